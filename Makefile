@@ -1,0 +1,53 @@
+# Needs Python 3.11 or newer with pip, and make. Everything else is installed into .venv, from hash-pinned lists.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
+EXTRAS := --extra server --extra local
+COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
+	--custom-compile-command "make pins"
+.DEFAULT_GOAL := help
+.PHONY: help run demo test test-all check bench docs pins clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8100
+	$(BIN)/engrams serve
+
+demo: .make/run ## Load the sample conversation into a throw-away memory and ask it questions
+	$(BIN)/python examples/tour.py
+
+test: .make/test ## Run the fast tests (under 8 minutes on two cores)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: .make/test ## Run every test
+	$(BIN)/python -m pytest -n 2
+
+check: .make/test ## Lint, format, types, layers, shape
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/test_shape.py
+
+bench: .make/test ## Measure speed and write bench/out/speed.json
+	$(BIN)/python -m bench.speed
+
+docs: .make/test ## Write the generated reference pages anew
+	$(BIN)/python scripts/reference.py
+
+pins: ## Compile the hash-pinned requirement lists anew (needs uv)
+	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml --extra server requirements/build.in -c requirements/test.txt -o requirements/run.txt
+	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
+
+clean: ## Remove the virtual environment and caches
+	rm -rf .venv .make .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+.make/run .make/test: .make/%: requirements/%.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
+	$(INSTALL) --require-hashes -r $<
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	@mkdir -p .make && touch $@

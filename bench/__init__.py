@@ -1,0 +1,1 @@
+"""Measurements. Each prints one table and writes JSON to ``bench/out``."""

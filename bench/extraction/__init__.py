@@ -1,0 +1,1 @@
+"""How well statements are extracted without a model, on labelled turns of real conversations."""

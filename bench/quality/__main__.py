@@ -1,0 +1,119 @@
+"""``python -m bench.quality DATA.json [--embedder builtin|null|FOLDER] [--json FILE]``"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from engrams.models.embed.choose import choose
+
+from bench.quality.data import Dataset, load
+from bench.quality.metrics import KEYS, KS, Row, gap, interval, mean, score
+from bench.quality.systems import Dense, Engrams, Fused, System, Words
+from engrams.ports import Embedder
+from engrams.settings import EmbedSettings
+
+_APART = frozenset({"5"})
+"""LoCoMo's adversarial questions ask for what was never said: reported apart, as its authors do."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.add_argument("data", type=Path, nargs="+", help="data sets")
+    parser.add_argument("--embedder", default="builtin", help="builtin, null, or the folder of an ONNX model")
+    parser.add_argument("--json", type=Path, default=Path("bench/out/quality.json"), help="where the figures go")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an engrams setting")
+    options = parser.parse_args()
+    embedder = _embedder(options.embedder)
+    settings = dict(item.split("=", 1) for item in options.set)
+    report = {"machine": platform.platform(), "python": platform.python_version(), "embedder": embedder.card.id, "settings": settings}
+    report["sets"] = [_run(load(path), embedder, settings) for path in options.data]  # type: ignore[assignment]
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(report, indent=1), "utf-8")
+    print(f"\nwritten to {options.json}")
+
+
+def _embedder(name: str) -> Embedder:
+    if name in ("builtin", "null"):
+        return choose(EmbedSettings(provider=name))  # type: ignore[arg-type]
+    return choose(EmbedSettings(provider="onnx", model=name))
+
+
+def _run(data: Dataset, embedder: Embedder, settings: dict[str, str]) -> dict[str, object]:
+    changed = {name.replace(".", "__"): value for name, value in settings.items()}
+    makers: dict[str, Callable[[], System]] = {"engrams": lambda: Engrams(embedder, **changed), "plain BM25": Words}
+    if embedder.card.dimension:
+        makers |= {"plain dense": lambda: Dense(embedder), "RRF of both": lambda: Fused(embedder)}
+    results = {name: _evaluate(data, make, name) for name, make in makers.items()}
+    print(f"\n{data.name}: {sum(len(talk.items) for talk in data.talks)} items, embedder {embedder.card.id}\n")
+    print(_table(results))
+    return {"name": data.name, "systems": {name: _summary(rows, results["engrams"]) for name, rows in results.items()}}
+
+
+def _evaluate(data: Dataset, make: Callable[[], System], name: str) -> list[Row]:
+    rows = []
+    for number, talk in enumerate(data.talks, 1):
+        print(f"\r{name}: {number}/{len(data.talks)}", end="", file=sys.stderr)
+        system = make()
+        system.fill(talk.items)
+        for question in talk.questions:
+            start = time.perf_counter()
+            found = system.search(question.text, max(KS))
+            seconds = time.perf_counter() - start
+            rows.append(Row(talk.id, question.id, question.category, seconds, score(found, question.evidence)))
+        system.close()
+    print(file=sys.stderr)
+    return rows
+
+
+def _main(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.category not in _APART]
+
+
+def _table(results: dict[str, list[Row]]) -> str:
+    categories = sorted({row.category for rows in results.values() for row in rows})
+    width = max(10, *(len(name) + 2 for name in categories))
+    lines = [f"{'':14}" + "".join(f"{key:>9}" for key in KEYS) + f"{'R@10 95 %':>15}{'p50 ms':>9}{'p95 ms':>9}"]
+    for name, rows in results.items():
+        main = _main(rows)
+        low, high = interval([row.scores["R@10"] for row in main])
+        times = sorted(row.seconds for row in rows)
+        lines.append(
+            f"{name:14}" + "".join(f"{100 * mean(main, key):9.1f}" for key in KEYS) + f"{100 * low:9.1f}–{100 * high:.1f}"
+            f"{1000 * times[len(times) // 2]:9.2f}{1000 * times[int(len(times) * 0.95)]:9.2f}"
+        )
+    lines.append("\nR@10 by category\n" + f"{'':14}" + "".join(f"{name:>{width}}" for name in categories))
+    for name, rows in results.items():
+        per = [mean([row for row in rows if row.category == category], "R@10") for category in categories]
+        lines.append(f"{name:14}" + "".join(f"{100 * value:{width}.1f}" for value in per))
+    for name, rows in results.items():
+        if name != "engrams":
+            middle, low, high = gap(_main(results["engrams"]), _main(rows), "R@10")
+            lines.append(f"engrams - {name}: R@10 {100 * middle:+.1f} ({100 * low:+.1f} … {100 * high:+.1f})")
+    return "\n".join(lines)
+
+
+def _summary(rows: Sequence[Row], ours: Sequence[Row]) -> dict[str, object]:
+    main = _main(rows)
+    times = sorted(row.seconds for row in rows)
+    return {
+        "questions": len(main),
+        "mean": {key: round(mean(main, key), 4) for key in KEYS},
+        "interval": {key: [round(edge, 4) for edge in interval([row.scores[key] for row in main])] for key in ("R@10", "NDCG@10")},
+        "categories": {
+            name: {"n": len(some), "R@10": round(mean(some, "R@10"), 4)}
+            for name in sorted({row.category for row in rows})
+            for some in [[row for row in rows if row.category == name]]
+        },
+        "engrams_minus": [round(part, 4) for part in gap(_main(ours), main, "R@10")],
+        "ms": {"p50": round(1000 * times[len(times) // 2], 3), "p95": round(1000 * times[int(len(times) * 0.95)], 3)},
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What is compared: engrams as a user gets it, and the three baselines that the field configures."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+import engrams
+from bench.quality.data import Item
+from engrams.formats import Parsed
+from engrams.ports import Embedder
+from engrams.types import Kind, Turn
+
+_SCOPE = ("user", "bench")
+
+
+class System(Protocol):
+    """A memory: fill it once, then ask."""
+
+    def fill(self, items: Sequence[Item]) -> None: ...
+
+    def search(self, query: str, limit: int) -> list[str]: ...
+
+    def close(self) -> None: ...
+
+
+class Engrams:
+    """engrams through its public door, on a fresh home on disk; hits are mapped back by external id."""
+
+    def __init__(self, embedder: Embedder, **settings: object) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="engrams-bench-")
+        self._engine = engrams.open(home=Path(self._folder.name), embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
+
+    def fill(self, items: Sequence[Item]) -> None:
+        turns = [_turn(item) for item in items]
+        self._engine.load([Parsed(turn) for turn in turns], scope=_SCOPE)
+        self._engine.drain(600)
+
+    def search(self, query: str, limit: int) -> list[str]:
+        return [
+            hit.record.external_id for hit in self._engine.search(query, scope=_SCOPE, limit=limit).hits if hit.record.kind is Kind.TURN
+        ]
+
+    def close(self) -> None:
+        self._engine.close()
+        self._folder.cleanup()
+
+
+def _turn(item: Item) -> Turn:
+    from engrams.clock import parse_time
+
+    role = item.speaker.lower() if item.speaker.lower() in ("user", "assistant") else "user"
+    speaker = "" if item.speaker.lower() in ("user", "assistant") else item.speaker
+    at = parse_time(item.date) if item.date else None
+    return Turn(item.text, role, speaker, at, item.session, item.id, item.caption)  # type: ignore[arg-type]
+
+
+class Words:
+    """Plain BM25: SQLite FTS5 with the porter stemmer, any of the question's words."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:")
+        self._db.execute("create virtual table t using fts5(id unindexed, text, tokenize='porter unicode61')")
+
+    def fill(self, items: Sequence[Item]) -> None:
+        self._db.executemany("insert into t values (?, ?)", [(item.id, item.shown) for item in items])
+
+    def search(self, query: str, limit: int) -> list[str]:
+        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query.lower())))
+        rows = self._db.execute("select id from t where t match ? order by rank limit ?", (words, limit)) if words else ()
+        return [row[0] for row in rows]
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class Dense:
+    """Plain dense: cosine of the question to "speaker: turn caption"."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def fill(self, items: Sequence[Item]) -> None:
+        self._ids = [item.id for item in items]
+        self._matrix = np.concatenate(
+            [self._embedder.embed([item.shown for item in items[start : start + 64]]) for start in range(0, len(items), 64)]
+        )
+
+    def search(self, query: str, limit: int) -> list[str]:
+        scores = self._matrix @ self._embedder.embed([query], "query")[0]
+        return [self._ids[place] for place in np.argsort(-scores, kind="stable")[:limit]]
+
+    def close(self) -> None:
+        pass
+
+
+class Fused:
+    """RRF (k = 60) of the two lists above, a hundred of each: what hybrid search means elsewhere."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._parts: tuple[System, ...] = (Words(), Dense(embedder))
+
+    def fill(self, items: Sequence[Item]) -> None:
+        for part in self._parts:
+            part.fill(items)
+
+    def search(self, query: str, limit: int) -> list[str]:
+        scores: dict[str, float] = {}
+        for part in self._parts:
+            for rank, name in enumerate(part.search(query, 100), 1):
+                scores[name] = scores.get(name, 0.0) + 1 / (60 + rank)
+        return sorted(scores, key=lambda name: -scores[name])[:limit]
+
+    def close(self) -> None:
+        for part in self._parts:
+            part.close()

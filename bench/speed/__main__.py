@@ -1,0 +1,112 @@
+"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--owners N] [--json FILE]``: one table, and the same as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.speed import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.speed", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="sizes 1000 and 10000, fewer repeats")
+    parser.add_argument("--sizes", default="", help="records in the scope that is searched (default 1000,10000,100000)")
+    parser.add_argument("--owners", type=int, default=0, help="also measure this many owners of 1000 turns each")
+    parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "speed.json", help="where the JSON goes")
+    given = parser.parse_args(arguments)
+    sizes = [int(size) for size in (given.sizes or ("1000,10000" if given.quick else "1000,10000,100000")).split(",")]
+    repeats = 100 if given.quick else 400
+    folder = Path(tempfile.mkdtemp(prefix="engrams-bench-"))
+    try:
+        report = measure(folder, sizes, repeats, given.owners)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(table(report))
+    given.json.parent.mkdir(parents=True, exist_ok=True)
+    given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(folder: Path, sizes: Sequence[int], repeats: int, owners: int) -> dict[str, Any]:
+    """Every stage, each in a fresh process."""
+    report: dict[str, Any] = {"machine": machine.facts(), "core_install_mb": machine.core_install(), "sizes": {}}
+    for size in sizes:
+        home = str(folder / f"home-{size}")
+        report["sizes"][str(size)] = {"ingest": stage("ingest", home=home, size=size), "search": stage("search", home=home, count=repeats)}
+    middle = min(sizes, key=lambda size: abs(size - 10_000))
+    home = str(folder / f"home-{middle}")
+    report["start"] = {"records": middle, **stage("start", home=home, rounds=5 if repeats <= 100 else 11)}
+    report["ack"] = {"records": middle, **stage("ack", home=home, count=repeats)}
+    report["load"] = stage("load", home=str(folder / "load"), size=middle)
+    if owners:
+        report["owners"] = stage("owners", home=str(folder / "owners"), count=owners)
+    return report
+
+
+def stage(name: str, **given: Any) -> dict[str, Any]:
+    print(f"… {name} {given.get('size') or given.get('count') or ''}", file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "bench.speed.stages", name, json.dumps(given)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{name} failed:\n{done.stderr}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as aligned text."""
+    facts = report["machine"]
+    rows = [
+        (
+            f"engrams {facts['engrams']} on {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, "
+            f"SQLite {facts['sqlite']}, load {facts['load']} at the start"
+        ),
+        "",
+        (
+            f"{'records':>9} {'search p50':>11} {'p95':>8} {'first':>8} {'context p50':>12} {'embed p50':>10} {'peak MB':>8} "
+            f"{'journal/s':>10} {'settled/s':>10} {'bytes/turn':>11}"
+        ),
+    ]
+    for size, row in report["sizes"].items():
+        read, write = row["search"], row["ingest"]
+        rows.append(
+            f"{int(size):>9,} {read['search']['p50']:>8.2f} ms {read['search']['p95']:>5.2f} ms {read['first_ms']:>5.0f} ms "
+            f"{read['context']['p50']:>9.2f} ms {read['embed']['p50']:>7.2f} ms {read['peak_mb']:>8.0f} {write['journal_per_second']:>10,} "
+            f"{write['settle_per_second']:>10,} {write['db_bytes_per_turn']:>11,}"
+        )
+    rows += ["", f"{'one write (ms)':28} {'p50':>8} {'p95':>8} {'p99':>8}"]
+    names = {"unsettled": "add, acknowledged", "settled": "add, settled by rules", "floor_fsync": "the disk's own fsync of 4 kB"}
+    rows += [
+        f"{label:28} {report['ack'][name]['p50']:>8.2f} {report['ack'][name]['p95']:>8.2f} {report['ack'][name]['p99']:>8.2f}"
+        for name, label in names.items()
+    ]
+    start = report["start"]
+    rows += [
+        "",
+        f"import of a file: {report['load']['per_second']:,} turns/s, peak {report['load']['peak_mb']:.0f} MB",
+        (
+            f"cold start, median: engrams --help {start['help']['median_ms']:.0f} ms, first search on {start['records']:,} records "
+            f"{start['search']['median_ms']:.0f} ms (python -c pass: {start['python_pass']['median_ms']:.0f} ms)"
+        ),
+        f"core install: {report['core_install_mb']['total']:.0f} MB unpacked",
+    ]
+    if "owners" in report:
+        many = report["owners"]
+        rows.append(
+            f"{many['owners']:,} owners of 1,000: search p95 {many['warm']['p95']:.2f} ms warm, {many['cold']['p95']:.2f} ms cold, "
+            f"peak {many['peak_mb']:.0f} MB, {many['db_bytes'] / 1e6:,.0f} MB on disk"
+        )
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    main()

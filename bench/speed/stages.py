@@ -1,0 +1,190 @@
+"""The measurements themselves. Each runs in a process of its own, so that memory and caches start clean.
+
+``python -m bench.speed.stages NAME JSON`` prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import engrams
+from bench.speed.corpus import Corpus, Line
+from engrams import Turn
+
+OWNER = ("user", "bench")
+_BATCH = 100
+
+
+def quantiles(seconds: Sequence[float]) -> dict[str, float]:
+    """p50, p95, p99 and mean, in milliseconds."""
+    ordered = sorted(seconds)
+
+    def at(share: float) -> float:
+        return round(1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3)
+
+    return {"p50": at(0.50), "p95": at(0.95), "p99": at(0.99), "mean": round(1000 * statistics.fmean(ordered), 3), "n": len(ordered)}
+
+
+def peak_mb() -> float:
+    """Most memory this process has held."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+
+
+def timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def turn(line: Line) -> Turn:
+    return Turn(line.text, speaker=line.speaker, session=line.session, at=line.at)
+
+
+def ingest(home: str, size: int) -> dict[str, Any]:
+    """Journal ``size`` turns a hundred at a time, then let the jobs finish."""
+    turns = [turn(line) for line in Corpus().lines(size)]
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        writes = [timed(lambda start=start: memory.observe(turns[start : start + _BATCH], scope=OWNER)) for start in range(0, size, _BATCH)]
+        journal = sum(writes)
+        settle = timed(lambda: memory.drain(timeout=36_000))
+        stats = memory.stats(OWNER)
+    files = [path for path in Path(home).rglob("*") if path.is_file()]
+    return {
+        "turns": size,
+        "journal_per_second": round(size / journal),
+        "batch_ms": quantiles(writes),
+        "settle_per_second": round(size / (journal + settle)),
+        "db_bytes": sum(path.stat().st_size for path in files),
+        "db_bytes_per_turn": round(sum(path.stat().st_size for path in files) / size),
+        "peak_mb": peak_mb(),
+        "stats": stats,
+    }
+
+
+def load(home: str, size: int) -> dict[str, Any]:
+    """Import one file of ``size`` turns."""
+    file = Path(home) / "import.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8") as out:
+        for number, line in enumerate(Corpus().lines(size)):
+            row = {
+                "id": f"t{number}",
+                "text": line.text,
+                "role": "user",
+                "speaker": line.speaker,
+                "at": line.at.isoformat(),
+                "session": line.session,
+            }
+            out.write(json.dumps(row) + "\n")
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        seconds = timed(lambda: memory.load(file, scope=OWNER))
+    return {"turns": size, "per_second": round(size / seconds), "peak_mb": peak_mb()}
+
+
+def ack(home: str, count: int) -> dict[str, Any]:
+    """Single writes on a store that holds something already: acknowledged only, and settled by rules."""
+    lines = list(Corpus(seed=2).lines(2 * count))
+    result: dict[str, Any] = {}
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        memory.add("warm up", scope=OWNER)
+        for name, settle, some in (("unsettled", False, lines[:count]), ("settled", True, lines[count:])):
+            result[name] = quantiles(
+                [timed(lambda line=line, settle=settle: memory.add(turn(line), scope=OWNER, settle=settle)) for line in some]
+            )
+        result["floor_fsync"] = quantiles(_fsync(Path(home) / "probe", count))
+    return result
+
+
+def _fsync(path: Path, count: int) -> list[float]:
+    """What the disk alone takes to make 4 kB durable: no durable write can be faster."""
+    import os
+
+    block = os.urandom(4096)
+    seconds = []
+    with path.open("wb") as file:
+        for _ in range(count):
+            start = time.perf_counter()
+            file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+            seconds.append(time.perf_counter() - start)
+    path.unlink()
+    return seconds
+
+
+def search(home: str, count: int) -> dict[str, Any]:
+    """Questions against an existing store: the first one loads the owner's index."""
+    questions = Corpus(seed=3).questions(count + 20)
+    start = time.perf_counter()
+    memory = engrams.open(home=home, jobs__workers=0)
+    memory.search(questions[0], scope=OWNER)
+    first = time.perf_counter() - start
+    for question in questions[1:20]:
+        memory.search(question, scope=OWNER)
+    seconds = [timed(lambda question=question: memory.search(question, scope=OWNER)) for question in questions[20:]]
+    contexts = [timed(lambda question=question: memory.context(question, scope=OWNER)) for question in questions[20 : 20 + count // 4]]
+    embeds = [timed(lambda question=question: memory.embedder.embed([question], "query")) for question in questions[20:]]
+    result = {"first_ms": round(1000 * first, 1), "search": quantiles(seconds), "context": quantiles(contexts), "embed": quantiles(embeds)}
+    memory.close()
+    return {**result, "peak_mb": peak_mb()}
+
+
+def owners(home: str, count: int, each: int = 1000) -> dict[str, Any]:
+    """Many owners of a thousand turns: searches that go from one to another, cold at first and then again."""
+    lines = [turn(line) for line in Corpus().lines(each)]
+    pick = random.Random(5)
+    with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
+        write = timed(lambda: [memory.observe(lines, scope=("user", f"u{number}")) for number in range(count)])
+        visited = [pick.randrange(count) for _ in range(min(count, 500))]
+        questions = Corpus(seed=4).questions(len(visited))
+        pairs = list(zip(visited, questions, strict=True))
+        cold = [timed(lambda who=who, what=what: memory.search(what, scope=("user", f"u{who}"))) for who, what in pairs]
+        warm = [timed(lambda who=who, what=what: memory.search(what, scope=("user", f"u{who}"))) for who, what in pairs]
+    size = sum(path.stat().st_size for path in Path(home).rglob("*") if path.is_file())
+    return {
+        "owners": count,
+        "turns": count * each,
+        "write_per_second": round(count * each / write),
+        "cold": quantiles(cold),
+        "warm": quantiles(warm),
+        "db_bytes": size,
+        "peak_mb": peak_mb(),
+    }
+
+
+def start(home: str, rounds: int) -> dict[str, Any]:
+    """The command line from nothing: help, and a first search on an existing store. Medians over ``rounds`` processes."""
+    command = str(Path(sys.executable).with_name("engrams"))
+    calls = {
+        "python_pass": [sys.executable, "-c", "pass"],
+        "help": [command, "--help"],
+        "search": [command, "--home", home, "--user", "bench", "search", "Where does Ada live?"],
+    }
+    result = {}
+    for name, call in calls.items():
+        subprocess.run(call, capture_output=True, check=True)
+        seconds = [timed(lambda call=call: subprocess.run(call, capture_output=True, check=True)) for _ in range(rounds)]
+        result[name] = {"median_ms": round(1000 * statistics.median(seconds), 1), "worst_ms": round(1000 * max(seconds), 1)}
+    return result
+
+
+STAGES: dict[str, Callable[..., dict[str, Any]]] = {
+    "ingest": ingest,
+    "load": load,
+    "ack": ack,
+    "search": search,
+    "owners": owners,
+    "start": start,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(STAGES[sys.argv[1]](**json.loads(sys.argv[2]))))

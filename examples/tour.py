@@ -1,0 +1,22 @@
+"""Load the sample conversation into a throw-away memory and ask it questions: no model, no key, no network."""
+
+import time
+
+import engrams
+from engrams import examples
+
+HOME = ("user", "mina-and-theo")
+
+with engrams.open(store__url=":memory:") as memory:
+    report = memory.load(examples.sample(), scope=HOME)
+    memory.drain()
+    print(f"Loaded {report.stored} turns of a year in the life of Mina, Theo and Bruno the beagle.\n")
+
+    for question in examples.questions()[:12]:
+        start = time.perf_counter()
+        found = memory.search(question.text, scope=HOME, limit=1)
+        milliseconds = 1000 * (time.perf_counter() - start)
+        print(f"? {question.text}")
+        for hit in found.hits:
+            said = hit.record
+            print(f"  {said.recorded_at:%d %b %Y} {said.speaker or said.kind}: {said.text}   [{hit.score:.2f}, {milliseconds:.1f} ms]")

@@ -1,0 +1,37 @@
+"""engrams: durable, layered, explainable memory for LLM agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engrams.build import open as open  # noqa: A004
+    from engrams.errors import EngramsError as EngramsError
+    from engrams.memory import MemoryEngine as MemoryEngine
+    from engrams.settings import Settings as Settings
+    from engrams.types import Record as Record
+    from engrams.types import Scope as Scope
+    from engrams.types import Turn as Turn
+
+__version__ = "0.1.0"
+
+_PLACES = {
+    "open": "build",
+    "MemoryEngine": "memory",
+    "EngramsError": "errors",
+    "Settings": "settings",
+    "Record": "types",
+    "Scope": "types",
+    "Turn": "types",
+}
+
+__all__ = ["EngramsError", "MemoryEngine", "Record", "Scope", "Settings", "Turn", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load when first used: the command line must start at once."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'engrams' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"engrams.{_PLACES[name]}"), name)

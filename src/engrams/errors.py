@@ -1,0 +1,91 @@
+"""Every error engrams raises on purpose.
+
+EngramsError
+├── InputError        what was given cannot be used (empty, too long, malformed, out of range)
+├── ScopeError        a scope is missing its owner or is malformed
+├── NotFoundError     an id that does not exist for this owner
+├── ConflictError     the thing changed since it was read, or exists already
+├── RefusedError      understood and refused (secret, policy, permission, incognito)
+├── SettingsError     a setting is unknown, malformed or out of range
+├── StoreError        the disk or database failed (full, read-only, busy, damaged)
+├── ModelError        an embedding, chat or rerank model failed; ``retryable`` says whether waiting helps
+├── BudgetError       a configured budget (calls, tokens, queue depth) is used up
+├── ClosedError       the engine was closed
+└── ExtraError        an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+
+class EngramsError(Exception):
+    """Something in engrams failed."""
+
+    hint: str = ""
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        """``hint`` says what to do about it, in one sentence."""
+        super().__init__(message or (self.__doc__ or "").strip())
+        if hint:
+            self.hint = hint
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+
+class InputError(EngramsError):
+    """The input cannot be used."""
+
+
+class ScopeError(EngramsError):
+    """A scope needs an owner, for example ('user', 'alice')."""
+
+    hint = "Name whose memory this is: a scope such as ('user', 'alice'), or --user alice on the command line."
+
+
+class NotFoundError(EngramsError):
+    """There is no such thing in this owner's memory."""
+
+
+class ConflictError(EngramsError):
+    """It changed since it was read."""
+
+    hint = "Read it again and repeat the change on the new version."
+
+
+class RefusedError(EngramsError):
+    """engrams refuses to do this."""
+
+
+class SettingsError(EngramsError):
+    """A setting is wrong."""
+
+    hint = "`engrams config` shows every setting, its value and where it came from."
+
+
+class StoreError(EngramsError):
+    """The store failed."""
+
+
+class ModelError(EngramsError):
+    """A model failed."""
+
+    def __init__(self, message: str = "", *, hint: str = "", retryable: bool = True, retry_after: float = 0.0) -> None:
+        """``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for."""
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class BudgetError(EngramsError):
+    """A budget is used up."""
+
+
+class ClosedError(EngramsError):
+    """The engine is closed."""
+
+    hint = "Open a new engine."
+
+
+class ExtraError(EngramsError):
+    """An optional part is not installed."""

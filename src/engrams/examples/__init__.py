@@ -1,0 +1,36 @@
+"""A sample conversation and questions about it, so that a first try needs no data of one's own.
+
+``sample.jsonl``: a year of two people, Mina and Theo, and their assistant Sol; one turn a line with ``id``, ``session``,
+``at``, ``role``, ``speaker``, ``text`` and sometimes ``caption``. ``questions.json``: 25 questions, each with the ids of
+the turns that answer it (``evidence``; any one of them will do), the ``answer``, and ``answerable``: false for what was
+never said.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about the sample; ``evidence`` is empty where nothing said answers it."""
+
+    id: str
+    text: str
+    evidence: tuple[str, ...]
+    answer: str
+    answerable: bool
+
+
+def sample() -> Path:
+    """The file of the conversation, ready for ``engine.load``."""
+    return Path(str(resources.files(__name__) / "sample.jsonl"))
+
+
+def questions() -> tuple[Question, ...]:
+    """The questions, in the order of the file."""
+    rows = json.loads((resources.files(__name__) / "questions.json").read_text("utf-8"))
+    return tuple(Question(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)

@@ -1,0 +1,127 @@
+"""Files in and out: what other systems export, plain text, and the exchange format of engrams. No store here.
+
+``read`` recognises a file by its contents and gives its pieces one by one, in the same order each time; a malformed piece
+becomes a ``Bad`` and the rest goes on. A list of any length is read without being held in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from engrams.errors import EngramsError, InputError
+from engrams.formats import chatgpt, claude, lines, locomo, markdown, mcp, mem0, own, turns
+from engrams.formats.detect import FORMATS as FORMATS
+from engrams.formats.detect import Format as Format
+from engrams.formats.detect import recognise
+from engrams.formats.items import Bad as Bad
+from engrams.formats.items import Item as Item
+from engrams.formats.items import Linked as Linked
+from engrams.formats.items import Parsed as Parsed
+from engrams.formats.items import Restored as Restored
+from engrams.formats.lines import memories as memories
+from engrams.formats.source import STDIN as STDIN
+from engrams.formats.source import Feed, Origin, opened, scan
+from engrams.formats.stream import elements
+from engrams.types import NO_META, Meta, Record
+
+_Read: TypeAlias = Callable[[Feed], Iterator[Item | Bad]]
+
+_READERS: dict[str, _Read] = {
+    "engrams": lambda feed: own.read(feed.lines()),
+    "turns": lambda feed: turns.from_lines(feed.lines()),
+    "json": lambda feed: turns.from_values(elements(feed.pieces(), "memories")),
+    "lines": lambda feed: lines.read(feed.lines()),
+    "chatgpt": lambda feed: chatgpt.read(elements(feed.pieces())),
+    "claude": lambda feed: claude.read(elements(feed.pieces())),
+    "locomo": lambda feed: locomo.read(elements(feed.pieces(), "conversations")),
+    "mem0": lambda feed: mem0.read(elements(feed.pieces(), "results")),
+    "mcp": lambda feed: mcp.from_lines(feed.lines()) if _by_line(feed.head) else mcp.read(elements(feed.pieces())),
+}
+
+_COUNTED: dict[str, bytes] = {
+    "engrams": rb'\{"record":\{',
+    "turns": rb"[^\s][^\n]*",
+    "json": rb'"(?:text|content|memory)"\s*:',
+    "lines": rb"[^\s][^\n]*",
+    "chatgpt": rb'"author"\s*:',
+    "claude": rb'"sender"\s*:',
+    "locomo": rb'"speaker"\s*:',
+    "mem0": rb'"memory"\s*:',
+    "mcp": rb"[^\s][^\n]*",
+}
+
+
+def detect(origin: Path | str) -> Format:
+    """The format of a file. InputError where it cannot be read."""
+    with opened(origin) as feed:
+        return recognise(feed.head, whole=feed.whole)
+
+
+def read(origin: Origin, format: str = "auto") -> Iterator[Item | Bad]:
+    """The pieces of a file (``-``: standard input) or open stream of bytes or text, in order. ``format``: auto, or one of FORMATS.
+
+    InputError where the file cannot be read at all or the format is unknown.
+    """
+    if format != "auto" and format not in FORMATS:
+        raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
+    with opened(origin) as feed:
+        chosen = _READERS.get(format) or _READERS[recognise(feed.head, whole=feed.whole)]
+        yield from chosen(feed)
+
+
+def text(origin: Origin) -> str:
+    """The whole text of a file, whatever its encoding (``-``: standard input)."""
+    with opened(origin) as feed:
+        return "".join(feed.pieces())
+
+
+def count(origin: Path | str, format: str = "auto") -> int:
+    """About how many items the file holds, for progress: from counting, without parsing. 0 for standard input."""
+    if str(origin) == STDIN:
+        return 0
+    pattern = re.compile(_COUNTED.get(format) or _COUNTED[detect(origin)])
+    return sum(sum(1 for _ in pattern.finditer(piece)) for piece in scan(origin))
+
+
+def write(
+    target: Path, items: Iterable[Restored | Linked | Record], format: Literal["jsonl", "markdown"] = "jsonl", *, header: Meta = NO_META
+) -> int:
+    """Write an export and give the number of records: ``jsonl``, a file that appears only when it is complete, or
+    ``markdown``, a folder to read. ``header``: JSON values for the first line of the JSONL. InputError where the place
+    cannot be written."""
+    try:
+        match format:
+            case "markdown":
+                return markdown.write(target, items)
+            case "jsonl":
+                return _write_lines(target, items, header)
+            case _:
+                raise InputError(f"There is no export format {format!r}.", hint="The formats are jsonl and markdown.")
+    except OSError as problem:
+        raise InputError(f"{target} cannot be written: {problem.strerror or problem}.", hint="Choose another place.") from None
+
+
+def _write_lines(target: Path, items: Iterable[Restored | Linked | Record], header: Meta) -> int:
+    records = 0
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            for line in own.write(items, header):
+                records += line.startswith('{"record":')
+                file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except (OSError, EngramsError):
+        part.unlink(missing_ok=True)
+        raise
+    return records
+
+
+def _by_line(head: str) -> bool:
+    """Several objects, one a line, rather than one object."""
+    return bool(re.match(r'\s*\{[^\n]*"type"[^\n]*\}[ \t\r]*(?:\n|$)', head))

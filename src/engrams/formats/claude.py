@@ -1,0 +1,71 @@
+"""A Claude export: a list of conversations with their messages in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from engrams.formats.fields import first, label, made_id, moment, scoped
+from engrams.formats.items import Bad, Parsed
+from engrams.types import Json, Role, Turn
+
+
+def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
+    """What was written by both sides; thinking, tool calls and their results are no memory."""
+    for value in values:
+        if isinstance(value, Bad):
+            yield value
+        elif not isinstance(value[1], dict) or not isinstance(value[1].get("chat_messages"), list):
+            yield Bad(value[0], "A conversation with chat_messages was expected.")
+        else:
+            yield from _conversation(value[0], value[1])
+
+
+def _conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
+    name = scoped(first(talk, "uuid", "id")) or made_id(talk.get("name"), talk.get("created_at"))
+    meta = {"title": title} if (title := label(talk.get("name"))) else {}
+    for place, message in enumerate(_branch(talk)):
+        if not isinstance(message, dict) or message.get("sender") not in ("human", "assistant"):
+            yield Bad(line, f"Message {place + 1} of {name} has no sender.")
+            continue
+        text, caption = _text(message), _caption(message)
+        if not (text or caption):
+            continue
+        try:
+            at = moment(first(message, "created_at", "updated_at") or talk.get("created_at"))
+        except ValueError as problem:
+            yield Bad(line, f"A message of {name} was left out: {problem}.")
+            continue
+        source = label(message.get("uuid")) or made_id(name, place, text)
+        role: Role = "user" if message["sender"] == "human" else "assistant"
+        yield Parsed(Turn(text or caption, role, "", at, name, source, caption if text else "", meta), name)
+
+
+def _branch(talk: Mapping[str, Any]) -> list[Any]:
+    """All messages; where the export names the leaf of the current branch, those on it."""
+    messages: list[Any] = talk["chat_messages"]
+    leaf = talk.get("current_leaf_message_uuid")
+    nodes = {message["uuid"]: message for message in messages if isinstance(message, dict) and isinstance(message.get("uuid"), str)}
+    if not isinstance(leaf, str) or leaf not in nodes:
+        return messages
+    branch = []
+    while isinstance(leaf, str) and leaf in nodes:
+        message = nodes.pop(leaf)
+        branch.append(message)
+        leaf = message.get("parent_message_uuid")
+    return branch[::-1]
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    blocks = message.get("content")
+    held = blocks if isinstance(blocks, list) else []
+    said = [block.get("text") for block in held if isinstance(block, dict) and block.get("type") == "text"]
+    whole = "\n\n".join(text.strip() for text in said if isinstance(text, str) and text.strip())
+    flat = message.get("text")
+    return whole or (flat.strip() if isinstance(flat, str) else "")
+
+
+def _caption(message: Mapping[str, Any]) -> str:
+    lists = [held for name in ("attachments", "files", "files_v2") if isinstance(held := message.get(name), list)]
+    names = [label(file.get("file_name")) for files in lists for file in files if isinstance(file, dict)]
+    return ", ".join(dict.fromkeys(name for name in names if name))

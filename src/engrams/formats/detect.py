@@ -1,0 +1,114 @@
+"""Which format a text has, by what is in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from engrams.formats.stream import MalformedError, parse
+
+Format: TypeAlias = Literal["engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_SAMPLE = 20
+_TURN = frozenset({"text", "content", "message", "messages", "caption"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """``root``: the first bracket. ``keys``: of the first object. ``inner``: the brackets that its values begin with."""
+
+    root: str
+    keys: frozenset[str]
+    inner: dict[str, str]
+
+
+def recognise(head: str, *, whole: bool) -> Format:
+    """The format of a text that begins so; ``whole``: the head is all of it."""
+    text = head.lstrip("\ufeff\0 \t\r\n")
+    if not text.startswith(("{", "[")):
+        return "turns" if _is_jsonl(text, whole) else "lines"
+    shape = _shape(text)
+    known = _known(shape)
+    if known:
+        return known
+    if text.startswith("{") and _is_jsonl(text, whole):
+        return "turns"
+    if whole:
+        try:
+            parse(text)
+        except MalformedError:
+            return "json" if shape.keys & _TURN else "lines"
+        return "json"
+    return "json" if shape.keys or re.match(r'\[\s*["\[]', text) else "lines"
+
+
+def _known(shape: _Shape) -> Format | None:
+    keys = shape.keys
+    if shape.root == "{" and ("engrams" in keys or _one_of(keys, {"record"}, {"edge"}, {"history"})):
+        return "engrams"
+    if "mapping" in keys and shape.inner.get("mapping") == "{":
+        return "chatgpt"
+    if "chat_messages" in keys:
+        return "claude"
+    if shape.inner.get("conversation") == "{" or shape.inner.get("items") == "[" or shape.inner.get("conversations") == "[":
+        return "locomo"
+    if {"type", "name", "entityType"} <= keys or {"type", "from", "to", "relationType"} <= keys or shape.inner.get("entities") == "[":
+        return "mcp"
+    if ("memory" in keys and "text" not in keys) or (shape.root == "{" and shape.inner.get("results") == "["):
+        return "mem0"
+    return None
+
+
+def _one_of(keys: frozenset[str], *choices: set[str]) -> bool:
+    return any(keys == choice for choice in choices)
+
+
+def _is_jsonl(text: str, whole: bool) -> bool:
+    """A third of the first lines or more are JSON objects that hold a turn: no other text is like that."""
+    split = text.split("\n")
+    if not whole and len(split) > 1:
+        split.pop()
+    lines = [line for line in split[:_SAMPLE] if line.strip()]
+    good = sum(_holds_turn(line) for line in lines)
+    return good > 0 and good * 3 >= len(lines)
+
+
+def _holds_turn(line: str) -> bool:
+    if not line.lstrip("\0 \t").startswith("{"):
+        return False
+    try:
+        value = parse(line)
+    except MalformedError:
+        return False
+    return isinstance(value, dict) and bool(_TURN & value.keys())
+
+
+def _shape(text: str) -> _Shape:
+    """Read as far as the first object goes; its text may be cut off."""
+    root, depth, level, keys, inner = text[0], 0, 0, set(), {}
+    last, key = "", ""
+    for found in _TOKEN.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            depth += 1
+            if mark == "{" and not level:
+                level = depth
+            elif depth == level + 1 and key:
+                inner[key] = mark
+        elif mark in "]}":
+            depth -= 1
+            if level and depth < level:
+                break
+        elif mark == ":" and depth == level:
+            key = last
+            keys.add(key)
+        elif mark == ",":
+            key = "" if depth == level else key
+        last = found[1] if found[1] is not None else ""
+        if depth > 2 and not level:
+            break
+    return _Shape(root, frozenset(keys), inner)

@@ -1,0 +1,159 @@
+"""Values as other systems write them: times, roles, texts in parts, names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from engrams.types import Json, Role
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST = 200
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:\s*(?P<half>[ap])\.?m\.?)?"
+_DAY = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<month>[a-z]{3,9})\.?|(?P<month2>[a-z]{3,9})\.?\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?)"
+_SPOKEN = re.compile(
+    rf"(?:[a-z]{{3,9}},\s+)?(?:(?P<front>{_CLOCK})\s+(?:on\s+)?)?{_DAY},?\s+(?P<year>\d{{4}})(?:,?\s+(?:at\s+)?(?P<back>.+))?",
+    re.IGNORECASE,
+)
+_BACK = re.compile(rf"{_CLOCK}(?:\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?", re.IGNORECASE)
+_NUMBER = re.compile(r"-?\d{9,17}(\.\d+)?")
+_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "me": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "chatgpt": "assistant",
+    "claude": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+def first(data: Mapping[str, Any], *names: str) -> Json:
+    """The first of these fields that holds anything (0 and False count)."""
+    return next((data[name] for name in names if data.get(name) not in (None, "", [], {})), None)
+
+
+def label(value: Json) -> str:
+    """A name or id: text, or a number as text; empty for anything else."""
+    if isinstance(value, str):
+        return " ".join(value.replace("\0", "").split())
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else str(value)
+
+
+def scoped(value: Json) -> str:
+    """The name of a conversation: a label that can be part of a scope (200 characters, none of them a control character)."""
+    name = "".join(char for char in label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 17]}~{made_id(name)[:16]}"
+
+
+def prose(value: Json) -> str:
+    """The text of a message: a string, a list of parts, or an object that holds either."""
+    if isinstance(value, str):
+        return value.strip("\0 \t\r\n")
+    if isinstance(value, list):
+        return "\n".join(part for part in map(_part, value) if part)
+    return _part(value)
+
+
+def _part(value: Json) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, dict):
+        inner = first(value, "text", "content", "parts")
+        return inner.strip() if isinstance(inner, str) else "\n".join(map(_text_of, inner)) if isinstance(inner, list) else ""
+    return ""
+
+
+def _text_of(part: Json) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    return text.strip() if isinstance(text, str) else ""
+
+
+def part_of(role: Json, speaker: Json = None) -> tuple[Role, str]:
+    """Role and speaker; a role that nobody knows is somebody's name."""
+    name = label(speaker)
+    known = _ROLES.get(label(role).casefold())
+    if known:
+        return known, "" if _ROLES.get(name.casefold()) == known else name
+    named = name or label(role)
+    spoken = _ROLES.get(named.casefold())
+    return (spoken, "") if spoken else ("user", named)
+
+
+def moment(value: Json) -> datetime | None:
+    """A time, UTC: ISO 8601, seconds, milliseconds or microseconds since 1970, or "1:56 pm on 8 May, 2023".
+
+    None for no time at all; ValueError for one that cannot be understood.
+    """
+    if value in (None, "", 0) or isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return _counted(float(value))
+    if not isinstance(value, str):
+        raise ValueError(f"a time was expected, not {type(value).__name__}")
+    text = " ".join(value[:100].split())
+    if _NUMBER.fullmatch(text):
+        return _counted(float(text))
+    try:
+        return _utc(datetime.fromisoformat(re.sub(r"\s?(?:UTC|GMT)$", "+00:00", text)))
+    except (ValueError, OverflowError):
+        return _spoken(text)
+
+
+def _counted(number: float) -> datetime:
+    size = abs(number)
+    seconds = number if size < 1e11 else number / 1e3 if size < 1e14 else number / 1e6
+    try:
+        return _EPOCH + timedelta(seconds=seconds)
+    except (OverflowError, ValueError):
+        raise ValueError(f"no time is {number}") from None
+
+
+def _spoken(text: str) -> datetime:
+    found = _SPOKEN.fullmatch(text)
+    month = _MONTHS.get((found["month"] or found["month2"])[:3].casefold()) if found else None
+    if not found or not month:
+        raise ValueError(f"the time {text[:40]!r} is not understood; write 2024-05-31T14:30")
+    back = _BACK.fullmatch(found["back"]) if found["back"] else None
+    if found["back"] and not back:
+        raise ValueError(f"the time of day in {text[:40]!r} is not understood")
+    clock = back or found
+    hour = int(clock["hour"] or 0)
+    if clock["half"]:
+        hour = hour % 12 + (12 if clock["half"] in "pP" else 0)
+    try:
+        day = datetime(int(found["year"]), month, int(found["day"] or found["day2"]), hour, int(clock["minute"] or 0), tzinfo=UTC)
+        return _utc((day + timedelta(seconds=int(clock["second"] or 0))).replace(tzinfo=_zone(back["zone"] if back else None)))
+    except (ValueError, OverflowError):
+        raise ValueError(f"there is no such time as {text[:40]!r}") from None
+
+
+def _zone(name: str | None) -> Any:
+    return datetime.strptime(name, "%z").tzinfo if name and name[0] in "+-" else UTC
+
+
+def _utc(time: datetime) -> datetime:
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def made_id(*parts: object) -> str:
+    """An id for something that its source gave none: the same for the same parts, 32 hex digits."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = str(part).encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

@@ -1,0 +1,150 @@
+"""Plain text and Markdown: a line is a memory, or what somebody said where the text is a chat."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.formats.fields import first, made_id, moment, part_of
+from engrams.formats.items import Bad, Parsed
+from engrams.formats.stream import MalformedError, parse
+from engrams.formats.turns import ID
+from engrams.formats.turns import read as read_value
+from engrams.types import Json, Kind, Turn
+
+_PREFIX = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+•–‣·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)?(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_RULE = re.compile(r"[-*_=~`|:#>.\s]*")
+_TIME = r"\d{4}-\d\d-\d\d[ T]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_NAME = r"\*{0,2}(?P<name>[^\W\d_][\w .'’&-]{0,39}?)\*{0,2}:\*{0,2}"
+_SAID = re.compile(rf"^\s*(?:\[?(?P<at>{_TIME})\]?[\s,-]*)?{_NAME}\s+(?P<text>\S.*)$")
+_SAMPLE = 200
+_CHAT_SHARE = 0.6
+_FRONT = "---"
+
+
+def read(lines: Iterable[tuple[int, str] | Bad], conversation: str = "") -> Iterator[Parsed | Bad]:
+    """Every line of a text. It is a chat where most of its first lines read "Name: text" with names that come back."""
+    source = iter(lines)
+    sample: list[tuple[int, str] | Bad] = []
+    for line in source:
+        sample.append(line)
+        if len(sample) == _SAMPLE:
+            break
+    sample = _after_front(sample)
+    chat = _is_chat([line[1] for line in sample if not isinstance(line, Bad)])
+    rest = _chain(sample, source)
+    yield from _chat(rest, conversation) if chat else _list(rest, conversation)
+
+
+def memories(text: str, conversation: str = "default") -> Iterator[Parsed | Bad]:
+    """Memories given by hand: a JSON list or ``{"memories": [...]}`` of strings or objects (each may name its
+    ``conversation_id``), else plain lines. What is no valid JSON is read as lines. Unlike what is read from a file of
+    another system, such a memory has an ``external_id`` only where it names one."""
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
+        try:
+            values = _entries(parse(text.lstrip("\ufeff")))
+        except MalformedError:
+            values = None
+        if values is not None:
+            yield from _given(values, conversation)
+            return
+    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+        kept = strip_prefix(line)
+        if kept:
+            yield _unnamed(_note(kept, number, conversation))
+
+
+def strip_prefix(line: str) -> str:
+    """The line without its bullet, number or check box: ``- [x] 1. milk`` is ``1. milk``."""
+    return _PREFIX.sub("", line, count=1).strip()
+
+
+def _given(values: list[Json], conversation: str) -> Iterator[Parsed | Bad]:
+    for place, value in enumerate(values, 1):
+        for item in read_value(value, place, kind=Kind.NOTE):
+            if isinstance(item, Bad):
+                yield item
+                continue
+            kept = item if item.conversation else replace(item, conversation=conversation)
+            yield kept if isinstance(value, dict) and first(value, *ID) is not None else _unnamed(kept)
+
+
+def _unnamed(item: Parsed) -> Parsed:
+    """Without the id made for it: what is typed twice is meant twice."""
+    return replace(item, turn=replace(item.turn, external_id=""))
+
+
+def _entries(value: Json) -> list[Json] | None:
+    if isinstance(value, dict):
+        held = value.get("memories", [value] if any(name in value for name in ("text", "content")) else None)
+        return held if isinstance(held, list) else None
+    return value if isinstance(value, list) else None
+
+
+def _chain(sample: Iterable[tuple[int, str] | Bad], rest: Iterable[tuple[int, str] | Bad]) -> Iterator[tuple[int, str] | Bad]:
+    yield from sample
+    yield from rest
+
+
+def _after_front(sample: list[tuple[int, str] | Bad]) -> list[tuple[int, str] | Bad]:
+    """Without YAML front matter."""
+    texts = ["" if isinstance(line, Bad) else line[1].rstrip() for line in sample]
+    if texts[:1] == [_FRONT] and _FRONT in texts[1:]:
+        return sample[texts.index(_FRONT, 1) + 1 :]
+    return sample
+
+
+def _is_chat(texts: Sequence[str]) -> bool:
+    kept = [text for text in texts if text.strip()]
+    names = Counter(found["name"].casefold() for text in kept if (found := _SAID.match(text)))
+    said = names.total()
+    return said >= _CHAT_SHARE * len(kept) and 2 <= len(names) <= (said + 1) // 2
+
+
+def _chat(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+    start, name, at, text = 0, "", None, [""]
+    for line in lines:
+        if isinstance(line, Bad):
+            yield line
+            continue
+        found = _SAID.match(line[1])
+        if not found:
+            text.append(line[1].rstrip())
+            continue
+        yield from _said(start, name, at, text, conversation)
+        start, name, text = line[0], found["name"], [found["text"].rstrip()]
+        try:
+            at = moment(found["at"])
+        except ValueError as problem:
+            at = None
+            yield Bad(line[0], f"Kept without its time: {problem}.")
+    yield from _said(start, name, at, text, conversation)
+
+
+def _said(start: int, name: str, at: datetime | None, text: list[str], conversation: str) -> Iterator[Parsed]:
+    whole = "\n".join(text).strip()
+    if whole and start:
+        role, speaker = part_of(None, name)
+        yield Parsed(Turn(whole, role, speaker, at, conversation, made_id(conversation, start, whole)), conversation)
+    elif whole:
+        yield _note(whole, start, conversation)
+
+
+def _list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+    heading = ""
+    for line in lines:
+        if isinstance(line, Bad):
+            yield line
+        elif _HEADING.match(line[1]):
+            heading = line[1].strip(" \t#")
+        elif kept := "" if _RULE.fullmatch(line[1]) else strip_prefix(line[1]):
+            yield _note(kept, line[0], conversation, heading)
+
+
+def _note(text: str, place: int, conversation: str, heading: str = "") -> Parsed:
+    meta = {"heading": heading} if heading else {}
+    return Parsed(Turn(text, session=conversation, external_id=made_id(conversation, place, text), meta=meta), conversation, Kind.NOTE)

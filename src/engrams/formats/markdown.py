@@ -1,0 +1,78 @@
+"""Memories as Markdown to read: a folder per scope, a file per day. It is a view; the exchange format is JSONL."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from engrams.formats.items import Linked, Restored
+from engrams.types import Kind, Record, Scope, Status
+
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_LONGEST = 80
+
+
+def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
+    """Write the day files, replacing those of the same name, and give the number of records. Oldest first reads best."""
+    count = 0
+    started: set[Path] = set()
+    sessions: dict[Path, str] = {}
+    open_path: Path | None = None
+    file: TextIO | None = None
+    try:
+        for item in items:
+            if isinstance(item, Linked):
+                continue
+            record = item.record if isinstance(item, Restored) else item
+            path = folder.joinpath(*place(record.scope), f"{record.recorded_at:%Y-%m-%d}.md")
+            if path != open_path or file is None:
+                if file:
+                    file.close()
+                path.parent.mkdir(parents=True, exist_ok=True)
+                file, open_path = path.open("a" if path in started else "w", encoding="utf-8", errors="replace"), path
+                if path not in started:
+                    file.write(f"# {record.recorded_at:%Y-%m-%d}\n")
+                    started.add(path)
+            if sessions.get(path) != record.session:
+                file.write(f"\n## {_escaped(record.session) or 'Memories'}\n\n")
+                sessions[path] = record.session
+            file.write(entry(record))
+            count += 1
+    finally:
+        if file:
+            file.close()
+    return count
+
+
+def place(scope: Scope) -> tuple[str, ...]:
+    """Folder names of a scope: each stays inside its parent on every system, and different labels stay different."""
+    return tuple(_safe(label) for label in scope.labels)
+
+
+def entry(record: Record) -> str:
+    """One record as a list item."""
+    who = record.speaker or (record.role if record.kind is Kind.TURN else "")
+    lead = f"**{_escaped(who)}:** " if who else "" if record.kind is Kind.TURN else f"_{record.kind}_ "
+    caption = f" _[{_escaped(record.caption)}]_" if record.caption else ""
+    until = f" _(until {record.valid_to:%Y-%m-%d})_" if record.valid_to else ""
+    status = "" if record.status is Status.ACTIVE else f" _({record.status})_"
+    text = "\n  ".join(_escaped(line) for line in record.text.splitlines())
+    return f"- {record.recorded_at:%H:%M} {lead}{text}{caption}{until}{status}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _safe(label: str) -> str:
+    name = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), label)
+    if _RESERVED.fullmatch(name):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if len(name.encode()) > _LONGEST:
+        cut = name.encode()[: _LONGEST - 17].decode(errors="ignore")
+        name = f"{cut}~{hashlib.blake2b(label.encode(), digest_size=8).hexdigest()}"
+    return name

@@ -1,0 +1,76 @@
+"""The knowledge graph of the MCP reference memory server: entities with observations, and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engrams.formats.fields import label, made_id
+from engrams.formats.items import Bad, Parsed
+from engrams.formats.stream import MalformedError, parse
+from engrams.types import Json, Kind, Turn
+
+
+def from_lines(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Parsed | Bad]:
+    """Its file: JSONL with a ``type`` in each line."""
+    for line in lines:
+        if isinstance(line, Bad):
+            yield line
+        elif line[1].strip(" \t\r\0"):
+            try:
+                yield from _entry(line[0], parse(line[1]))
+            except MalformedError as problem:
+                yield Bad(line[0], f"This line is {problem}.")
+
+
+def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
+    """What its ``read_graph`` answers: one object with both lists."""
+    for value in values:
+        if isinstance(value, Bad):
+            yield value
+            continue
+        line, graph = value
+        held = graph if isinstance(graph, dict) else {}
+        lists = {"entity": held.get("entities"), "relation": held.get("relations")}
+        if not any(isinstance(entries, list) for entries in lists.values()):
+            yield Bad(line, "Entities or relations were expected.")
+        for kind, entries in lists.items():
+            for data in entries if isinstance(entries, list) else ():
+                yield from _entry(line, {**data, "type": kind} if isinstance(data, dict) else data)
+
+
+def _entry(line: int, data: Json) -> Iterator[Parsed | Bad]:
+    match data:
+        case {"type": "entity"}:
+            yield from _entity(line, data)
+        case {"type": "relation"}:
+            yield _relation(line, data)
+        case _:
+            yield Bad(line, "An entity or a relation was expected.")
+
+
+def _entity(line: int, data: dict[str, Any]) -> Iterator[Parsed | Bad]:
+    name, kind, seen = label(data.get("name")), label(data.get("entityType")), data.get("observations")
+    if not name or not isinstance(seen, list | type(None)):
+        yield Bad(line, "An entity with a name and a list of observations was expected.")
+        return
+    tags = (kind,) if kind else ()
+    texts = [label(text) for text in seen or ()]
+    for text in texts:
+        if text:
+            whole = text if text.casefold().startswith(name.casefold()) else f"{name}: {text}"
+            turn = Turn(whole, external_id=made_id("observation", name, text), meta={"entity": name})
+            yield Parsed(turn, "", Kind.FACT, subject=name, tags=tags)
+        else:
+            yield Bad(line, f"An observation of {name} is no text.")
+    if kind and not any(texts):
+        turn = Turn(f"{name} is a {kind}", external_id=made_id("entity", name, kind), meta={"entity": name})
+        yield Parsed(turn, "", Kind.FACT, name, "is", kind, tags)
+
+
+def _relation(line: int, data: dict[str, Any]) -> Parsed | Bad:
+    ends = [label(data.get(name)) for name in ("from", "relationType", "to")]
+    if not all(ends):
+        return Bad(line, "A relation with from, relationType and to was expected.")
+    text = " ".join((ends[0], ends[1].replace("_", " "), ends[2]))
+    return Parsed(Turn(text, external_id=made_id("relation", *ends)), "", Kind.FACT, ends[0], ends[1], ends[2])

@@ -1,0 +1,255 @@
+"""The exchange format of engrams: JSONL, a header, then one object a line: ``record``, ``history`` or ``edge``.
+
+What belongs to a record (its history, its outgoing edges) follows it. Empty fields are left out; everything else is
+written, so that a file read years later does not depend on the defaults of its reader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from engrams.clock import parse_time
+from engrams.errors import EngramsError, InputError
+from engrams.formats.items import Bad, Linked, Restored
+from engrams.formats.stream import MalformedError, parse
+from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
+
+VERSION = 1
+_TOGETHER = 10_000
+_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"})
+_LISTS = frozenset({"tags", "triggers", "steps"})
+_ENUMS = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+_SHARES = frozenset({"importance", "confidence", "trust"})
+_COUNTS = frozenset({"strength", "access_count", "version"})
+_FIELDS = {item.name for item in fields(Record)}
+_NEEDED = ("id", "scope", "kind", "text", "recorded_at")
+
+
+def write(items: Iterable[Restored | Linked | Record], header: Meta) -> Iterator[str]:
+    """Lines with their ends, header first. Reading them gives equal items."""
+    yield _line({"engrams": VERSION, **header})
+    for item in items:
+        if isinstance(item, Linked):
+            yield _line({"edge": _edge_out(item.edge)})
+            continue
+        whole = item if isinstance(item, Restored) else Restored(item)
+        yield _line({"record": record_out(whole.record)})
+        yield from (_line({"history": _history_out(entry)}) for entry in whole.history)
+        yield from (_line({"edge": _edge_out(edge)}) for edge in whole.edges)
+
+
+def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked | Bad]:
+    """The items of an export. InputError where a newer engrams wrote it."""
+    record: Record | None = None
+    edges: list[Edge] = []
+    history: list[HistoryEntry] = []
+    for line in lines:
+        piece = _piece(line)
+        match piece:
+            case None:
+                continue
+            case Bad():
+                yield piece
+            case Record():
+                if record:
+                    yield Restored(record, tuple(edges), tuple(history))
+                record, edges, history = piece, [], []
+            case Edge() if record and piece.source == record.id and len(edges) < _TOGETHER:
+                edges.append(piece)
+            case Edge():
+                if record:
+                    yield Restored(record, tuple(edges), tuple(history))
+                record = None
+                yield Linked(piece)
+            case HistoryEntry() if record and piece.record == record.id and len(history) < _TOGETHER:
+                history.append(piece)
+            case HistoryEntry():
+                yield Bad(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
+    if record:
+        yield Restored(record, tuple(edges), tuple(history))
+
+
+def record_out(record: Record) -> dict[str, Json]:
+    """A record as JSON values; empty fields are left out."""
+    out: dict[str, Json] = {}
+    for item in fields(Record):
+        value = getattr(record, item.name)
+        if value in (None, "", (), {}) and item.name not in _NEEDED:
+            continue
+        match value:
+            case Scope():
+                value = list(value.labels)
+            case datetime():
+                value = value.isoformat()
+            case Provenance():
+                value = {name: held for name in ("channel", "extractor", "prompt", "reason", "files") if (held := getattr(value, name))}
+            case tuple() if item.name == "evidence":
+                value = [{"quote": quote.quote, "source": quote.source, "speaker": quote.speaker} for quote in value]
+        out[item.name] = value
+    return out
+
+
+def record_in(data: Json) -> Record:
+    """The inverse of ``record_out``. ValueError names the field that is wrong; unknown fields are passed over."""
+    held = _object(data, "record")
+    if missing := [name for name in _NEEDED if name not in held]:
+        raise ValueError(f"the record has no {missing[0]}")
+    values = {name: _value(name, held[name]) for name in held if name in _FIELDS}
+    return Record(**values)
+
+
+def _value(name: str, value: Json) -> Any:
+    if name in _TIMES:
+        return _time(value, name)
+    if name in _LISTS:
+        return _texts(value, name)
+    if name in _ENUMS:
+        return _ENUMS[name](value)
+    if name in _SHARES:
+        return _number(value, name)
+    if name in _COUNTS:
+        return _count(value, name)
+    match name:
+        case "scope":
+            return _scope(value)
+        case "meta":
+            return _object(value, name)
+        case "evidence":
+            return tuple(_evidence(quote) for quote in _list(value, name))
+        case "provenance":
+            held = _object(value, name)
+            texts = {key: _text(held.get(key, ""), key) for key in ("channel", "extractor", "prompt", "reason")}
+            return Provenance(**texts, files=_texts(held.get("files", []), "files"))
+        case _:
+            return _text(value, name)
+
+
+def _piece(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | None:
+    if isinstance(line, Bad):
+        return line
+    number, text = line
+    if not text.strip(" \t\r\0"):
+        return None
+    try:
+        data = parse(text)
+        match data:
+            case {"engrams": version}:
+                _check(version)
+                return None
+            case {"record": held}:
+                return record_in(held)
+            case {"edge": held}:
+                return _edge_in(held)
+            case {"history": held}:
+                return _history_in(held)
+            case _:
+                return Bad(number, "A record, an edge or a history entry was expected.")
+    except MalformedError as problem:
+        return Bad(number, f"This line is {problem}.")
+    except (ValueError, EngramsError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        return Bad(number, f"This piece cannot be used: {problem}.")
+
+
+def _check(version: Json) -> None:
+    if not isinstance(version, int) or version > VERSION:
+        raise InputError(f"The export has format {version!r}; this engrams reads up to {VERSION}.", hint="Install a newer engrams.")
+
+
+def _edge_out(edge: Edge) -> dict[str, Json]:
+    ends = {"owner": list(edge.owner.labels), "source": edge.source, "target": edge.target, "type": edge.type}
+    return {**ends, "weight": edge.weight, "count": edge.count}
+
+
+def _edge_in(data: Json) -> Edge:
+    held = _object(data, "edge")
+    ends = [_text(held.get(name), name) for name in ("source", "target")]
+    weight, count = _number(held.get("weight", 1.0), "weight"), _count(held.get("count", 1), "count")
+    return Edge(_scope(held.get("owner")), ends[0], ends[1], EdgeType(_text(held.get("type"), "type")), weight, count)
+
+
+def _history_out(entry: HistoryEntry) -> dict[str, Json]:
+    out = {item.name: getattr(entry, item.name) for item in fields(HistoryEntry)}
+    return {**out, "at": entry.at.isoformat(), "before": dict(entry.before), "after": dict(entry.after)}
+
+
+def _history_in(data: Json) -> HistoryEntry:
+    held = _object(data, "history")
+    texts = {name: _text(held.get(name, ""), name) for name in ("record", "action", "actor", "reason")}
+    changed = {name: _object(held.get(name, {}), name) for name in ("before", "after")}
+    at = _time(held.get("at"), "at")
+    version = _count(held.get("version"), "version")
+    return HistoryEntry(texts["record"], version, at, texts["action"], texts["actor"], texts["reason"], changed["before"], changed["after"])
+
+
+def _evidence(data: Json) -> Evidence:
+    held = _object(data, "evidence")
+    return Evidence(*(_text(held.get(name, ""), name) for name in ("quote", "source", "speaker")))
+
+
+def _line(data: Mapping[str, Json]) -> str:
+    text = json.dumps(data, ensure_ascii=False, default=_plain, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(data, default=_plain, separators=(",", ":"))
+    return text + "\n"
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Scope():
+            return list(value.labels)
+        case Mapping():
+            return dict(value)
+        case _:
+            raise InputError(f"{type(value).__name__} is no JSON value.", hint="Metadata may hold JSON values only.")
+
+
+def _object(value: Json, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no object")
+    return value
+
+
+def _list(value: Json, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is no list")
+    return value
+
+
+def _text(value: Json, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is no text")
+    return value
+
+
+def _texts(value: Json, name: str) -> tuple[str, ...]:
+    return tuple(_text(held, name) for held in _list(value, name))
+
+
+def _number(value: Json, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} is no number")
+    return float(value)
+
+
+def _count(value: Json, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name} is no whole number")
+    return value
+
+
+def _time(value: Json, name: str) -> datetime:
+    return parse_time(_text(value, name))
+
+
+def _scope(value: Json) -> Scope:
+    return Scope(_texts(value, "scope"))

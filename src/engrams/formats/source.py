@@ -1,0 +1,223 @@
+"""Bytes of any encoding, from a file, a pipe or a zip, as pieces of text."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
+
+from engrams.errors import InputError
+from engrams.formats.items import Bad
+
+Origin: TypeAlias = Path | str | IO[Any]
+
+
+class Bytes(Protocol):
+    def read(self, size: int = -1, /) -> Any: ...
+
+
+STDIN = "-"
+HEAD = 65_536
+CHUNK = 1 << 20
+LIMIT = 64 << 20
+
+_ZIP = b"PK\x03\x04"
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def _as_western(problem: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no UTF-8 are what older systems wrote: Windows-1252, or Latin-1 where that has a gap."""
+    if not isinstance(problem, UnicodeDecodeError):
+        raise problem
+    raw = problem.object[problem.start : problem.end]
+    try:
+        return raw.decode("cp1252"), problem.end
+    except UnicodeDecodeError:
+        return raw.decode("latin-1"), problem.end
+
+
+codecs.register_error("engrams.western", _as_western)
+
+
+class Feed:
+    """One text, read once. ``head`` is its beginning; ``whole`` says that there is no more."""
+
+    def __init__(self, raw: Bytes) -> None:
+        self._raw = raw
+        start = _first(raw)
+        encoding, skip = _encoding(start)
+        decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+        self.whole = len(start) < HEAD
+        self.head: str = self._decoder.decode(start[skip:], self.whole)
+
+    def pieces(self) -> Iterator[str]:
+        """The head, then the rest."""
+        yield self.head
+        while not self.whole:
+            try:
+                raw = _bytes(self._raw.read(CHUNK))
+            except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+                raise InputError(f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it.") from None
+            self.whole = not raw
+            yield self._decoder.decode(raw, self.whole)
+
+    def lines(self) -> Iterator[tuple[int, str] | Bad]:
+        """Numbered lines without their ends; Bad for one longer than 64 Mi characters."""
+        return _lines(self.pieces())
+
+
+@contextmanager
+def opened(origin: Origin) -> Iterator[Feed]:
+    """The text of a file (``-``: standard input), an open stream, or a zip's conversations. InputError where there is none."""
+    if isinstance(origin, str | Path) and str(origin) == STDIN:
+        origin = sys.stdin.buffer
+    if isinstance(origin, str | Path):
+        with _file(Path(origin)) as stream, _unzipped(stream) as raw:
+            yield Feed(raw)
+    else:
+        with _unzipped(origin) as raw:
+            yield Feed(raw)
+
+
+def scan(origin: Origin) -> Iterator[bytes]:
+    """The raw bytes in large pieces, for counting; nothing for a stream, which can be read only once."""
+    if isinstance(origin, str | Path) and str(origin) != STDIN:
+        with opened(origin) as feed:
+            for piece in feed.pieces():
+                yield piece.encode("utf-8", "replace")
+
+
+def _file(path: Path) -> IO[Any]:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{path} cannot be read: {_why(problem)}.", hint="Check the path and its permissions.") from None
+
+
+def _why(problem: OSError | ValueError) -> str:
+    return (problem.strerror or str(problem)) if isinstance(problem, OSError) else str(problem)
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+
+
+def _first(raw: Bytes) -> bytes:
+    """Up to HEAD bytes: a pipe gives them in parts."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while size < HEAD:
+            part = _bytes(raw.read(HEAD - size))
+            if not part:
+                break
+            parts.append(part)
+            size += len(part)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+        raise InputError(f"The file cannot be read: {problem}.", hint="Give a file, not a folder; or get a fresh copy of it.") from None
+    return b"".join(parts)
+
+
+def _encoding(start: bytes) -> tuple[str, int]:
+    """The encoding, and how many bytes its mark takes. Without a mark, zeros at every second byte tell UTF-16."""
+    for mark, name in _BOMS:
+        if start.startswith(mark):
+            return name, len(mark)
+    if len(start) >= 4:
+        even, odd = start[0::2].count(0) / len(start[0::2]), start[1::2].count(0) / len(start[1::2])
+        if odd > 0.4 and even < 0.1:
+            return "utf-16-le", 0
+        if even > 0.4 and odd < 0.1:
+            return "utf-16-be", 0
+    return "utf-8", 0
+
+
+@contextmanager
+def _unzipped(stream: IO[Any]) -> Iterator[Bytes]:
+    """The stream itself, or where it is a zip, the conversations.json files in it, one after the other."""
+    start = b""
+    try:
+        start = _bytes(stream.read(len(_ZIP)))
+    except OSError as problem:
+        raise InputError(f"The file cannot be read: {_why(problem)}.", hint="Give a file, not a folder.") from None
+    if start != _ZIP:
+        yield _Joined([io.BytesIO(start), stream])
+        return
+    with _rewound(start, stream) as whole:
+        try:
+            archive = zipfile.ZipFile(whole)
+            members = [archive.open(name) for name in sorted(archive.namelist()) if _is_talk(name)]
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
+            raise InputError(f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
+        if not members:
+            raise InputError("The zip holds no conversations.json.", hint="Unpack it and give the file itself.")
+        yield _Joined(members)
+
+
+@contextmanager
+def _rewound(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
+    """The stream from its start again; a pipe by way of a file, for a zip is read from its end."""
+    if stream.seekable():
+        stream.seek(-len(start), os.SEEK_CUR)
+        yield stream
+        return
+    with tempfile.TemporaryFile() as spool:
+        spool.write(start)
+        shutil.copyfileobj(stream, spool)
+        yield spool
+
+
+def _is_talk(name: str) -> bool:
+    last = name.rsplit("/", 1)[-1].casefold()
+    return last.startswith("conversations") and last.endswith(".json")
+
+
+class _Joined:
+    """Several streams as one."""
+
+    def __init__(self, streams: list[IO[Any]]) -> None:
+        self._streams = streams
+
+    def read(self, size: int = -1) -> bytes:
+        while self._streams:
+            part = _bytes(self._streams[0].read(size))
+            if part:
+                return part
+            self._streams.pop(0)
+        return b""
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
+    number, rest, size = 1, [""], 0
+    for piece in pieces:
+        first, *others = piece.split("\n")
+        size += len(first)
+        if size <= LIMIT:
+            rest.append(first)
+        for other in others:
+            yield _line(number, rest, size)
+            number, rest, size = number + 1, [other], len(other)
+    if size:
+        yield _line(number, rest, size)
+
+
+def _line(number: int, parts: list[str], size: int) -> tuple[int, str] | Bad:
+    if size > LIMIT:
+        return Bad(number, f"The line is longer than {LIMIT:,} characters.")
+    return number, "".join(parts)

@@ -1,0 +1,207 @@
+"""JSON read piece by piece: a list of any length is never in memory as a whole, only one element of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from engrams.formats.items import Bad
+from engrams.formats.source import CHUNK, LIMIT
+from engrams.types import Json
+
+_DECODER = json.JSONDecoder(strict=False)
+_SPACE = re.compile(r"[ \t\n\r\0]*")
+_MARK = re.compile(r'["\\\[\]{},]')
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_SLACK = 16
+
+
+class MalformedError(ValueError):
+    """A piece of JSON that is none; ``incomplete`` where more text might have mended it."""
+
+    def __init__(self, message: str, *, incomplete: bool = False) -> None:
+        super().__init__(message)
+        self.incomplete = incomplete
+
+
+def parse(text: str) -> Json:
+    """One JSON value. MalformedError for anything else, however hostile."""
+    value, end = _decode(text, _after_space(text, 0))
+    if _after_space(text, end) != len(text):
+        raise MalformedError("not JSON: text after its end")
+    return value
+
+
+def elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | Bad]:
+    """Numbered elements of the JSON values that a text holds, one value after the other.
+
+    A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it
+    holds under other keys; an object without such a list gives itself.
+    """
+    reader = _Reader(pieces)
+    while (char := reader.peek()) and not reader.broken:
+        if char == "[":
+            yield from reader.elements()
+        elif char == "{" and key:
+            yield from reader.members(key)
+        else:
+            yield from reader.single()
+            reader.broken = reader.broken or reader.stuck
+
+
+def _decode(text: str, at: int) -> tuple[Json, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except RecursionError:
+        raise MalformedError("nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        cut = problem.msg.startswith("Unterminated") or problem.pos >= len(text) - _SLACK
+        raise MalformedError(f"not JSON: {problem.msg}", incomplete=cut) from None
+    except ValueError:
+        raise MalformedError("holds a number with too many digits") from None
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+class _Reader:
+    """A place in a text that is still being read."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self.broken = False
+        self.stuck = False
+
+    def peek(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        while True:
+            self._move(_after_space(self._text, self._at))
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(1):
+                return ""
+
+    def elements(self) -> Iterator[tuple[int, Json] | Bad]:
+        """Those of the list that begins here."""
+        self._move(self._at + 1)
+        while (char := self.peek()) != "]":
+            if not char:
+                yield self._stop("The list ends in the middle.")
+                return
+            yield from self.single()
+            if self.broken:
+                return
+            after = self.peek()
+            if after == ",":
+                self._move(self._at + 1)
+            elif after != "]":
+                yield self._stop("A comma or the end of the list was expected." if after else "The list ends in the middle.")
+                return
+        self._move(self._at + 1)
+
+    def members(self, key: str) -> Iterator[tuple[int, Json] | Bad]:
+        """See the function ``elements``."""
+        line, rest, found = self._line, {}, False
+        self._move(self._at + 1)
+        while (char := self.peek()) == '"':
+            try:
+                name = self._value()
+                if self.peek() != ":":
+                    raise MalformedError("a colon was expected")
+                self._move(self._at + 1)
+                if self.peek() == "[" and name == key:
+                    found = True
+                    yield from self.elements()
+                    if self.broken:
+                        return
+                else:
+                    rest[name] = self._value()
+            except MalformedError as problem:
+                yield self._stop(f"The object is {problem}.")
+                return
+            if self.peek() == ",":
+                self._move(self._at + 1)
+        if char != "}":
+            yield self._stop("The object ends in the middle.")
+            return
+        self._move(self._at + 1)
+        if rest or not found:
+            yield line, rest
+
+    def single(self) -> Iterator[tuple[int, Json] | Bad]:
+        """The one value that begins here."""
+        line, self.stuck = self._line, False
+        try:
+            yield line, self._value()
+        except MalformedError as problem:
+            yield Bad(line, f"This piece is {problem}.")
+            self.stuck = True
+            self.broken = not self._skip()
+
+    def _value(self) -> Json:
+        self.peek()
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+                if end < len(self._text) or self._text[end - 1] in '"]}' or not self._more(1):
+                    self._move(end)
+                    return value
+            except MalformedError as problem:
+                size = len(self._text) - self._at
+                if not problem.incomplete:
+                    raise
+                if size > LIMIT:
+                    raise MalformedError(f"longer than {LIMIT:,} characters") from None
+                if not self._more(max(CHUNK, size)):
+                    raise
+
+    def _skip(self) -> bool:
+        """Past a malformed value, to the comma or bracket behind it; False at the end of the text."""
+        depth, quoted = 0, False
+        while True:
+            mark = _MARK.search(self._text, self._at)
+            if not mark:
+                self._move(len(self._text))
+                if not self._more(1):
+                    return False
+                continue
+            char = mark[0]
+            self._move(mark.start())
+            if char == "\\":
+                if self._at + 1 == len(self._text) and not self._more(1):
+                    return False
+                self._move(self._at + 2)
+                continue
+            if char == '"':
+                quoted = not quoted
+            elif not quoted:
+                if depth == 0 and char in ",]}":
+                    return char != "}"
+                depth += _STEP.get(char, 0)
+            self._move(self._at + 1)
+
+    def _stop(self, message: str) -> Bad:
+        self.broken = True
+        return Bad(self._line, message)
+
+    def _move(self, to: int) -> None:
+        self._line += self._text.count("\n", self._at, to)
+        self._at = to
+
+    def _more(self, size: int) -> bool:
+        """At least ``size`` more characters, if there are any; what was read is let go."""
+        parts = [self._text[self._at :]]
+        got = 0
+        for piece in self._pieces:
+            parts.append(piece)
+            got += len(piece)
+            if got >= size:
+                break
+        self._text, self._at = "".join(parts), 0
+        return got > 0

@@ -1,0 +1,297 @@
+"""MemoryEngine: the one door to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
+from engrams.ports import AsOf, Chat, Clock, Embedder, Erased, Page, Query, Store, TokenCounter, Where
+from engrams.read import context as contexts
+from engrams.read import flow as reading
+from engrams.read.request import Deps, Request, reach
+from engrams.session.journal import Journal
+from engrams.settings import Settings
+from engrams.tend.backfill import Backfill
+from engrams.tend.digest import Digest
+from engrams.tend.runner import Runner
+from engrams.tend.transfer import LoadReport, dump, load
+from engrams.types import Context, Found, HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.write import revise
+
+Place: TypeAlias = Scope | str | Sequence[str]
+Moment: TypeAlias = datetime | AsOf | None
+
+_PREFIX = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine is made of; ``build.open`` puts it together."""
+
+    settings: Settings
+    store: Store
+    embedder: Embedder
+    chat: Chat | None
+    counter: TokenCounter
+    clock: Clock
+
+
+class MemoryEngine:
+    """Durable, layered, explainable memory. Thread safe; several processes may work on one home.
+
+    A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads
+    everything the owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, or an
+    ``AsOf(valid=…, known=…)``.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.settings = parts.settings
+        self.embedder = parts.embedder
+        self.chat_model = parts.chat
+        self._store, self._clock, self._counter = parts.store, parts.clock, parts.counter
+        self._deps = Deps(parts.store, parts.store, parts.store, parts.embedder, parts.counter, parts.settings.read)
+        self._journal = Journal(parts.store, parts.embedder, parts.clock, parts.settings)
+        self._digest = Digest(parts.store, parts.embedder, parts.chat, parts.clock, parts.settings)
+        backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
+        self._runner = Runner(parts.store, {Digest.kind: self._digest.run, Backfill.kind: backfill.run}, parts.clock, parts.settings.jobs)
+        self._closed = False
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
+        """Remember a statement. It is durable and searchable when this returns.
+
+        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is
+        always a job. InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and
+        ``write.secrets`` is ``refuse``.
+        """
+        turn = Turn(what) if isinstance(what, str) else what
+        default = Kind.NOTE if isinstance(what, str) else Kind.TURN
+        at_once = settle and self._digest.inline
+        written = self._ready().write([turn], Scope.of(scope), kind or default, hold=at_once)
+        if not at_once or not written.job:
+            self._runner.wake()
+            return written.receipts[0]
+        job = self._runner.run(written.job)
+        return self._digest.told(written.receipts[0], job.id if job else "")
+
+    def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
+        """Journal what was said, in one durable write. Never waits for extraction, whatever model is configured."""
+        some = [turns] if isinstance(turns, Turn) else list(turns)
+        return self.take(some, Scope.of(scope), Kind.TURN) if some else ()
+
+    def take(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
+        """``observe`` for other kinds and channels: what imports and adapters write through."""
+        written = self._ready().write(turns, scope, kind, channel=channel)
+        self._runner.wake()
+        return written.receipts
+
+    def edit(
+        self,
+        id: str,
+        *,
+        scope: Place,
+        text: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        expect: int | None = None,
+        reason: str = "",
+    ) -> Record:
+        """Change a memory's text or other fields. ConflictError: its version is no longer ``expect``."""
+        record = self.get(id, scope=scope)
+        values = revise.checked(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
+        values, vectors = self._journal.prepared(record, values)
+        self._store.commit(revise.edit(record, values, vectors, self._clock(), reason, expect))
+        self._runner.wake()
+        return self.get(record.id, scope=scope)
+
+    def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
+        """Put a memory away: no read finds it until ``restore``. What was derived from it alone goes with it."""
+        record = self.get(id, scope=scope)
+        if record.status is Status.PURGED:
+            raise RefusedError("It is purged already.")
+        self._store.commit(revise.forget([record, *revise.dependents(record, self._store)], self._clock(), reason))
+        return self.get(record.id, scope=scope)
+
+    def restore(self, id: str, *, scope: Place) -> Record:
+        """Undo ``forget``."""
+        record = self.get(id, scope=scope)
+        if record.status is not Status.FORGOTTEN:
+            raise RefusedError(f"It is not forgotten: its status is {record.status}.")
+        self._store.commit(revise.restore([record, *revise.dependents(record, self._store)], self._clock()))
+        return self.get(record.id, scope=scope)
+
+    def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
+        """Erase memories, and what was derived from them alone, everywhere; the answer is the proof."""
+        owner = Scope.of(scope).owner
+        some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        every = dict.fromkeys(r.id for record in some for r in (record, *revise.dependents(record, self._store)))
+        return self._open().purge(owner, tuple(every), self._clock())
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Where | None = None,
+        history: bool = False,
+    ) -> Found:
+        """The memories that answer ``query``, best first, with the trace of how they were chosen."""
+        self._open()
+        if not self.settings.enabled:
+            return reading.search(Request("", Scope.of(scope), self._clock(), 0), self._deps)
+        number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
+        request = Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of), tuple(kinds), where, history)
+        return reading.search(request, self._deps)
+
+    def explain(self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None) -> Found:
+        """``search`` without any effect on what is remembered about use."""
+        return self.search(query, scope=scope, limit=limit, as_of=as_of)
+
+    def context(self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None) -> Context:
+        """Memory as text for a prompt, never over ``tokens`` by the configured counter."""
+        self._open()
+        section = self.settings.read
+        number = section.limit if limit is None else limit
+        total = section.context_tokens if tokens is None else tokens
+        request = Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of))
+        budget = contexts.Budget(total if self.settings.enabled else 0, section.prefix_tokens, self._counter)
+        return contexts.context(request, self._deps, budget)
+
+    def get(self, id: str, *, scope: Place) -> Record:
+        """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
+        owner = Scope.of(scope).owner
+        found = self._open().get(owner, [id])
+        if not found and len(id) >= _PREFIX:
+            found = self._open().find(Query(reach(owner), statuses=tuple(Status), prefix=id, limit=2)).records
+        if len(found) > 1:
+            raise InputError(f"More than one memory begins with {id!r}.", hint="Give more of the id.")
+        if not found:
+            raise NotFoundError(f"There is no memory {id!r} here.", hint="`engrams list` shows the ids.")
+        return found[0]
+
+    def list(self, *, scope: Place, **fields: Any) -> Page:
+        """Memories by what they are, newest first. ``fields``: those of ``ports.Query``."""
+        moment = moment_of(fields.pop("as_of", None))
+        try:
+            query = Query(reach(Scope.of(scope)), as_of=moment, **fields)
+        except TypeError as problem:
+            raise InputError(f"list does not take that: {problem}.") from None
+        return self._open().find(query)
+
+    def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
+        """Every change of one memory, oldest first."""
+        record = self.get(id, scope=scope)
+        return self._open().history(record.scope.owner, record.id)
+
+    # ------------------------------------------------------------------------------------------- in, out and upkeep
+
+    def load(
+        self,
+        source: Path | str | Iterable[Any],
+        *,
+        scope: Place,
+        format: str = "auto",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> LoadReport:
+        """Import a file (``-``: standard input). What cannot be read is in the report; doing it twice stores nothing twice."""
+        self._open()
+        return load(source, Scope.of(scope), self, format, progress)
+
+    def dump(
+        self,
+        path: Path,
+        *,
+        scope: Place,
+        format: Literal["jsonl", "markdown"] = "jsonl",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Export everything in the scope; how many memories were written."""
+        return dump(path, reach(Scope.of(scope)), self._open(), format, progress)
+
+    def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
+        """The scopes that hold memories."""
+        return self._open().scopes(None if owner is None else Scope.of(owner).owner)
+
+    def stats(self, scope: Place | None = None) -> dict[str, Any]:
+        """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent."""
+        counts = self._open().counts(None if scope is None else reach(Scope.of(scope)))
+        return {
+            **counts,
+            "embedder": self.embedder.card.id,
+            "scopes": len(self._store.scopes(None if scope is None else Scope.of(scope).owner)),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """The jobs: numbers by kind and state, the oldest waiting, and every dead one with its error."""
+        store = self._open()
+        dead, waiting = store.queue(("dead",), 100), store.queue(("waiting", "running"), 1000)
+        oldest = min((job.created_at for job in waiting if job.created_at), default=None)
+        return {
+            "jobs": store.workload(),
+            "lag_seconds": max(0.0, (self._clock() - oldest).total_seconds()) if oldest else 0.0,
+            "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
+            "embedder": self.embedder.card.id,
+            "chat": self.chat_model.name if self.chat_model else "",
+        }
+
+    def retry(self, ids: Sequence[str] = ()) -> int:
+        """Dead jobs back to waiting (all of them without ids); how many."""
+        number = self._open().retry(ids, self._clock())
+        self._runner.wake()
+        return number
+
+    def drain(self, timeout: float = 30, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Do the work that is due, here and now. True: nothing due is left."""
+        self._open()
+        return self._runner.drain(timeout, progress)
+
+    def check(self, repair: bool = False) -> Mapping[str, Any]:
+        """The state of the store's files; ``repair`` mends what can be rebuilt."""
+        return self._open().check(repair)
+
+    # ------------------------------------------------------------------------------------------------------- plumbing
+
+    @property
+    def store(self) -> Store:
+        return self._open()
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    def close(self) -> None:
+        """Let running jobs finish and close the store; what waits goes on in the next process. Twice is once."""
+        if not self._closed:
+            self._closed = True
+            self._runner.close()
+            self._store.close()
+
+    def __enter__(self) -> MemoryEngine:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def _ready(self) -> Journal:
+        self._open()
+        return self._journal
+
+    def _open(self) -> Store:
+        if self._closed:
+            raise ClosedError
+        return self._store
+
+
+def moment_of(value: Moment) -> AsOf | None:
+    """One time stands for both."""
+    if value is None or isinstance(value, AsOf):
+        return value
+    return AsOf(value, value)

@@ -1,0 +1,84 @@
+"""A limit on what may be spent on a model in one day (UTC)."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, time, timedelta
+from typing import Protocol
+
+from engrams.errors import BudgetError
+from engrams.ports import Clock
+
+_DAYS_KEPT = 8
+
+
+class Ledger(Protocol):
+    """Where a day's spending is kept. One that several processes share makes the limit hold for all of them together."""
+
+    def add(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        """Add to that day's (``2026-11-21``) calls and tokens, which may be negative, and return the new totals,
+        in one step that no other caller can come between."""
+        ...
+
+
+class Tally:
+    """A ledger in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._days: dict[str, tuple[int, int]] = {}
+
+    def add(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        with self._lock:
+            before = self._days.get(day, (0, 0))
+            after = before[0] + calls, before[1] + tokens
+            self._days[day] = after
+            for old in sorted(self._days)[:-_DAYS_KEPT]:
+                del self._days[old]
+            return after
+
+
+class Budget:
+    """``calls``, ``tokens``: the most for a day, 0: no limit.
+
+    Calls never exceed their limit. A call is let in while tokens are left, counting what calls under way may still
+    use, so the last call of a day can exceed the token limit, by no more than its own answer.
+    """
+
+    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: Ledger | None = None) -> None:
+        self._clock = clock
+        self._calls = calls
+        self._tokens = tokens
+        self._ledger = ledger or Tally()
+
+    def reserve(self, tokens: int) -> str:
+        """Take one call and the tokens that it may use; returns the day, for ``settle``. BudgetError: none are left."""
+        now = self._clock().astimezone(UTC)
+        day = now.date().isoformat()
+        calls, used = self._ledger.add(day, 1, tokens)
+        # A day is its own account, so a clock that goes back finds what that day has spent already.
+        if self._calls and calls > self._calls:
+            self._ledger.add(day, -1, -tokens)
+            raise _spent(f"{self._calls:,} model calls", "chat.daily_calls", now)
+        if self._tokens and used - tokens >= self._tokens:
+            self._ledger.add(day, -1, -tokens)
+            raise _spent(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
+        return day
+
+    def settle(self, day: str, reserved: int, used: int) -> None:
+        """Put what the call really used in the place of what was reserved."""
+        if used != reserved:
+            self._ledger.add(day, 0, used - reserved)
+
+    def spent(self) -> tuple[int, int]:
+        """Calls and tokens of today."""
+        return self._ledger.add(self._clock().astimezone(UTC).date().isoformat(), 0, 0)
+
+
+def _spent(what: str, setting: str, now: datetime) -> BudgetError:
+    reset = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+    hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
+    return BudgetError(
+        f"Today's {what} are used up.",
+        hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, in {hours} h {minutes:02} min; raise `{setting}` to go on now.",
+    )

@@ -1,0 +1,59 @@
+"""What calls to a model cost, counted per purpose."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``calls``: requests sent, repeated ones included. ``failures``: those that brought no answer. ``corrections``: answers
+    that the model had to give again. ``tokens``: prompt and answer, as the server counts them; estimated where it does
+    not say."""
+
+    calls: int = 0
+    failures: int = 0
+    corrections: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.failures + other.failures,
+            self.corrections + other.corrections,
+            self.tokens + other.tokens,
+        )
+
+
+class Meter:
+    """Exact under any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, purpose: str, **counts: int) -> None:
+        """Add to the fields of ``Usage``."""
+        with self._lock:
+            for field, count in counts.items():
+                self._counts[purpose, field] += count
+
+    def snapshot(self) -> Mapping[str, Usage]:
+        """Usage by purpose, as of one moment."""
+        with self._lock:
+            counts = dict(self._counts)
+        return {
+            purpose: Usage(**{field: count for (name, field), count in counts.items() if name == purpose})
+            for purpose in dict.fromkeys(name for name, _ in counts)
+        }
+
+    def total(self) -> Usage:
+        return sum(self.snapshot().values(), Usage())
+
+
+def estimate(text: str) -> int:
+    """About how many tokens a text has, for servers that do not say: a token for every 4 bytes of UTF-8."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)

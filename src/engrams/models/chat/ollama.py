@@ -1,0 +1,92 @@
+"""Ollama's own /api/chat, which takes a JSON schema as ``format``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from engrams.errors import ModelError
+from engrams.models.chat.meter import estimate
+from engrams.models.chat.retry import failure
+from engrams.models.chat.server import Call, Declined, Reply, Sent, Way, mentions, spoken
+from engrams.models.chat.wire import Wire, address
+from engrams.ports import Clock
+from engrams.types import Json
+
+_DEFAULT = "http://localhost:11434"
+_WINDOW = 4096
+_LARGEST_WINDOW = 131_072
+
+
+class Ollama:
+    """One model on one server."""
+
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
+        """``url``: the server's root. SettingsError: it is no http(s) address."""
+        base = address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
+        self._wire = Wire(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._model = model
+        self._clock = clock
+        self._thinks = True
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    def send(self, call: Call) -> Sent:
+        got = self._wire.post("/api/chat", self._request(call), call.seconds)
+        if got.status == 200:
+            return _read(self._model, got.json())
+        if got.status in (400, 501):
+            if call.schema is not None and call.way is Way.SCHEMA and mentions(got.body, "format", "schema", "grammar"):
+                return Declined(Way.SCHEMA)
+            if call.schema is not None and call.way is Way.TOOL and mentions(got.body, "tool"):
+                return Declined(Way.TOOL)
+            if self._thinks and mentions(got.body, "think"):
+                self._thinks = False
+                return Declined(None)
+        raise failure(self._model, got.status, got.headers, got.json(), self._clock)
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def _request(self, call: Call) -> dict[str, Any]:
+        options: dict[str, Any] = {"num_predict": call.max_tokens}
+        if call.temperature is not None:
+            options["temperature"] = call.temperature
+        window = sum(estimate(message.content) for message in call.messages) + call.max_tokens
+        if window > _WINDOW:
+            # The server cuts a longer prompt without a word. Powers of two, because it reloads the model at each change.
+            options["num_ctx"] = min(1 << (window - 1).bit_length(), _LARGEST_WINDOW)
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": spoken(call),
+            "stream": False,
+            "options": options,
+        }
+        if self._thinks:
+            body["think"] = False
+        if call.schema is not None and call.way is Way.SCHEMA:
+            body["format"] = call.schema
+        elif call.schema is not None and call.way is Way.TOOL:
+            function = {"name": "answer", "description": "Give the answer.", "parameters": call.schema}
+            body["tools"] = [{"type": "function", "function": function}]
+        return body
+
+
+def _read(name: str, body: Json) -> Reply:
+    message = body.get("message") if isinstance(body, Mapping) else None
+    if not isinstance(message, Mapping):
+        raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an Ollama server?")
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls else None
+    function = call.get("function") if isinstance(call, Mapping) else None
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    counts = [body.get(part) for part in ("prompt_eval_count", "eval_count")]
+    return Reply(
+        text=json.dumps(arguments) if isinstance(arguments, Mapping) else str(message.get("content") or ""),
+        tokens=sum(count for count in counts if isinstance(count, int)),
+        model=str(body.get("model") or name),
+        cut=body.get("done_reason") == "length",
+    )

@@ -1,0 +1,138 @@
+"""Servers that speak OpenAI's /v1/chat/completions: OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engrams.errors import ModelError
+from engrams.models.chat.retry import failure
+from engrams.models.chat.schema import strict
+from engrams.models.chat.server import Call, Declined, Reply, Sent, Way, mentions, spoken
+from engrams.models.chat.wire import Wire, address
+from engrams.ports import Clock
+from engrams.types import Json
+
+_DEFAULT = "https://api.openai.com"
+_REFUSALS = {400, 415, 422, 501}
+TOOL = "answer"
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What this server's models do not take; learned from refusals, never unlearned."""
+
+    limit: str = "max_tokens"
+    temperature: bool = True
+
+    def learn(self, body: bytes) -> bool:
+        """Whether the refusal names something that can be left out."""
+        if self.limit == "max_tokens" and mentions(body, "max_completion_tokens"):
+            self.limit = "max_completion_tokens"
+            return True
+        if self.temperature and mentions(body, "temperature") and mentions(body, "support"):
+            self.temperature = False
+            return True
+        return False
+
+
+class OpenAI:
+    """One model on one server."""
+
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
+        """``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path.
+        SettingsError: it is no http(s) address."""
+        base = address(url or _DEFAULT)
+        if "/" not in base.split("://", 1)[1]:
+            base += "/v1"
+        self._wire = Wire(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._model = model
+        self._clock = clock
+        self._dialect = Dialect()
+
+    @property
+    def name(self) -> str:
+        return self._model or self._wire.host
+
+    def send(self, call: Call) -> Sent:
+        got = self._wire.post("/chat/completions", request(call, self._model, self._dialect), call.seconds)
+        if got.status == 200:
+            return read(self.name, got.json(), self._clock)
+        if got.status in _REFUSALS:
+            refused = declined(call, got.body, self._dialect)
+            if refused is not None:
+                return refused
+        raise failure(self.name, got.status, got.headers, got.json(), self._clock)
+
+    def close(self) -> None:
+        self._wire.close()
+
+
+def request(call: Call, model: str, dialect: Dialect) -> dict[str, Any]:
+    """The body of /v1/chat/completions."""
+    body: dict[str, Any] = {
+        "messages": spoken(call),
+        dialect.limit: call.max_tokens,
+    }
+    if model:
+        body["model"] = model
+    if call.temperature is not None and dialect.temperature:
+        body["temperature"] = call.temperature
+    if call.schema is None or call.way is Way.PROMPT:
+        return body
+    if call.way is Way.TOOL:
+        function = {"name": TOOL, "description": "Give the answer.", "parameters": call.schema}
+        body["tools"] = [{"type": "function", "function": function}]
+        body["tool_choice"] = {"type": "function", "function": {"name": TOOL}}
+    else:
+        form = {"name": TOOL, "schema": call.schema, "strict": strict(call.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    return body
+
+
+def declined(call: Call, body: bytes, dialect: Dialect) -> Declined | None:
+    """What a refusal complains about, None where it is something else."""
+    if call.schema is not None and call.way is Way.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
+        return Declined(Way.SCHEMA)
+    if call.schema is not None and call.way is Way.TOOL and mentions(body, "tool", "function"):
+        return Declined(Way.TOOL)
+    return Declined(None) if dialect.learn(body) else None
+
+
+def read(name: str, body: Json, clock: Clock) -> Reply:
+    """The answer in a response body. ModelError: there is none."""
+    if not isinstance(body, Mapping):
+        raise ModelError(f"{name} answered with something that is not JSON.", hint="Is `chat.url` the address of its API?")
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    if not isinstance(first, Mapping) or not isinstance(message, Mapping):
+        error = body.get("error")
+        if isinstance(error, Mapping):
+            # Gateways report their upstream's failure under status 200, with the real status as the code.
+            code = error.get("code")
+            raise failure(name, code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body, clock)
+        raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an OpenAI-compatible API?")
+    usage = body.get("usage")
+    tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
+    return Reply(
+        text=_called(message) or _text(message.get("content")),
+        tokens=tokens if isinstance(tokens, int) and tokens > 0 else 0,
+        model=str(body.get("model") or name),
+        cut=first.get("finish_reason") == "length",
+    )
+
+
+def _text(content: Json) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
+
+
+def _called(message: Mapping[str, Json]) -> str:
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls else None
+    function = call.get("function") if isinstance(call, Mapping) else None
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    return arguments if isinstance(arguments, str) else ""

@@ -1,0 +1,90 @@
+"""When to try again, and how long to wait before it."""
+
+from __future__ import annotations
+
+import email.utils
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+
+from engrams.errors import ModelError
+from engrams.ports import Clock
+from engrams.types import Json
+
+_WORTH_WAITING = {408, 409, 423, 425, 429}
+_SPENT = {"insufficient_quota", "billing_hard_limit_reached", "access_terminated"}
+_DAY = 86_400.0
+_WORD = re.compile(r"[A-Za-z][\w.-]{0,59}")
+_HINTS = {
+    301: "Give `chat.url` as the address that the server redirects to.",
+    302: "Give `chat.url` as the address that the server redirects to.",
+    308: "Give `chat.url` as the address that the server redirects to.",
+    400: "The server understood the request and will not serve it: is the text longer than the model's context?",
+    401: "Check `chat.api_key`.",
+    403: "The key may not use this model: check `chat.model` and the key's rights.",
+    404: "Check `chat.url` and `chat.model`; a local model may have to be pulled first.",
+    413: "The text is longer than the server accepts.",
+    429: "The server limits how often it may be called; set `chat.daily_calls`, or wait.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """``tries``: after the first one. The n-th wait is between half and all of ``first`` * 2^n, ``most`` at most,
+    seconds; never shorter than what the server asked for."""
+
+    tries: int = 3
+    first: float = 0.5
+    most: float = 30.0
+
+    def wait(self, attempt: int, problem: ModelError) -> float:
+        """Seconds to wait after the failed ``attempt`` (0, 1, …)."""
+        longest = min(self.most, self.first * 2.0 ** min(attempt, 30))
+        # Spread, so that workers that failed together do not come back together.
+        return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311  no secret depends on it
+
+
+def failure(name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock) -> ModelError:
+    """The error for an HTTP answer other than 200. It carries the server's error code but none of its prose, which may
+    quote the request, that is, somebody's memory."""
+    code = error_code(body)
+    detail = f" ({code})" if code else ""
+    retryable = (status in _WORTH_WAITING or status >= 500) and code not in _SPENT
+    return ModelError(
+        f"{name} answered with status {status}{detail}.",
+        hint="The account's credit is used up." if code in _SPENT else _HINTS.get(status, ""),
+        retryable=retryable,
+        retry_after=retry_after(headers, clock) if retryable else 0.0,
+    )
+
+
+def error_code(body: Json) -> str:
+    """The server's word for what went wrong (``context_length_exceeded``), empty where it gives none."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping):
+        for key in ("code", "type"):
+            word = error.get(key)
+            if isinstance(word, str) and _WORD.fullmatch(word):
+                return word
+    return ""
+
+
+def retry_after(headers: Mapping[str, str], clock: Clock) -> float:
+    """Seconds that the server asks to wait: 0 to a day; 0 where it does not say or makes no sense."""
+    wanted = _number(headers.get("retry-after-ms", ""), 1000.0)
+    text = headers.get("retry-after", "")
+    if wanted is None:
+        wanted = _number(text, 1.0)
+    if wanted is None:
+        try:
+            until = email.utils.parsedate_to_datetime(text)
+        except ValueError:
+            return 0.0
+        wanted = ((until if until.tzinfo else until.replace(tzinfo=UTC)) - clock()).total_seconds()
+    return min(max(wanted, 0.0), _DAY)
+
+
+def _number(text: str, unit: float) -> float | None:
+    return float(text) / unit if re.fullmatch(r"\s*\d{1,15}(\.\d{1,9})?\s*", text) else None

@@ -1,0 +1,220 @@
+"""JSON over HTTP with one deadline for the whole call: name lookup, connecting and every byte of the answer.
+
+A synchronous HTTP client only bounds each single read, so a server that sends a byte now and then holds its caller for
+ever. Here calls run on an event loop of their own, where a deadline cancels whatever is going on and closes the socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import ssl
+import threading
+import weakref
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engrams.errors import ModelError, SettingsError
+from engrams.types import Json
+
+if TYPE_CHECKING:
+    import httpx2
+
+_Result = TypeVar("_Result")
+_LARGEST = 16_000_000
+_CONNECTIONS = 64
+# What a thread can be told to wait; infinity is too much.
+_LONGEST = 86_400.0
+# Labels of at most 63 characters, as name lookup demands, or an IPv6 address.
+_HOST = re.compile(r"(?=.{1,253}\Z)([\w-]{1,63})(\.[\w-]{1,63})*\.?|[0-9a-f:.]*:[0-9a-f:.]*(%\w+)?", re.ASCII | re.IGNORECASE)
+# The loop keeps the deadline; the waiting thread only needs one for a loop that stopped under it.
+_GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """An HTTP answer. ``headers``: names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Json:
+        """The body as JSON, None where it is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+
+class Wire:
+    """Posts to one server. Threads may share it; connections are kept open between calls."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        """SettingsError: the address or a header cannot be used."""
+        self.url = address(url)
+        self._headers = {"content-type": "application/json", "accept": "application/json", **headers}
+        if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
+            raise SettingsError("The key holds characters that an HTTP header cannot carry.", hint="Copy it again, without line breaks.")
+        self._lock = threading.Lock()
+        self._engine: _Engine | None = None
+        self._closed = False
+
+    def post(self, path: str, body: Json, seconds: float) -> Got:
+        """Whatever the server answers, of any status. ModelError (retryable): no complete answer within ``seconds``."""
+        got = self.fetch(path, body, seconds)
+        if got is None:
+            raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)
+        return got
+
+    def fetch(self, path: str, body: Json, seconds: float) -> Got | None:
+        """The same, but None when the time was too short."""
+        # Lone surrogates cannot be sent; servers refuse them even when escaped.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        engine = self._running()
+        seconds = min(seconds, _LONGEST)
+        try:
+            return engine.run(engine.post(self.url + path, content, self._headers, seconds), seconds + _GRACE)
+        except TimeoutError:
+            return None
+
+    @property
+    def host(self) -> str:
+        return self.url.split("://", 1)[1].split("/", 1)[0]
+
+    def close(self) -> None:
+        """Cut running calls off; they raise ModelError."""
+        with self._lock:
+            engine, self._engine, self._closed = self._engine, None, True
+        if engine is not None:
+            engine.close()
+
+    def _running(self) -> _Engine:
+        with self._lock:
+            if self._closed:
+                raise ModelError(_CLOSED, hint="Open a new engine.")
+            if self._engine is None or self._engine.process != os.getpid():
+                # A forked child inherits the loop but not its thread.
+                self._engine = _Engine(local=_is_local(self.host))
+            return self._engine
+
+
+_CLOSED = "The connection to the model was closed."
+_SLOW = "Is the server overloaded? Raise `chat.timeout`, or choose a smaller model."
+
+
+class _Engine:
+    """An event loop in a thread, and its HTTP client."""
+
+    def __init__(self, *, local: bool) -> None:
+        import httpx2
+
+        self.process = os.getpid()
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._client = httpx2.AsyncClient(
+            timeout=None,  # the deadline around each call bounds all of it
+            verify=_trusted(),
+            trust_env=not local,  # a proxy cannot reach this machine's own servers
+            limits=httpx2.Limits(max_connections=_CONNECTIONS),
+        )
+        self._thread = threading.Thread(target=_serve, args=(self._loop, self._client), name="engrams-http", daemon=True)
+        self._thread.start()
+        self._stop = weakref.finalize(self, _stop, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:
+        with self._lock:
+            if not self._stop.alive:
+                work.close()
+                raise ModelError(_CLOSED, hint="Open a new engine.")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(seconds)
+        finally:
+            future.cancel()
+
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> Got:
+        import httpx2
+
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._exchange(url, content, headers)
+        except httpx2.HTTPError as problem:
+            raise _unreachable(url, problem) from None
+        except asyncio.CancelledError:
+            raise ModelError(_CLOSED, hint="Open a new engine.") from None
+
+    async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> Got:
+        async with self._client.stream("POST", url, content=content, headers=dict(headers)) as response:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _LARGEST:
+                    raise ModelError(f"The answer of the model's server is larger than {_LARGEST:,} bytes.", retryable=False)
+            return Got(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
+        self._thread.join(_GRACE)
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Reading the certificates takes longer than a call on this machine; once is enough."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _serve(loop: asyncio.AbstractEventLoop, client: httpx2.AsyncClient) -> None:
+    loop.run_forever()
+    loop.run_until_complete(_drop(client))
+    loop.close()
+
+
+async def _drop(client: httpx2.AsyncClient) -> None:
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    await client.aclose()
+
+
+def _stop(loop: asyncio.AbstractEventLoop) -> None:
+    loop.call_soon_threadsafe(loop.stop)
+
+
+def _unreachable(url: str, problem: httpx2.HTTPError) -> ModelError:
+    import httpx2
+
+    host = url.split("://", 1)[1].split("/", 1)[0]
+    if isinstance(problem, httpx2.ConnectError | httpx2.UnsupportedProtocol | httpx2.ProxyError):
+        return ModelError(f"No model server can be reached at {host}.", hint="Is it running, and is the address right?")
+    return ModelError(f"The connection to {host} broke before the answer was complete ({type(problem).__name__}).")
+
+
+def address(url: str) -> str:
+    """The base URL without a trailing slash. SettingsError where it is no http(s) address."""
+    import httpx2
+
+    try:
+        parsed = httpx2.URL(url.strip())
+    except httpx2.InvalidURL:
+        parsed = httpx2.URL("")
+    if parsed.scheme not in ("http", "https") or not _HOST.fullmatch(parsed.raw_host.decode()) or parsed.userinfo:
+        raise SettingsError("The address of the model's server is not usable.", hint="Give it as https://host/v1, and a key as api_key.")
+    return str(parsed.copy_with(query=None, fragment=None)).rstrip("/")
+
+
+def _is_local(host: str) -> bool:
+    name = host.rsplit(":", 1)[0].strip("[]")
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"

@@ -1,0 +1,149 @@
+"""The embedding model that ships: a static table, one row a word piece, distilled from all-MiniLM-L6-v2.
+
+A text's vector is the sum of its pieces' rows, which carry their own weight, at unit length. The table knows English
+best. Words of scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of
+their index terms instead: their cosine then says how many words two texts share, and unrelated texts stay apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engrams.models.embed.cards import Purpose, prefixed
+from engrams.models.embed.wordpiece import WordPiece, words
+from engrams.ports import Card
+from engrams.text.terms import terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from engrams.ports.models import Floats
+
+_DATA = Path(__file__).with_name("data")
+_DIMENSION = 256
+_BEYOND_LATIN = "\u0370"
+# Rows gathered at once, 1 KB each.
+_CHUNK = 16_384
+
+CARD = Card(
+    "builtin-256-1",
+    _DIMENSION,
+    floors={"duplicate": 0.93, "related": 0.35, "unrelated": 0.1},
+    inline=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    pieces: WordPiece
+    rows: npt.NDArray[np.int8]
+    scale: npt.NDArray[np.float32]
+    hashed: float
+
+
+class BuiltinEmbedder:
+    """The Embedder port over the static table. Loaded at the first use and mapped, not read; threads share it."""
+
+    def __init__(self, query_prefix: str | None = None) -> None:
+        """``query_prefix``: put before queries; None and empty: nothing."""
+        self._card = replace(CARD, query_prefix=query_prefix or "")
+        self._lock = Lock()
+        self._loaded: _Table | None = None
+
+    @property
+    def card(self) -> Card:
+        return self._card
+
+    def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
+        """Unit vectors; zero for a text without a letter or digit that the table or a hash could stand for."""
+        import numpy as np
+
+        table = self._table()
+        out = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
+        wanted = prefixed(self._card, texts, purpose)
+        ids = [_ids(table.pieces, text) for text in wanted]
+        place = 0
+        while place < len(ids):
+            end, size = place + 1, len(ids[place])
+            while end < len(ids) and size + len(ids[end]) <= _CHUNK:
+                size += len(ids[end])
+                end += 1
+            _add(table, ids[place:end], out[place:end])
+            place = end
+        for place, text in enumerate(wanted):
+            if not text.isascii():
+                for term in terms(text):
+                    if term[0] >= _BEYOND_LATIN and term[0].isalnum():
+                        out[place] += np.float32(table.hashed) * _signs(term)
+        lengths = np.linalg.norm(out, axis=1, keepdims=True)
+        out /= np.where(lengths > 0, lengths, np.float32(1))
+        return out
+
+    def close(self) -> None:
+        """Let the table go; a later use maps it again."""
+        with self._lock:
+            self._loaded = None
+
+    def _table(self) -> _Table:
+        loaded = self._loaded
+        if loaded is None:
+            with self._lock:
+                loaded = self._loaded = self._loaded or _load()
+        return loaded
+
+
+def _load() -> _Table:
+    import numpy as np
+
+    rows = np.load(_DATA / "table.npy", mmap_mode="r")
+    scale = np.load(_DATA / "scale.npy")
+    pieces = WordPiece.read((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
+    # As long as the row of a word of content: the median one, taken where the vocabulary holds whole words.
+    sample = rows[2000:12_000:100].astype(np.float32) * scale[2000:12_000:100, None]
+    length = float(np.median(np.linalg.norm(sample, axis=1)))
+    return _Table(pieces, rows, scale, length / _DIMENSION**0.5)
+
+
+def _ids(pieces: WordPiece, text: str) -> list[int]:
+    if text.isascii():
+        return pieces.ids(text)
+    found: list[int] = []
+    for word in words(text):
+        if word < _BEYOND_LATIN:
+            found.extend(pieces.spell(word))
+    return found
+
+
+def _add(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
+    """Sum the rows of each text into ``out`` [len(ids), dimension]."""
+    import numpy as np
+
+    places = [place for place, row in enumerate(ids) if row]
+    if not places:
+        return
+    if len(places) == 1:
+        flat, counts = np.unique(ids[places[0]], return_counts=True)
+        out[places[0]] = (table.scale[flat] * counts.astype(np.float32)) @ table.rows[flat].astype(np.float32)
+        return
+    flat = np.fromiter((one for place in places for one in ids[place]), dtype=np.int64)
+    starts = np.cumsum([0, *(len(ids[place]) for place in places[:-1])])
+    rows = table.rows[flat] * table.scale[flat, None]
+    out[places] = np.add.reduceat(rows, starts, axis=0)
+
+
+@lru_cache(maxsize=4096)
+def _signs(term: str) -> npt.NDArray[np.float32]:
+    """A direction of its own for a term: 256 signs from its hash, the same on every machine."""
+    import numpy as np
+
+    bits = np.unpackbits(
+        np.frombuffer(hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=_DIMENSION // 8).digest(), dtype=np.uint8)
+    )
+    return np.where(bits, np.float32(1), np.float32(-1))

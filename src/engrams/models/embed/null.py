@@ -1,0 +1,31 @@
+"""No vectors: for a memory that is searched by words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from engrams.ports import Card
+
+if TYPE_CHECKING:
+    from engrams.ports.models import Floats
+
+_CARD = Card("null", 0, inline=True)
+
+
+class NullEmbedder:
+    """The Embedder port with dimension 0."""
+
+    @property
+    def card(self) -> Card:
+        return _CARD
+
+    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+        """float32 [len(texts), 0], whatever the purpose."""
+        import numpy as np
+
+        del purpose
+        return np.zeros((len(texts), 0), dtype=np.float32)
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,47 @@
+"""Ollama's own /api/embed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engrams.models.chat.retry import Retry
+from engrams.models.chat.wire import Wire, address
+from engrams.models.embed.cards import card
+from engrams.models.embed.remote import RemoteEmbedder, items, numbers
+from engrams.ports import Clock
+from engrams.settings import EmbedSettings
+from engrams.types import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DEFAULT = "http://localhost:11434"
+
+
+class OllamaApi:
+    """``dimension``: asked for where it is not 0."""
+
+    path = "/api/embed"
+
+    def __init__(self, model: str, dimension: int) -> None:
+        self._fixed: dict[str, Json] = {"model": model, "truncate": True}
+        if dimension:
+            self._fixed["dimensions"] = dimension
+
+    def request(self, texts: Sequence[str]) -> Json:
+        return {**self._fixed, "input": list(texts)}
+
+    def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
+        return [numbers(row) for row in items(body, "embeddings")]
+
+
+def connect(settings: EmbedSettings, clock: Clock, retry: Retry | None = None) -> RemoteEmbedder:
+    """``settings.url``: the server's root. Calls nothing. SettingsError: it is no http(s) address."""
+    base = address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
+    key = settings.api_key.strip()
+    wire = Wire(base, {"authorization": f"Bearer {key}"} if key else {})
+    name = f"ollama:{settings.model.removesuffix(':latest')}" + (f"@{settings.dimension}" if settings.dimension else "")
+    about = card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
+    return RemoteEmbedder(wire, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or Retry())

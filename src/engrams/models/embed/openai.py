@@ -1,0 +1,59 @@
+"""Servers that speak OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engrams.errors import ModelError
+from engrams.models.chat.retry import Retry
+from engrams.models.chat.wire import Wire, address
+from engrams.models.embed.cards import card
+from engrams.models.embed.remote import NO_API, RemoteEmbedder, items, numbers
+from engrams.ports import Clock
+from engrams.settings import EmbedSettings
+from engrams.types import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DEFAULT = "https://api.openai.com"
+
+
+class OpenAIApi:
+    """``dimension``: asked for where it is not 0."""
+
+    path = "/embeddings"
+
+    def __init__(self, model: str, dimension: int) -> None:
+        self._fixed: dict[str, Json] = {"model": model} if model else {}
+        if dimension:
+            self._fixed["dimensions"] = dimension
+
+    def request(self, texts: Sequence[str]) -> Json:
+        return {**self._fixed, "input": list(texts)}
+
+    def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
+        """Rows by their ``index``, as servers may answer out of order; vectors as lists or as base64."""
+        entries = items(body, "data")
+        if not all(isinstance(entry, Mapping) for entry in entries):
+            raise ModelError("The embedding server's data are no objects.", hint=NO_API, retryable=False)
+        places = [entry.get("index", place) for place, entry in enumerate(entries)]
+        if sorted(place for place in places if isinstance(place, int)) != list(range(len(entries))):
+            raise ModelError("The embedding server's answer skips or repeats a text.", retryable=False)
+        rows = dict(zip(places, (numbers(entry.get("embedding")) for entry in entries), strict=True))
+        return [rows[place] for place in range(len(entries))]
+
+
+def connect(settings: EmbedSettings, clock: Clock, retry: Retry | None = None) -> RemoteEmbedder:
+    """``settings.url``: with its version path; ``/v1`` is added where there is no path. Calls nothing.
+    SettingsError: it is no http(s) address."""
+    base = address(settings.url or _DEFAULT).removesuffix("/embeddings")
+    if "/" not in base.split("://", 1)[1]:
+        base += "/v1"
+    key = settings.api_key.strip()
+    wire = Wire(base, {"authorization": f"Bearer {key}"} if key else {})
+    name = f"openai:{settings.model or wire.host}" + (f"@{settings.dimension}" if settings.dimension else "")
+    about = card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
+    return RemoteEmbedder(wire, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or Retry())

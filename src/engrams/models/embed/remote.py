@@ -1,0 +1,186 @@
+"""An embedding model behind HTTP: batches, retries, texts that are too long, and answers that cannot be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Protocol
+
+from engrams.errors import ModelError
+from engrams.models.chat.retry import Retry, error_code, retry_after
+from engrams.models.chat.server import mentions
+from engrams.models.chat.wire import Got, Wire
+from engrams.models.embed.cards import UNKNOWN, Purpose, prefixed, resized
+from engrams.models.embed.retry import patiently
+from engrams.ports import Card, Clock
+from engrams.settings import EmbedSettings
+from engrams.types import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from engrams.ports.models import Floats
+
+# About 5,000 tokens of any script: under the 8,191 of the usual servers, far over any single memory worth one vector.
+_LONGEST = 16_000
+_SHORTEST = 256
+_WORTH_WAITING = {408, 409, 423, 425, 429}
+_HINTS = {
+    401: "Check `embed.api_key`.",
+    403: "The key may not use this model: check `embed.model` and the key's rights.",
+    404: "Check `embed.url` and `embed.model`; a local model may have to be pulled first.",
+}
+_SPENT = "insufficient_quota"
+_RETRY = Retry()
+
+
+class Api(Protocol):
+    """How one kind of server is asked."""
+
+    path: str
+
+    def request(self, texts: Sequence[str]) -> Json: ...
+
+    def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
+        """The vectors, in the order of the texts. ModelError: the answer holds none."""
+        ...
+
+
+class _TooLongError(ModelError):
+    """The server refused the texts for their length."""
+
+
+class RemoteEmbedder:
+    """The Embedder port over one server. Threads share it.
+
+    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and
+    three retries. Blank texts are not sent; their row is zero. A text that the server finds too long is embedded by
+    as much of its beginning as it takes.
+    """
+
+    def __init__(self, wire: Wire, api: Api, card: Card, settings: EmbedSettings, clock: Clock, retry: Retry = _RETRY) -> None:
+        self._wire = wire
+        self._api = api
+        self._card = card
+        self._settings = settings
+        self._clock = clock
+        self._retry = {"document": retry, "query": Retry(min(retry.tries, 1), retry.first, min(retry.most, 2.0))}
+        self._lock = Lock()
+        self._closed = Event()
+
+    @property
+    def card(self) -> Card:
+        """``dimension``: -1 until the first answer, where neither the settings nor the model's name tell it."""
+        return self._card
+
+    def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
+        """Unit vectors, zero for a blank text. ModelError: the server failed, or its vectors have a wrong dimension."""
+        import numpy as np
+
+        wanted = [_cut(text, _LONGEST) for text in prefixed(self._card, texts, purpose)]
+        places = [place for place, text in enumerate(wanted) if text]
+        rows: list[npt.NDArray[np.float32]] = []
+        for start in range(0, len(places), self._settings.batch):
+            rows += self._batch([wanted[place] for place in places[start : start + self._settings.batch]], purpose)
+        out = np.zeros((len(texts), max(self._card.dimension, 0)), dtype=np.float32)
+        if places:
+            out[places] = np.stack(rows)
+        return out
+
+    def close(self) -> None:
+        """End waits and calls; those under way raise ModelError."""
+        self._closed.set()
+        self._wire.close()
+
+    def _batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
+        retry = self._retry[purpose]
+        seconds = self._settings.timeout if purpose == "query" else (1 + retry.tries) * (self._settings.timeout + retry.most)
+        try:
+            return patiently(lambda left: self._call(texts, min(left, self._settings.timeout)), retry, seconds, self._closed)
+        except _TooLongError:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                return self._batch(texts[:middle], purpose) + self._batch(texts[middle:], purpose)
+            if len(texts[0].encode("utf-8", "replace")) <= _SHORTEST:
+                raise
+            return self._batch([_cut(texts[0], len(texts[0].encode("utf-8", "replace")) // 2)], purpose)
+
+    def _call(self, texts: Sequence[str], seconds: float) -> list[npt.NDArray[np.float32]]:
+        if self._closed.is_set():
+            raise ModelError("The connection to the embedding model was closed.", hint="Open a new engine.", retryable=False)
+        got = self._wire.fetch(self._api.path, self._api.request(texts), seconds)
+        if got is None:
+            hint = "Is the server overloaded? Raise `embed.timeout`, or lower `embed.batch`."
+            raise ModelError(f"The embedding server {self._wire.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
+        if got.status != 200:
+            raise _refused(self._card.id, got, self._clock)
+        rows = self._api.read(got.json())
+        if len(rows) != len(texts):
+            raise ModelError(f"{self._card.id} gave {len(rows)} vectors for {len(texts)} texts.", retryable=False)
+        return [self._unit(row) for row in rows]
+
+    def _unit(self, row: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        with self._lock:
+            if self._card.dimension == UNKNOWN and row.size:
+                self._card = resized(self._card, row.size)
+        if row.shape != (self._card.dimension,):
+            raise ModelError(
+                f"{self._card.id} gave a vector of the wrong dimension: {row.size} instead of {self._card.dimension}.",
+                hint="Check `embed.model` and `embed.dimension`; 0 takes the model's own.",
+                retryable=False,
+            )
+        length = float(np.linalg.norm(row))
+        if not np.isfinite(length) or length == 0.0:
+            raise ModelError(f"{self._card.id} gave a vector without a direction.", hint="Is the model loaded right?", retryable=True)
+        return row / np.float32(length)
+
+
+def numbers(row: Json) -> npt.NDArray[np.float32]:
+    """A vector from a JSON list or base64 of little-endian float32. ModelError: it is neither."""
+    import base64
+
+    import numpy as np
+
+    try:
+        if isinstance(row, str):
+            return np.frombuffer(base64.b64decode(row, validate=True), dtype="<f4").astype(np.float32)
+        with np.errstate(over="ignore"):
+            vector = np.asarray(row, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError):
+        vector = np.zeros((0, 0), dtype=np.float32)
+    if vector.ndim != 1:
+        raise ModelError("The embedding server gave a vector that is no list of numbers.", hint=NO_API, retryable=False)
+    return vector
+
+
+NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
+
+
+def _refused(name: str, got: Got, clock: Clock) -> ModelError:
+    body = got.json()
+    code = error_code(body)
+    detail = f" ({code})" if code else ""
+    message = f"{name} answered with status {got.status}{detail}."
+    if got.status in (400, 413, 422, 500) and mentions(got.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"):
+        return _TooLongError(message, hint="The text is longer than the model takes.", retryable=False)
+    retryable = (got.status in _WORTH_WAITING or got.status >= 500) and code != _SPENT
+    hint = "The account's credit is used up." if code == _SPENT else _HINTS.get(got.status, "")
+    return ModelError(message, hint=hint, retryable=retryable, retry_after=retry_after(got.headers, clock) if retryable else 0.0)
+
+
+def _cut(text: str, size: int) -> str:
+    if len(text) * 4 <= size:
+        return text
+    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
+
+
+def items(body: Json, name: str) -> list[Json]:
+    """The list ``name`` of an answer. ModelError: there is none."""
+    found = body.get(name) if isinstance(body, Mapping) else None
+    if not isinstance(found, list):
+        problem = "something that is not JSON" if body is None else f"no {name!r}"
+        raise ModelError(f"The embedding server answered with {problem}.", hint=NO_API, retryable=body is None)
+    return found

@@ -1,0 +1,44 @@
+"""From a choice to a reranker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from engrams.errors import SettingsError
+from engrams.ports import Chat, Clock, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server."""
+
+    provider: Literal["none", "crossencoder", "http", "listwise"] = "none"
+    model: str = ""
+    url: str = ""
+    key: str = field(default="", repr=False)
+
+
+def choose(choice: Choice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
+    """The chosen reranker, None for ``none``. Loads and calls nothing. SettingsError: something is missing or wrong."""
+    match choice.provider:
+        case "none":
+            return None
+        case "crossencoder":
+            from engrams.models.rerank.crossencoder import CrossEncoder
+
+            if not choice.model:
+                raise SettingsError("A cross-encoder needs a model.", hint="Name a folder, or a model on the hub.")
+            return CrossEncoder(choice.model)
+        case "http":
+            from engrams.models.rerank.http import HttpReranker
+
+            if not choice.url:
+                raise SettingsError("A rerank server needs an address.", hint="Give it as https://host/v1.")
+            return HttpReranker(choice.model, choice.url, clock, choice.key)
+        case "listwise":
+            from engrams.models.rerank.listwise import Listwise
+
+            return Listwise(chat, clock)
+        case _:
+            assert_never(choice.provider)

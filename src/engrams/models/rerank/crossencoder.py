@@ -1,0 +1,165 @@
+"""A cross-encoder on this machine: an ONNX model that reads the query and a text together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engrams.errors import ExtraError, ModelError
+from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
+from engrams.ports import Rank
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_FILES = (
+    "model_int8.onnx",
+    "model_quantized.onnx",
+    "onnx/model_int8.onnx",
+    "onnx/model_quantized.onnx",
+    "onnx/model_qint8_avx512_vnni.onnx",
+    "model.onnx",
+    "onnx/model.onnx",
+)
+_LONGEST = 512
+_BATCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    session: Any
+    tokenizer: Any
+    inputs: frozenset[str]
+    output: str
+
+
+class CrossEncoder:
+    """Relevance = sigmoid(logit), absolute: it means the same for every query. Loaded at the first use; threads share it.
+
+    ``place``: a folder with an ONNX file and tokenizer.json, or a model's name on the Hugging Face hub.
+    ``timer``: seconds, monotonic.
+    """
+
+    def __init__(self, place: str, *, batch: int = _BATCH, threads: int = 0, timer: Callable[[], float] = time.monotonic) -> None:
+        self._place = place
+        self._batch = batch
+        self._threads = threads
+        self._timer = timer
+        self._lock = threading.Lock()
+        self._model: _Loaded | None = None
+
+    @property
+    def name(self) -> str:
+        return f"crossencoder:{Path(self._place).name}"
+
+    def warm(self) -> None:
+        """Load the model now. ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
+        with self._lock:
+            if self._model is None:
+                self._model = _load(self._place, self._threads)
+
+    def rank(self, rank: Rank) -> tuple[float | None, ...]:
+        """Scores in the order of the texts; those that the time did not reach get None. Errors as in ``warm``."""
+        deadline = self._timer() + rank.seconds
+        if not rank.texts or rank.seconds <= 0:
+            return (None,) * len(rank.texts)
+        self.warm()
+        query = rank.query[-QUERY_TAIL:]
+        scores: list[float | None] = []
+        slowest = 0.0
+        for start in range(0, len(rank.texts), self._batch):
+            began = self._timer()
+            if began + slowest > deadline:
+                break
+            scores += self._score(query, [text[:CANDIDATE] for text in rank.texts[start : start + self._batch]])
+            slowest = max(slowest, self._timer() - began)
+        return (*scores, *(None,) * (len(rank.texts) - len(scores)))
+
+    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
+        import numpy as np
+
+        model = self._model
+        assert model is not None
+        pairs = [(_plain(query), _plain(text)) for text in texts]
+        encoded = model.tokenizer.encode_batch(pairs)
+        columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        feed = {
+            name: np.array([getattr(row, column) for row in encoded], dtype=np.int64)
+            for name, column in columns.items()
+            if name in model.inputs
+        }
+        try:
+            logits = np.asarray(model.session.run([model.output], feed)[0], dtype=np.float64)
+        except Exception as problem:  # noqa: BLE001  onnxruntime has no common error class
+            raise ModelError(f"{self.name} failed ({type(problem).__name__}).", retryable=False) from None
+        return [sigmoid(logit) for logit in self._relevance(logits, len(texts))]
+
+    def _relevance(self, logits: npt.NDArray[np.float64], count: int) -> list[float]:
+        import numpy as np
+
+        rows = logits.reshape(count, -1) if logits.size and logits.size % count == 0 else np.empty((count, 0))
+        if rows.shape[1] not in (1, 2) or np.isnan(rows).any():
+            hint = "A cross-encoder gives one number for each pair; is this an embedding model?"
+            raise ModelError(f"{self.name} gives no relevance.", hint=hint, retryable=False)
+        # Of two classes (no, yes), the softmax of "yes" is the sigmoid of their difference.
+        return [float(row[-1]) if len(row) == 1 else float(row[1] - row[0]) for row in rows]
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _load(place: str, threads: int) -> _Loaded:
+    try:
+        import onnxruntime
+        import tokenizers
+    except ImportError:
+        raise ExtraError("A cross-encoder needs onnxruntime and tokenizers.", hint="pip install 'engrams[local]'") from None
+    model, vocabulary = _files(place)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as problem:  # noqa: BLE001  neither library has a common error class
+        raise ModelError(
+            f"The cross-encoder in {place} cannot be loaded ({type(problem).__name__}).",
+            hint="Fetch its files again: an ONNX file and tokenizer.json.",
+            retryable=False,
+        ) from None
+    tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
+    padding = tokenizer.padding or {}
+    tokenizer.enable_padding(pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]"))
+    return _Loaded(session, tokenizer, frozenset(part.name for part in session.get_inputs()), session.get_outputs()[0].name)
+
+
+def _files(place: str) -> tuple[Path, Path]:
+    folder = Path(place).expanduser()
+    if not folder.is_dir():
+        folder = _fetch(place)
+    others = sorted(folder.glob("*.onnx"))
+    model = next((folder / name for name in _FILES if (folder / name).is_file()), others[0] if len(others) == 1 else None)
+    vocabulary = folder / "tokenizer.json"
+    if model is None or not vocabulary.is_file():
+        raise ModelError(f"{place} holds no ONNX model with a tokenizer.json.", hint="Give a folder that holds both.", retryable=False)
+    return model, vocabulary
+
+
+def _fetch(name: str) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise ExtraError("Fetching a model from the hub needs huggingface_hub.", hint="pip install 'engrams[local]'") from None
+    try:
+        return Path(snapshot_download(name, allow_patterns=["tokenizer.json", *_FILES]))
+    except (OSError, ValueError) as problem:
+        raise ModelError(
+            f"The cross-encoder {name!r} is no folder here and cannot be fetched ({type(problem).__name__}).",
+            hint="Fetch it on a connected machine and give its folder.",
+        ) from None

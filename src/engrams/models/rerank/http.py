@@ -1,0 +1,66 @@
+"""Rerank servers: POST /rerank as Cohere, Jina, vLLM, LocalAI, llama.cpp and text-embeddings-inference speak it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engrams.errors import ModelError
+from engrams.models.chat.retry import failure
+from engrams.models.chat.wire import Wire, address
+from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
+from engrams.ports import Clock, Rank
+from engrams.types import Json
+
+
+class HttpReranker:
+    """One model on one server."""
+
+    def __init__(self, model: str, url: str, clock: Clock, key: str = "") -> None:
+        """``url``: with or without ``/rerank`` at its end. SettingsError: it is no http(s) address."""
+        headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
+        self._wire = Wire(address(url).removesuffix("/rerank"), headers)
+        self._model = model
+        self._clock = clock
+        self._logits = False
+
+    @property
+    def name(self) -> str:
+        return self._model or self._wire.host
+
+    def rank(self, rank: Rank) -> tuple[float | None, ...]:
+        """None for all of them when the time was too short. ModelError: the server failed."""
+        nothing = (None,) * len(rank.texts)
+        if not rank.texts or rank.seconds <= 0:
+            return nothing
+        texts = [text[:CANDIDATE] for text in rank.texts]
+        body: dict[str, Any] = {"query": rank.query[-QUERY_TAIL:], "documents": texts, "top_n": len(texts)}
+        if self._model:
+            body["model"] = self._model
+        got = self._wire.fetch("/rerank", body, rank.seconds)
+        if got is None:
+            return nothing
+        if got.status != 200:
+            raise failure(self.name, got.status, got.headers, got.json(), self._clock)
+        scores = dict(self._read(got.json(), len(texts)))
+        if any(not 0.0 <= score <= 1.0 for score in scores.values()):
+            # Known for good then: the next answer may by chance lie within 0..1.
+            self._logits = True
+        return tuple(self._absolute(scores.get(place)) for place in range(len(texts)))
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def _absolute(self, score: float | None) -> float | None:
+        return sigmoid(score) if self._logits and score is not None else score
+
+    def _read(self, body: Json, count: int) -> Iterator[tuple[int, float]]:
+        results = body.get("results", body.get("data")) if isinstance(body, Mapping) else body
+        if not isinstance(results, list):
+            raise ModelError(f"{self.name} answered without results.", hint="Is this the address of a rerank server?")
+        for result in results:
+            if isinstance(result, Mapping):
+                place, score = result.get("index"), result.get("relevance_score", result.get("score"))
+                if isinstance(place, int) and 0 <= place < count and isinstance(score, int | float) and math.isfinite(score):
+                    yield place, float(score)

@@ -1,0 +1,270 @@
+"""A chat model asked which of the numbered memories help now. It must say so twice."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias, assert_never
+
+from engrams.errors import BudgetError, ModelError
+from engrams.models.chat.repair import parse
+from engrams.models.chat.schema import check
+from engrams.models.chat.structured import is_unusable
+from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
+from engrams.ports import Answer, Ask, Chat, Clock, Message, Rank
+from engrams.prompts import load, quote
+
+_LOG = logging.getLogger(__name__)
+VOTES = 2
+_SESSIONS = 1000
+_ANSWER_TOKENS = 512
+
+
+class Status(StrEnum):
+    """How a judgement came about."""
+
+    RAN = "ran"
+    OPTED_OUT = "opted_out"
+    CADENCE_CARRY = "cadence_carry"
+    NO_BACKEND = "no_backend"
+    ALL_FAILED = "all_failed"
+    UNPARSEABLE = "unparseable"
+    TRANSPORT_ERROR = "transport_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One turn to judge. ``session``: unique over all owners. ``candidates``: (id, text), best first."""
+
+    session: str
+    query: str
+    candidates: tuple[tuple[str, str], ...]
+    topic_changed: bool = False
+    opted_out: bool = False
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``ids``: what helps, most helpful first. Unless ``ran``, they are what was last verified and is still a candidate."""
+
+    status: Status
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """``every``: turns from one judgement to the next. ``limit``: memories a turn. ``backoff``: seconds without a call
+    after a failure."""
+
+    every: int = 3
+    limit: int = 5
+    backoff: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """Places in the list of candidates, most helpful first."""
+
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    status: Status
+    problem: ModelError | BudgetError
+
+
+_Ballot: TypeAlias = _Vote | _Lost
+
+
+@dataclass(slots=True)
+class _Session:
+    turn: int = 0
+    judged: int = 0
+    verified: tuple[str, ...] = ()
+
+
+class Listwise:
+    """A Reranker, and with ``judge`` the memory of what each conversation was last shown to need. Threads share it."""
+
+    def __init__(self, chat: Chat | None, clock: Clock, pace: Pace | None = None) -> None:
+        self._chat = chat
+        self._clock = clock
+        self._pace = pace or Pace()
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._counts: Counter[Status] = Counter()
+        self._failed_at: datetime | None = None
+        self._reported = ""
+
+    @property
+    def name(self) -> str:
+        return f"listwise:{self._chat.name if self._chat else 'none'}"
+
+    def judge(self, case: Case) -> Judgement:
+        """Which candidates help in this turn. Calls the model on a session's first turn, when the topic changed, and
+        every third turn; in between, and when the model fails, what was verified last goes on. No failure of
+        the model leaves this."""
+        if case.opted_out:
+            return self._counted(Judgement(Status.OPTED_OUT))
+        if self._chat is None:
+            return self._counted(Judgement(Status.NO_BACKEND))
+        texts = dict(case.candidates)
+        turn, due, carried = self._begin(case, texts)
+        if not due:
+            return self._counted(Judgement(Status.CADENCE_CARRY, carried))
+        ballots = self._poll(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
+        status = self._settle(ballots)
+        if status is not Status.RAN:
+            return self._counted(Judgement(status, carried))
+        named = _consensus([ballot for ballot in ballots if isinstance(ballot, _Vote)])
+        ids = tuple(tuple(texts)[place] for place in named[: self._pace.limit])
+        self._remember(case.session, turn, ids)
+        return self._counted(Judgement(Status.RAN, ids))
+
+    def rank(self, rank: Rank) -> tuple[float | None, ...]:
+        """Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. None for all of them when
+        there is no verdict. Not bound to a session: asks the model each time, except within the backoff."""
+        nothing = (None,) * len(rank.texts)
+        if self._chat is None:
+            self._counted(Judgement(Status.NO_BACKEND))
+            return nothing
+        if not rank.texts or rank.seconds <= 0 or self._backing_off():
+            self._counted(Judgement(Status.CADENCE_CARRY))
+            return nothing
+        ballots = self._poll(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
+        status = self._settle(ballots)
+        self._counted(Judgement(status))
+        if status is not Status.RAN:
+            return nothing
+        votes = [ballot for ballot in ballots if isinstance(ballot, _Vote)]
+        named = _consensus(votes)
+        scores = {place: 0.25 for vote in votes for place in vote.places}
+        scores |= {place: 1.0 - 0.5 * order / len(rank.texts) for order, place in enumerate(named)}
+        return tuple(scores.get(place, 0.0) for place in range(len(rank.texts)))
+
+    def counts(self) -> Mapping[str, int]:
+        """How often each status came about."""
+        with self._lock:
+            return {status.value: self._counts[status] for status in Status}
+
+    def forget(self, session: str) -> None:
+        """Drop what is known of a session."""
+        with self._lock:
+            self._sessions.pop(session, None)
+
+    def _begin(self, case: Case, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
+        backing_off = self._backing_off()
+        with self._lock:
+            session = self._sessions.setdefault(case.session, _Session())
+            self._sessions.move_to_end(case.session)
+            while len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+            session.turn += 1
+            first = session.judged == 0
+            due = first or case.topic_changed or session.turn - session.judged >= self._pace.every
+            carried = tuple(known for known in session.verified if known in texts)
+            return session.turn, due and bool(texts) and not backing_off, carried
+
+    def _remember(self, id: str, turn: int, verified: tuple[str, ...]) -> None:
+        with self._lock:
+            session = self._sessions.get(id)
+            if session is not None and turn > session.judged:
+                session.judged, session.verified = turn, verified
+
+    def _backing_off(self) -> bool:
+        with self._lock:
+            # A clock that was set back must not make the pause longer.
+            return self._failed_at is not None and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff
+
+    def _counted(self, judgement: Judgement) -> Judgement:
+        with self._lock:
+            self._counts[judgement.status] += 1
+        return judgement
+
+    def _settle(self, ballots: Sequence[_Ballot]) -> Status:
+        lost = next((ballot for ballot in ballots if isinstance(ballot, _Lost)), None)
+        with self._lock:
+            if lost is None:
+                self._failed_at, self._reported = None, ""
+                return Status.RAN
+            self._failed_at = self._clock()
+            news = isinstance(lost.problem, BudgetError) or not lost.problem.retryable
+            if news and self._reported != lost.problem.message:
+                self._reported = lost.problem.message
+                _LOG.warning("Memories are not judged: %s %s", lost.problem.message, lost.problem.hint)
+        return lost.status
+
+    def _poll(self, chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
+        """The votes, up to the first that settles the matter: a lost one, or one that names nothing."""
+        limit, seconds = bounds
+        deadline = time.monotonic() + seconds
+        ballots: list[_Ballot] = []
+        for number in range(VOTES):
+            # The second vote sees the list upside down: a place in a list must not decide.
+            order = range(len(texts)) if number % 2 == 0 else range(len(texts) - 1, -1, -1)
+            ballot = _vote(chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic()))
+            match ballot:
+                case _Vote():
+                    ballots.append(_Vote(tuple(order[place] for place in ballot.places)))
+                    if not ballot.places:
+                        break
+                case _Lost():
+                    ballots.append(ballot)
+                    break
+                case _:
+                    assert_never(ballot)
+        return ballots
+
+
+def _vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
+    limit, seconds = bounds
+    shape = _shape(len(texts))
+    lines = "\n".join(f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1))
+    prompt = load("rerank").render(query=quote(query[-QUERY_TAIL:]), candidates=lines, limit=str(min(limit, len(texts))))
+    try:
+        if seconds <= 0:
+            raise ModelError("There was no time for a second vote.")
+        answer = chat.ask(Ask((Message("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
+    except BudgetError as problem:
+        return _Lost(Status.ALL_FAILED, problem)
+    except ModelError as problem:
+        if is_unusable(problem):
+            return _Lost(Status.UNPARSEABLE, problem)
+        return _Lost(Status.TRANSPORT_ERROR if problem.retryable else Status.ALL_FAILED, problem)
+    numbers = _numbers(answer, shape)
+    if numbers is None:
+        return _Lost(Status.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
+    return _Vote(tuple(number - 1 for number in dict.fromkeys(numbers)))
+
+
+def _numbers(answer: Answer, shape: Mapping[str, Any]) -> list[int] | None:
+    data = answer.data
+    if data is None:
+        # A Chat that knows no schemas.
+        parsed = parse(answer.text, shape)
+        data = parsed.data if parsed is not None and parsed.how != "cut" else None
+    if isinstance(data, list):
+        data = {"ids": data}
+    if check(data, shape):
+        return None
+    numbers: list[int] = data["ids"]
+    return numbers
+
+
+def _shape(count: int) -> dict[str, Any]:
+    numbers = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}}
+    return {"type": "object", "properties": {"ids": numbers}, "required": ["ids"], "additionalProperties": False}
+
+
+def _consensus(votes: Sequence[_Vote]) -> list[int]:
+    """Places that every vote names, by their mean rank."""
+    named = set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
+    return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))

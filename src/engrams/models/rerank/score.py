@@ -1,0 +1,13 @@
+"""What the rerankers share: how much text they see, and what a logit means."""
+
+from __future__ import annotations
+
+import math
+
+QUERY_TAIL = 4000
+CANDIDATE = 600
+
+
+def sigmoid(logit: float) -> float:
+    """1 / (1 + e^-logit), for any finite or infinite logit."""
+    return 0.5 * (1.0 + math.tanh(0.5 * logit))

@@ -1,0 +1,21 @@
+"""From a setting to a token counter."""
+
+from __future__ import annotations
+
+from engrams.clock import now
+from engrams.errors import SettingsError
+from engrams.models.tokens.estimate import Estimate
+from engrams.ports import Clock, TokenCounter
+
+
+def choose(name: str, clock: Clock = now) -> TokenCounter:
+    """``estimate``, or the name of a tiktoken encoding. Loads nothing. SettingsError: it is neither."""
+    if name == "estimate":
+        return Estimate()
+    from engrams.models.tokens.tiktoken import ENCODINGS, Tiktoken
+
+    if name not in ENCODINGS:
+        raise SettingsError(
+            f"There is no token counter {name!r}.", hint=f"Set `read.tokens` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
+        )
+    return Tiktoken(name, clock)

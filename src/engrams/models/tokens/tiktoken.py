@@ -1,0 +1,70 @@
+"""Counts by a vocabulary of tiktoken, where it is installed and its file is on this machine already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engrams.models.tokens.estimate import estimate
+from engrams.ports import Clock
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_LOG = logging.getLogger(__name__)
+_COOL = timedelta(seconds=600)
+
+# The names under which tiktoken keeps the files. One that is not there is not fetched: counting must not wait for a network.
+_FILES = {
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "o200k_harmony": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
+ENCODINGS = tuple(_FILES)
+
+
+class Tiktoken:
+    """The TokenCounter port. Where the vocabulary cannot be had, it estimates, and looks again after 600 seconds."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        """``name``: one of ENCODINGS. Loads nothing yet."""
+        self.name = name
+        self._clock = clock
+        self._lock = Lock()
+        self._encoding: Encoding | None = None
+        self._again: datetime | None = None
+
+    def count(self, text: str) -> int:
+        """0 for empty text. Special tokens written in the text count as the text they are."""
+        encoding = self._loaded() if text else None
+        return len(encoding.encode_ordinary(text)) if encoding else estimate(text)
+
+    def _loaded(self) -> Encoding | None:
+        with self._lock:
+            if self._encoding is None and (self._again is None or self._clock() >= self._again):
+                try:
+                    self._encoding = _load(self.name)
+                except (ImportError, OSError, ValueError) as problem:
+                    self._again = self._clock() + _COOL
+                    _LOG.warning("Tokens are estimated: the vocabulary %s cannot be had (%s).", self.name, problem)
+            return self._encoding
+
+
+def _load(name: str) -> Encoding:
+    import tiktoken
+
+    if not (_cache() / _FILES[name]).is_file():
+        raise FileNotFoundError(f"it is not in {_cache()}")
+    return tiktoken.get_encoding(name)
+
+
+def _cache() -> Path:
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return Path(os.environ[variable])
+    return Path(tempfile.gettempdir()) / "data-gym-cache"

@@ -1,0 +1,51 @@
+"""What the engine needs from the outside: protocols, each method with one request dataclass, so that a field can be
+added without breaking an implementation. Implementations never inherit from these.
+
+Every request that touches memory carries its ``owner``; a backend must put it first in every key, so that another
+owner's id, filter or cursor finds nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from engrams.ports.models import Answer as Answer
+from engrams.ports.models import Ask as Ask
+from engrams.ports.models import Card as Card
+from engrams.ports.models import Chat as Chat
+from engrams.ports.models import Clock as Clock
+from engrams.ports.models import Embedder as Embedder
+from engrams.ports.models import Message as Message
+from engrams.ports.models import Rank as Rank
+from engrams.ports.models import Reranker as Reranker
+from engrams.ports.models import TokenCounter as TokenCounter
+from engrams.ports.records import AsOf as AsOf
+from engrams.ports.records import Batch as Batch
+from engrams.ports.records import Change as Change
+from engrams.ports.records import Committed as Committed
+from engrams.ports.records import Condition as Condition
+from engrams.ports.records import Erased as Erased
+from engrams.ports.records import JobSpec as JobSpec
+from engrams.ports.records import OutboxEntry as OutboxEntry
+from engrams.ports.records import Page as Page
+from engrams.ports.records import Put as Put
+from engrams.ports.records import Query as Query
+from engrams.ports.records import Reach as Reach
+from engrams.ports.records import Records as Records
+from engrams.ports.records import Where as Where
+from engrams.ports.search import Graph as Graph
+from engrams.ports.search import Pool as Pool
+from engrams.ports.search import Search as Search
+from engrams.ports.search import Seek as Seek
+from engrams.ports.work import EMBED as EMBED
+from engrams.ports.work import EXTRACT as EXTRACT
+from engrams.ports.work import Claim as Claim
+from engrams.ports.work import Failure as Failure
+from engrams.ports.work import Job as Job
+from engrams.ports.work import Jobs as Jobs
+from engrams.ports.work import SessionRow as SessionRow
+from engrams.ports.work import Sessions as Sessions
+
+
+class Store(Records, Search, Graph, Jobs, Sessions, Protocol):
+    """One backend: all five."""

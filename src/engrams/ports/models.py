@@ -1,0 +1,112 @@
+"""The clock, the token counter and the models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from engrams.types import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float32]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+    Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Clock(Protocol):
+    """The time, UTC."""
+
+    def __call__(self) -> datetime: ...
+
+
+class TokenCounter(Protocol):
+    """How many tokens a prompt's text costs; 0 for empty text."""
+
+    name: str
+
+    def count(self, text: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What there is to know about an embedding model. ``floors``: cosines that mean something for this model only
+    (``duplicate``, ``related``, ``unrelated``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
+
+    id: str
+    dimension: int
+    query_prefix: str = ""
+    document_prefix: str = ""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    inline: bool = False
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. ModelError when it cannot."""
+
+    @property
+    def card(self) -> Card: ...
+
+    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+        """float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to a chat model. ``schema``: a JSON schema its answer must satisfy (None: free text)."""
+
+    messages: tuple[Message, ...]
+    purpose: str
+    schema: Mapping[str, Json] | None = None
+    max_tokens: int = 1024
+    temperature: float | None = 0.0
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``data``: the parsed, schema-checked JSON where a schema was asked for."""
+
+    text: str
+    data: Json = None
+    calls: int = 1
+    tokens: int = 0
+    model: str = ""
+
+
+class Chat(Protocol):
+    """A language model. ModelError when it fails for good; BudgetError when the day's budget is spent."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, ask: Ask) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Score each text against the query. ``seconds``: the time there is."""
+
+    query: str
+    texts: tuple[str, ...]
+    seconds: float = 1.0
+
+
+class Reranker(Protocol):
+    """Absolute relevance, 0..1, one per text; None for those there was no time for."""
+
+    @property
+    def name(self) -> str: ...
+
+    def rank(self, rank: Rank) -> tuple[float | None, ...]: ...

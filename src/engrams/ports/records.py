@@ -1,0 +1,200 @@
+"""Records and everything one write does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A new record. ``dedup``: where an active record of this scope and kind has the same content hash, bump that one
+    (strength + 1) instead. A non-empty ``external_id`` that the scope holds already always stores nothing."""
+
+    record: Record
+    dedup: bool = False
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """New values for some fields of one record. ``expect``: the version it must still have (None: any)."""
+
+    owner: Scope
+    id: str
+    fields: Meta
+    action: str
+    expect: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """Work for later. One pending job per (kind, key): enqueuing again merges, keeping the earlier due time unless
+    ``debounce`` moves it, and unites ``payload["items"]`` lists."""
+
+    kind: str
+    key: str
+    payload: Meta = field(default_factory=dict)
+    due: datetime | None = None
+    priority: int = 0
+    debounce: bool = False
+    attempts: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A file-side effect still to be carried out."""
+
+    id: int
+    topic: str
+    owner: Scope
+    record: str
+    payload: Meta
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Everything one write does, in ONE transaction: all of it or none. ``finish``: job leases completed by it."""
+
+    actor: str
+    reason: str
+    at: datetime
+    puts: tuple[Put, ...] = ()
+    changes: tuple[Change, ...] = ()
+    vectors: tuple[tuple[Scope, Vector], ...] = ()
+    edges: tuple[Edge, ...] = ()
+    unlink: tuple[Edge, ...] = ()
+    jobs: tuple[JobSpec, ...] = ()
+    finish: tuple[str, ...] = ()
+    outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """``existing``: for each put that stored nothing new, its id -> the id of the record that was there."""
+
+    existing: Mapping[str, str] = field(default_factory=dict)
+    jobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test on one field: of a record, or of its metadata as ``meta.name`` (dotted path)."""
+
+    field: str
+    op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Conditions joined by ``op``; ``not`` negates the conjunction of its parts."""
+
+    op: Literal["and", "or", "not"]
+    parts: tuple[Condition | Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """A point in both times: what was true at ``valid``, as known at ``known`` (None: now)."""
+
+    valid: datetime | None = None
+    known: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which scopes of one owner a read sees: exactly ``scopes``, or with ``tree`` also everything below them."""
+
+    owner: Scope
+    scopes: tuple[Scope, ...]
+    tree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A listing. ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
+
+    ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins.
+    """
+
+    reach: Reach
+    kinds: tuple[Kind, ...] = ()
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    as_of: AsOf | None = None
+    session: str = ""
+    subject: str = ""
+    predicate: str = ""
+    hash: str = ""
+    external_id: str = ""
+    sources: tuple[str, ...] = ()
+    prefix: str = ""
+    where: Where | None = None
+    text: str = ""
+    order: Literal["newest", "oldest"] = "newest"
+    after: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    records: tuple[Record, ...]
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What a purge removed, place by place, and what a second look still found there (all zero: proven)."""
+
+    removed: Mapping[str, int]
+    remaining: Mapping[str, int]
+
+
+class Records(Protocol):
+    """The durable records, their history and their vectors."""
+
+    def commit(self, batch: Batch) -> Committed:
+        """Durable when it returns. ConflictError: a version changed. NotFoundError: a change names no record."""
+        ...
+
+    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        """Those that exist, in the order of ``ids``."""
+        ...
+
+    def find(self, query: Query) -> Page: ...
+
+    def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+        """Oldest first."""
+        ...
+
+    def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
+        """The scopes that hold records; all owners' with None (administration only)."""
+        ...
+
+    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
+        """Numbers of records by ``status``, ``kind``, ``layer``, ``tier``; vectors by ``model``."""
+        ...
+
+    def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
+        """Erase text, vectors, index rows, edges, history and derived jobs of these records; keep an empty tombstone."""
+        ...
+
+    def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
+        """Retrievable records without a vector of ``model``, for backfill, by id."""
+        ...
+
+    def outbox(self, limit: int) -> tuple[OutboxEntry, ...]: ...
+
+    def clear(self, ids: Sequence[int]) -> None:
+        """Remove outbox entries that were carried out."""
+        ...
+
+    def check(self, repair: bool) -> Mapping[str, Json]:
+        """State of the files: ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``."""
+        ...
+
+    def close(self) -> None: ...

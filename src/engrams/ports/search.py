@@ -1,0 +1,93 @@
+"""Candidates for a query, and links between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from engrams.ports.records import AsOf, Reach, Where
+from engrams.types import Edge, EdgeType, Kind, Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float32]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+    Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """A search for candidates. ``terms``: folded, stemmed words with weights. ``vector``: the query's, of ``model``.
+
+    ``width``: how many candidates each source contributes where the reach is too large to score everything.
+    ``history``: include superseded and archived ones (a read with ``as_of`` always may see them).
+    """
+
+    reach: Reach
+    now: datetime
+    terms: tuple[tuple[str, float], ...] = ()
+    vector: Floats | None = None
+    model: str = ""
+    width: int = 400
+    as_of: AsOf | None = None
+    history: bool = False
+    kinds: tuple[Kind, ...] = ()
+    where: Where | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates as columns of one length, in no order. Scores are absolute and 0 where a source saw nothing.
+
+    ``cos``/``cosctx``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5).
+    ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most
+    that the query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session.
+    ``place``: position within the session. Times are seconds since 1970 (when it was said).
+    """
+
+    ids: Sequence[str]
+    cos: Floats
+    cosctx: Floats
+    bm: Floats
+    bmctx: Floats
+    bmses: Floats
+    embedded: Flags
+    times: npt.NDArray[np.float64]
+    sessions: Integers
+    place: Integers
+    speakers: Sequence[str]
+    roles: Sequence[str]
+    kinds: Sequence[str]
+    words: Floats
+    question: Flags
+    dated: Flags
+    importance: Floats
+    confidence: Floats
+    total: int = 0
+    exact: bool = True
+
+
+class Search(Protocol):
+    """Candidates for a query, with the raw score of each source."""
+
+    def seek(self, seek: Seek) -> Pool: ...
+
+    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+        """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
+        ...
+
+    def speakers(self, reach: Reach) -> Mapping[str, int]:
+        """Who spoke in the records of the reach, with counts."""
+        ...
+
+
+class Graph(Protocol):
+    """Links between nodes."""
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        """Edges at either end of any of ``nodes``."""
+        ...

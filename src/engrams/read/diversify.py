@@ -1,0 +1,75 @@
+"""The same thing is not shown twice; near-duplicates make room for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.text.terms import terms
+from engrams.types import Hit, Record
+
+_LENGTHS = 0.8
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+
+def repeated(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
+    """Hits that say what a better one said already: its id -> the better one's. Equal text, or Jaccard >= threshold.
+
+    Only as far as ``wanted`` different ones go.
+    """
+    seen: list[Record] = []
+    words: dict[str, frozenset[str]] = {}
+    out: dict[str, str] = {}
+    for hit in hits:
+        if len(seen) >= wanted:
+            break
+        record = hit.record
+        twin = next((other.id for other in seen if _alike(record, other, threshold, words)), "")
+        if twin:
+            out[record.id] = twin
+        else:
+            seen.append(record)
+    return out
+
+
+def _alike(one: Record, other: Record, threshold: float, words: dict[str, frozenset[str]]) -> bool:
+    """Lengths first: texts that differ much in length share too few words, and most pairs do."""
+    lengths = len(one.text), len(other.text)
+    if min(lengths) < _LENGTHS * max(lengths):
+        return False
+    if one.text == other.text:
+        return True
+    first, second = (_words(each, words) for each in (one, other))
+    return len(first & second) >= threshold * max(len(first | second), 1)
+
+
+def mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
+    """Maximal marginal relevance (Carbonell and Goldstein 1998): places, in the order chosen.
+
+    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of
+    zeros (no vector) is like nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none.
+    """
+    if limit <= 0 or not len(scores):
+        return []
+    relevance = np.asarray(scores, np.float32)
+    left = list(range(len(scores)))
+    chosen = [int(np.argmax(relevance))]
+    left.remove(chosen[0])
+    nearest = vectors @ vectors[chosen[0]]
+    while left and len(chosen) < limit:
+        value = lam * relevance[left] - (1 - lam) * np.maximum(nearest[left], 0)
+        best = left[int(np.argmax(value))]
+        chosen.append(best)
+        left.remove(best)
+        nearest = np.maximum(nearest, vectors @ vectors[best])
+    return chosen
+
+
+def _words(record: Record, known: dict[str, frozenset[str]]) -> frozenset[str]:
+    if record.id not in known:
+        known[record.id] = frozenset(terms(record.search_text))
+    return known[record.id]

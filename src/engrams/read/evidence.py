@@ -1,0 +1,75 @@
+"""Facts and the turns they came from are one hit: the verbatim turn, with what was derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engrams.ports import Graph, Records
+from engrams.types import EdgeType, Hit, Record, Scope, Status
+
+_KNOWN = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Hits, best first, and for each candidate that went into another one: its id -> that one's id."""
+
+    hits: tuple[Hit, ...]
+    merged: Mapping[str, str]
+
+
+def join(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> Joined:
+    """Give each fact to the turn that it quotes, where that turn was found too, and its better score with it."""
+    by_id = {hit.record.id: hit for hit in hits}
+    merged: dict[str, str] = {}
+    for hit in hits:
+        source = next((quote.source for quote in hit.record.evidence if quote.source in by_id and quote.source != hit.record.id), "")
+        if source:
+            merged[hit.record.id] = source
+            turn = by_id[source]
+            if hit.score > turn.score:
+                by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
+    kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
+    facts = _derived(kept, owner, records, graph)
+    kept = [_mark(hit, facts.get(hit.record.id, ())) for hit in kept]
+    return Joined(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
+
+
+def current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """A memory that another one here has superseded never stands above it."""
+    order = list(hits)
+    for hit in hits:
+        if hit.status is Status.SUPERSEDED:
+            successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+            place = order.index(hit)
+            newer = next((n for n, other in enumerate(order) if n > place and successors & _ids(other)), None)
+            if newer is not None:
+                winner = order.pop(newer)
+                order.insert(place, replace(winner, score=max(winner.score, hit.score)))
+    return tuple(order)
+
+
+def _ids(hit: Hit) -> set[str]:
+    return {hit.record.id, *(fact.id for fact in hit.facts)}
+
+
+def _derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> dict[str, tuple[Record, ...]]:
+    """Facts derived from each hit, whatever has become of them."""
+    ids = [hit.record.id for hit in hits]
+    edges = graph.edges(owner, ids, (EdgeType.DERIVED_FROM,)) if ids else ()
+    wanted = set(ids)
+    pairs = [(edge.source, edge.target) for edge in edges if edge.target in wanted]
+    found = {record.id: record for record in records.get(owner, [source for source, _ in pairs])} if pairs else {}
+    facts: dict[str, tuple[Record, ...]] = {}
+    for source, target in pairs:
+        if source in found and found[source].status in _KNOWN:
+            facts[target] = (*facts.get(target, ()), found[source])
+    return facts
+
+
+def _mark(hit: Hit, facts: tuple[Record, ...]) -> Hit:
+    """All of what a turn told is superseded: so is the turn, for a reader."""
+    told = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
+    over = bool(told) and all(fact.status is Status.SUPERSEDED for fact in told)
+    return replace(hit, facts=facts, status=Status.SUPERSEDED if over else hit.record.status)

@@ -1,0 +1,48 @@
+"""What a read is asked for and what it works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Search, TokenCounter, Where
+from engrams.settings import ReadSettings
+from engrams.types import Kind, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too."""
+
+    text: str
+    scope: Scope
+    now: datetime
+    limit: int
+    as_of: AsOf | None = None
+    kinds: tuple[Kind, ...] = ()
+    where: Where | None = None
+    history: bool = False
+
+    @property
+    def reach(self) -> Reach:
+        """An owner sees everything of theirs; a deeper scope sees itself and those above it."""
+        return reach(self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The stores and models of the read flow."""
+
+    records: Records
+    search: Search
+    graph: Graph
+    embedder: Embedder
+    counter: TokenCounter
+    settings: ReadSettings
+
+
+def reach(scope: Scope) -> Reach:
+    """What a read in ``scope`` sees."""
+    if scope.is_owner:
+        return Reach(scope.owner, (scope,), tree=True)
+    return Reach(scope.owner, scope.chain())

@@ -1,0 +1,75 @@
+"""From the raw scores of each source to one absolute score a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.ports import Pool
+from engrams.read.cues import Understood, date_score, speaker_score
+from engrams.settings import ReadSettings, ReadWeights
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_LONG = 20.0
+"""Words from which a text counts as long: more say nothing, and long answers must not win by length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of a pool, 0..1, and what each feature added to them."""
+
+    scores: Floats
+    parts: Mapping[str, Floats]
+
+
+def score(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> Scored:
+    """Join the sources. ``weighted`` adds absolute scores; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009)."""
+    features = _features(pool, understood, settings, now)
+    if settings.fusion == "rrf":
+        parts = _ranks(features, settings.rrf_k)
+        return Scored(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
+    weights = settings.weights
+    most = _most(weights)
+    parts = {name: (getattr(weights, name) / most * values).astype(np.float32) for name, values in features.items()}
+    total = sum(parts.values(), np.zeros(len(pool.ids), np.float32))
+    return Scored(np.clip(total, 0.0, 1.0).astype(np.float32), parts)
+
+
+def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> dict[str, Floats]:
+    age = np.maximum(now - pool.times, 0.0) / 86_400
+    features = {
+        "cos": np.maximum(pool.cos, 0),
+        "cosctx": np.maximum(pool.cosctx, 0),
+        "bm": pool.bm,
+        "bmctx": pool.bmctx,
+        "bmses": pool.bmses,
+        "speaker": speaker_score(understood, pool.speakers, pool.roles),
+        "date": date_score(understood.spans, pool.times),
+        "question": pool.question.astype(np.float32),
+        "when": pool.dated.astype(np.float32) * float(understood.wants_time),
+        "length": np.minimum(pool.words, _LONG) / _LONG,
+        "recency": np.exp(-age / settings.recency_days),
+        "importance": pool.importance,
+        "confidence": pool.confidence,
+    }
+    return {name: np.asarray(values, np.float32) for name, values in features.items()}
+
+
+def _most(weights: ReadWeights) -> float:
+    """The weight of the sources every query has; cues come on top."""
+    return weights.cos + weights.cosctx + weights.bm + weights.bmctx + weights.bmses
+
+
+def _ranks(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
+    parts = {}
+    for name in ("cos", "bm"):
+        values = features[name]
+        rank = np.empty(len(values), np.float32)
+        rank[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+        parts[name] = np.where(values > 0, (k + 1) / (2 * (k + rank)), 0).astype(np.float32)
+    return parts

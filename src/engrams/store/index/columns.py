@@ -1,0 +1,92 @@
+"""Columns of one length that grow by doubling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_DTYPES: dict[str, Any] = {
+    "rowid": np.int64,
+    "alive": np.bool_,
+    "scope": np.int32,
+    "session": np.int32,
+    "place": np.int32,
+    "before": np.int32,
+    "before2": np.int32,
+    "kind": np.int16,
+    "status": np.int8,
+    "speaker": np.int32,
+    "role": np.int8,
+    "said": np.float64,
+    "valid_from": np.float64,
+    "valid_to": np.float64,
+    "recorded": np.float64,
+    "retired": np.float64,
+    "ended": np.float64,
+    "words": np.float32,
+    "length": np.float32,
+    "question": np.bool_,
+    "dated": np.bool_,
+    "importance": np.float32,
+    "confidence": np.float32,
+    "embedded": np.bool_,
+    "norm": np.float32,
+    "print": np.int64,
+}
+
+
+class Columns:
+    """Named numpy columns; ``self["said"]`` is the filled part. ``vectors`` is [size, dimension] float32."""
+
+    def __init__(self, dimension: int) -> None:
+        self.size = 0
+        self._data: dict[str, npt.NDArray[Any]] = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()}
+        self._vectors = np.zeros((64 if dimension else 0, dimension), np.float32)
+        self.dimension = dimension
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._data[name][: self.size]
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        return self._vectors[: self.size if self.dimension else 0]
+
+    @property
+    def bytes(self) -> int:
+        return sum(column.nbytes for column in self._data.values()) + self._vectors.nbytes
+
+    def extend(self, count: int) -> int:
+        """Make room for ``count`` more rows and return the first one's slot."""
+        first, self.size = self.size, self.size + count
+        capacity = len(self._data["rowid"])
+        if self.size > capacity:
+            capacity = max(self.size, capacity * 3 // 2 if capacity > 100_000 else capacity * 2)
+            for name, column in self._data.items():
+                self._data[name] = np.concatenate([column[:first], np.zeros(capacity - first, column.dtype)])
+            if self.dimension:
+                grown = np.zeros((capacity, self.dimension), np.float32)
+                grown[:first] = self._vectors[:first]
+                self._vectors = grown
+        return first
+
+
+class Codes:
+    """Strings as small numbers, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._codes: dict[str, int] = {}
+
+    def code(self, name: str) -> int:
+        """Its number, a new one if need be."""
+        found = self._codes.get(name)
+        if found is None:
+            found = self._codes[name] = len(self.names)
+            self.names.append(name)
+        return found
+
+    def find(self, name: str) -> int:
+        """Its number, or -1."""
+        return self._codes.get(name, -1)

@@ -1,0 +1,320 @@
+"""The index of one owner and one embedding model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.ports import Pool, Reach, Seek
+from engrams.store.index.columns import Codes, Columns
+from engrams.store.index.lexical import Lexical, lexical
+from engrams.store.index.postings import Postings
+from engrams.store.index.rows import Row
+from engrams.types import Kind, Status
+
+WINDOW = (1.0, 0.7, 0.5)
+"""Weights of a turn, the one before it and the one before that, in its windowed scores."""
+
+_STATUSES = tuple(Status)
+_CODE = {status: code for code, status in enumerate(_STATUSES)}
+_KEPT = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
+_SPOKEN = {Kind.TURN, Kind.EXCHANGE}
+
+
+class OwnerIndex:
+    """Columns, vectors and postings of one owner's records. Not thread safe: its user holds a lock."""
+
+    def __init__(self, dimension: int) -> None:
+        self.high = 0
+        self._columns = Columns(dimension)
+        self._postings = Postings()
+        self._ids: list[str] = []
+        self._slots: dict[int, int] = {}
+        self._scopes, self._kinds, self._speakers, self._roles = Codes(), Codes(), Codes(), Codes()
+        self._sessions: dict[tuple[str, str], int] = {}
+        self._last: dict[int, tuple[int, int, int]] = {}
+        self._count = 0
+
+    @property
+    def bytes(self) -> int:
+        """Resident size, about."""
+        return self._columns.bytes + self._postings.size + 150 * len(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    # ------------------------------------------------------------------------------------------------------ filling
+
+    def apply(self, rows: Iterable[Row]) -> None:
+        """Insert or update rows, in order of ``changed``; one whose status is not retrievable is removed."""
+        fresh: list[Row] = []
+        gone: list[int] = []
+        for row in rows:
+            self.high = max(self.high, row[1])
+            slot = self._slots.get(row[0])
+            if row[6] not in _KEPT:
+                if slot is not None:
+                    gone.append(slot)
+                    del self._slots[row[0]]
+            elif slot is None or self._columns["print"][slot] != _print(row):
+                fresh.append(row)
+            else:
+                self._state(slot, row)
+        if gone:
+            self._remove(np.array(gone))
+        if fresh:
+            # A row can come twice in one batch only as two changes of one record: the last one counts.
+            self._insert(list({row[0]: row for row in fresh}.values()))
+
+    def _insert(self, rows: Sequence[Row]) -> None:
+        columns = self._columns
+        first = columns.extend(len(rows))
+        end = first + len(rows)
+        self._postings.add(first, [row[19] for row in rows])
+        columns["rowid"][first:] = [row[0] for row in rows]
+        columns["alive"][first:] = True
+        columns["scope"][first:] = [self._scopes.code(row[3]) for row in rows]
+        columns["speaker"][first:] = [self._speakers.code(row[7]) for row in rows]
+        columns["role"][first:] = [self._roles.code(row[21]) for row in rows]
+        columns["kind"][first:] = [self._kinds.code(row[5]) for row in rows]
+        columns["said"][first:] = np.array([row[8] for row in rows], np.float64) / 1e6
+        columns["words"][first:] = [row[14] for row in rows]
+        columns["length"][first:] = [len(row[19]) // 4 for row in rows]
+        columns["question"][first:] = [row[15] for row in rows]
+        columns["dated"][first:] = [row[16] for row in rows]
+        columns["print"][first:] = [_print(row) for row in rows]
+        self._states(first, rows)
+        self._order(first, rows)
+        self._embed(first, rows)
+        self._ids.extend(row[2] for row in rows)
+        for slot, row in zip(range(first, end), rows, strict=True):
+            old = self._slots.get(row[0])
+            if old is not None:
+                self._replace(old, slot)
+            self._slots[row[0]] = slot
+
+    def _states(self, first: int, rows: Sequence[Row]) -> None:
+        columns = self._columns
+        columns["status"][first:] = [_CODE[Status(row[6])] for row in rows]
+        columns["valid_from"][first:] = [_seconds(row[9], -math.inf) for row in rows]
+        columns["valid_to"][first:] = [_seconds(row[10], math.inf) for row in rows]
+        columns["recorded"][first:] = [_seconds(row[11], -math.inf) for row in rows]
+        columns["retired"][first:] = [_seconds(row[12], math.inf) for row in rows]
+        columns["ended"][first:] = [_seconds(row[13], -math.inf) for row in rows]
+        columns["importance"][first:] = [row[17] for row in rows]
+        columns["confidence"][first:] = [row[18] for row in rows]
+
+    def _state(self, slot: int, row: Row) -> None:
+        columns = self._columns
+        columns["status"][slot] = _CODE[Status(row[6])]
+        columns["valid_from"][slot] = _seconds(row[9], -math.inf)
+        columns["valid_to"][slot] = _seconds(row[10], math.inf)
+        columns["retired"][slot] = _seconds(row[12], math.inf)
+        columns["ended"][slot] = _seconds(row[13], -math.inf)
+        columns["importance"][slot] = row[17]
+        columns["confidence"][slot] = row[18]
+
+    def _order(self, first: int, rows: Sequence[Row]) -> None:
+        """Place each spoken row behind the last one of its session; anything else stands alone."""
+        before, before2 = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+        session, place = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
+        for number, row in enumerate(rows):
+            if row[4] and row[5] in _SPOKEN:
+                code = self._sessions.setdefault((row[3], row[4]), self._count)
+                self._count += code == self._count
+                last, last2, length = self._last.get(code, (-1, -1, 0))
+                if row[0] not in self._slots:
+                    self._last[code] = (first + number, last, length + 1)
+                before[number], before2[number], place[number] = last, last2, length
+            else:
+                code = self._count
+                self._count += 1
+            session[number] = code
+        columns = self._columns
+        columns["before"][first:], columns["before2"][first:] = before, before2
+        columns["session"][first:], columns["place"][first:] = session, place
+
+    def _embed(self, first: int, rows: Sequence[Row]) -> None:
+        columns = self._columns
+        width = columns.dimension * 4
+        if not width:
+            return
+        have = [number for number, row in enumerate(rows) if row[20] is not None and len(row[20]) == width]
+        if have:
+            data = np.frombuffer(b"".join(rows[number][20] or b"" for number in have), np.float32)
+            columns.vectors[np.array(have) + first] = data.reshape(len(have), columns.dimension)
+            columns["embedded"][np.array(have) + first] = True
+        self._norms(np.arange(first, columns.size))
+
+    def _norms(self, slots: npt.NDArray[np.int64]) -> None:
+        """Lengths of the windowed vectors, so that a windowed cosine needs only the three plain ones."""
+        columns = self._columns
+        window = WINDOW[0] * columns.vectors[slots]
+        for name, weight in zip(("before", "before2"), WINDOW[1:], strict=True):
+            other = columns[name][slots]
+            window += weight * columns.vectors[other] * (other >= 0)[:, None]
+        columns["norm"][slots] = np.linalg.norm(window, axis=1)
+
+    def _remove(self, gone: npt.NDArray[np.int64]) -> None:
+        """Removed records are not scored, and no longer lend their meaning to the turns after them."""
+        columns = self._columns
+        columns["alive"][gone] = False
+        if columns.dimension:
+            columns.vectors[gone] = 0
+            self._norms(np.flatnonzero(np.isin(columns["before"], gone) | np.isin(columns["before2"], gone)))
+
+    def _replace(self, old: int, new: int) -> None:
+        """A record's text or vector changed: its new slot takes the old one's place in the session."""
+        columns = self._columns
+        columns["alive"][old] = False
+        for name in ("before", "before2", "session", "place"):
+            columns[name][new] = columns[name][old]
+        touched = [np.array([new])]
+        for name in ("before", "before2"):
+            followers = np.flatnonzero(columns[name] == old)
+            columns[name][followers] = new
+            touched.append(followers)
+        code = int(columns["session"][old])
+        if code in self._last:
+            last, last2, length = self._last[code]
+            self._last[code] = (new if last == old else last, new if last2 == old else last2, length)
+        if columns.dimension:
+            self._norms(np.concatenate(touched))
+
+    # ------------------------------------------------------------------------------------------------------ reading
+
+    def speakers(self, reach: Reach) -> Mapping[str, int]:
+        """Who spoke in the reach, with counts."""
+        codes = self._columns["speaker"][self._columns["alive"] & self._reach(reach)]
+        counts = np.bincount(codes, minlength=1)
+        return {name: int(counts[code]) for code, name in enumerate(self._speakers.names) if name and code < len(counts) and counts[code]}
+
+    def pool(
+        self,
+        seek: Seek,
+        terms: Sequence[tuple[int, float]],
+        unknown: float,
+        allowed: npt.NDArray[np.int64] | None,
+        exact_limit: int,
+    ) -> Pool:
+        """Candidates. Everything in reach if that is at most ``exact_limit``, else the best of each source."""
+        mask = self._mask(seek, allowed)
+        slots = np.flatnonzero(mask)
+        total = len(slots)
+        words = lexical(self._columns, self._postings, mask, total, terms, unknown, self._count)
+        exact = total <= exact_limit
+        if not exact:
+            slots = self._best(seek, mask, slots, words)
+        return self._gather(seek, slots, words, total, exact)
+
+    def _mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_]:
+        columns = self._columns
+        moment = seek.now.timestamp()
+        if seek.as_of is not None:
+            valid = seek.as_of.valid.timestamp() if seek.as_of.valid else moment
+            known = seek.as_of.known.timestamp() if seek.as_of.known else moment
+            mask = (columns["recorded"] <= known) & (known < columns["retired"])
+            mask &= columns["valid_from"] <= valid
+            mask &= (valid < columns["valid_to"]) | (known < columns["ended"])
+        elif seek.history:
+            mask = np.ones(columns.size, np.bool_)
+        else:
+            mask = (columns["status"] == _CODE[Status.ACTIVE]) & (moment < columns["valid_to"])
+        mask &= columns["alive"]
+        mask &= self._reach(seek.reach)
+        if seek.kinds:
+            codes = [code for kind in seek.kinds if (code := self._kinds.find(kind)) >= 0]
+            mask &= np.isin(columns["kind"], codes)
+        if allowed is not None:
+            mask &= np.isin(columns["rowid"], allowed)
+        return mask
+
+    def _reach(self, reach: Reach) -> npt.NDArray[np.bool_]:
+        keys = [scope.key for scope in reach.scopes]
+        inside = np.array(
+            [name in keys or (reach.tree and any(name.startswith(key + "/") for key in keys)) for name in self._scopes.names], np.bool_
+        )
+        if inside.all():
+            return np.ones(self._columns.size, np.bool_)
+        result: npt.NDArray[np.bool_] = inside[self._columns["scope"]]
+        return result
+
+    def _best(self, seek: Seek, mask: npt.NDArray[np.bool_], slots: npt.NDArray[np.int64], words: Lexical) -> npt.NDArray[np.int64]:
+        """The best of each source, with their followers: a windowed score flows to the next two turns."""
+        columns = self._columns
+        chosen = [_top(np.where(mask, words.bm, 0.0), seek.width)]
+        if seek.vector is not None and columns.dimension:
+            cosines = columns.vectors @ seek.vector
+            chosen.append(slots[_top(cosines[slots], seek.width)])
+        seeds = np.unique(np.concatenate(chosen))
+        marked = np.zeros(columns.size + 1, np.bool_)
+        marked[seeds] = True
+        follow = marked[columns["before"]] | marked[columns["before2"]]
+        marked[:-1] |= follow
+        found: npt.NDArray[np.int64] = np.flatnonzero(marked[:-1] & mask)
+        return found
+
+    def _gather(self, seek: Seek, slots: npt.NDArray[np.int64], words: Lexical, total: int, exact: bool) -> Pool:
+        columns = self._columns
+        cos, cosctx = self._cosines(seek, slots)
+        ids = self._ids
+        speakers, roles, kinds = self._speakers.names, self._roles.names, self._kinds.names
+        return Pool(
+            ids=[ids[slot] for slot in slots],
+            cos=cos,
+            cosctx=cosctx,
+            bm=words.bm[slots],
+            bmctx=words.window(columns, slots),
+            bmses=words.session[columns["session"][slots]] if len(words.session) else np.zeros(len(slots), np.float32),
+            embedded=columns["embedded"][slots],
+            times=columns["said"][slots],
+            sessions=columns["session"][slots].astype(np.int64),
+            place=columns["place"][slots].astype(np.int64),
+            speakers=[speakers[code] for code in columns["speaker"][slots]],
+            roles=[roles[code] for code in columns["role"][slots]],
+            kinds=[kinds[code] for code in columns["kind"][slots]],
+            words=columns["words"][slots],
+            question=columns["question"][slots],
+            dated=columns["dated"][slots],
+            importance=columns["importance"][slots],
+            confidence=columns["confidence"][slots],
+            total=total,
+            exact=exact,
+        )
+
+    def _cosines(self, seek: Seek, slots: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        columns = self._columns
+        if seek.vector is None or not columns.dimension or not len(slots):
+            return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
+        before, before2 = columns["before"][slots], columns["before2"][slots]
+        if len(slots) * 3 > columns.size:
+            dots = np.append(columns.vectors @ seek.vector, np.float32(0))
+        else:
+            dots = np.zeros(columns.size + 1, np.float32)
+            needed = np.unique(np.concatenate([slots, before, before2]))
+            needed = needed[needed >= 0]
+            dots[needed] = columns.vectors[needed] @ seek.vector
+        plain = dots[slots]
+        window = WINDOW[0] * plain + WINDOW[1] * dots[before] + WINDOW[2] * dots[before2]
+        return plain.astype(np.float32), (window / np.maximum(columns["norm"][slots], 1e-9)).astype(np.float32)
+
+
+def _print(row: Row) -> int:
+    """A number that changes when the row's text or vector does."""
+    return hash((row[19], row[20], row[3], row[7]))
+
+
+def _seconds(micros: Any, otherwise: float) -> float:
+    return otherwise if micros is None else micros / 1e6
+
+
+def _top(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
+    """Indices of the ``width`` highest positive scores."""
+    order = np.argpartition(scores, len(scores) - width) if len(scores) > width else np.arange(len(scores))
+    found = order[-width:]
+    kept: npt.NDArray[np.int64] = found[scores[found] > 0]
+    return kept

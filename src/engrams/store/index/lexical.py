@@ -1,0 +1,121 @@
+"""BM25 of records, of windows of turns and of whole sessions, with the statistics of what is in reach.
+
+Each is divided by the most that the query could score, so that a score is absolute: 1 would be a text in which every
+word of the query, known or not, is as frequent as helps. (Robertson and Zaragoza 2009; k1 and b as measured on chats,
+see docs/concepts/recall.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.store.index.columns import Columns
+from engrams.store.index.postings import Postings
+
+K1 = 0.9
+WINDOW = (1.0, 0.7, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A query term: where it occurs in reach, how often, and what it is worth."""
+
+    slots: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+    worth: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """``bm`` is by slot, ``session`` by session number."""
+
+    bm: npt.NDArray[np.float32]
+    session: npt.NDArray[np.float32]
+    terms: tuple[Term, ...]
+    most: float
+    average: float
+    b: float
+
+    def window(self, columns: Columns, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """BM25 of each slot's text together with the two turns before it, at less weight."""
+        score = np.zeros(len(slots), np.float32)
+        if not self.terms or not len(slots):
+            return score
+        places = (slots, columns["before"][slots], columns["before2"][slots])
+        lengths = np.append(columns["length"], np.float32(0))
+        length = sum(weight * lengths[place] for weight, place in zip(WINDOW, places, strict=True))
+        scale = K1 * (1 - self.b + self.b * length / max(self.average * sum(WINDOW), 1e-9))
+        counts = np.zeros(columns.size + 1, np.float32)
+        for term in self.terms:
+            counts[term.slots] = term.counts
+            count = sum(weight * counts[place] for weight, place in zip(WINDOW, places, strict=True))
+            score += term.worth * count / (count + scale)
+            counts[term.slots] = 0
+        return score / np.float32(self.most)
+
+
+def lexical(
+    columns: Columns,
+    postings: Postings,
+    mask: npt.NDArray[np.bool_],
+    total: int,
+    terms: Sequence[tuple[int, float]],
+    unknown: float,
+    sessions: int,
+) -> Lexical:
+    """Score every slot in ``mask``. ``unknown``: summed weight of query words that no record holds."""
+    bm = np.zeros(columns.size, np.float32)
+    if not total or not (terms or unknown):
+        return Lexical(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
+    lengths = columns["length"]
+    average, b = _shape(lengths[mask])
+    found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
+    scale = K1 * (1 - b + b * lengths / max(average, 1e-9))
+    for number, weight in terms:
+        slots, counts = postings.get(number)
+        inside = mask[slots]
+        if not inside.all():
+            slots, counts = slots[inside], counts[inside]
+        worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
+        most += worth
+        if len(slots):
+            found.append(Term(slots, counts, worth))
+            bm[slots] += worth * counts / (counts + scale[slots])
+    most += unknown * rare
+    most = max(most, 1e-9)
+    bm /= np.float32(most)
+    return Lexical(bm, _sessions(columns, mask, found, sessions), tuple(found), most, average, b)
+
+
+def _shape(lengths: npt.NDArray[np.float32]) -> tuple[float, float]:
+    """Average length and b: chat turns are alike in length and want little normalising; mixed documents want much."""
+    average = float(lengths.mean()) if len(lengths) else 1.0
+    spread = float(lengths.std()) / max(average, 1e-9) if len(lengths) else 0.0
+    return average, 0.25 if spread < 1.0 and average < 40 else 0.75
+
+
+def _sessions(columns: Columns, mask: npt.NDArray[np.bool_], terms: Sequence[Term], count: int) -> npt.NDArray[np.float32]:
+    """BM25 of each session as one text."""
+    score = np.zeros(count, np.float32)
+    if not terms:
+        return score
+    session = columns["session"]
+    inside = session[mask]
+    length = np.bincount(inside, weights=columns["length"][mask], minlength=count).astype(np.float32)
+    present = np.bincount(inside, minlength=count) > 0
+    number = int(present.sum())
+    average = float(length.sum()) / max(number, 1)
+    scale = K1 * (1 - 0.75 + 0.75 * length / max(average, 1e-9)) * 4
+    most = 0.0
+    for term in terms:
+        total = np.bincount(session[term.slots], weights=term.counts, minlength=count).astype(np.float32)
+        frequency = int((total > 0).sum())
+        worth = math.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
+        most += worth
+        score += worth * total / (total + scale)
+    return score / np.float32(max(most, 1e-9))

@@ -1,0 +1,3 @@
+"""The SQLite store: durable, in one file, or in memory."""
+
+from engrams.store.sqlite.store import SqliteStore as SqliteStore

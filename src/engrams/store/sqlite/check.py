@@ -1,0 +1,123 @@
+"""The state of the files, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from engrams.ports import Clock
+from engrams.store.sqlite import migrate, repair
+from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.rescue import rescue
+from engrams.store.sqlite.sql import every, first, one, run
+from engrams.types import Json
+
+_TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "outbox", "lexicon")
+_INDEX = "The full-text index does not hold what the records say."
+_COUNTS = "The counts of records are wrong."
+
+
+def check(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
+    """Look at everything; with ``mend`` also repair it.
+
+    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening;
+    ``aside``: damaged files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table.
+    """
+    problems = database.read(_inspect)
+    left = problems
+    if problems and mend:
+        database.notes.extend(_mend(database, clock))
+        left = database.read(_inspect)
+    path = database.path
+    return {
+        "ok": not left,
+        "problems": problems,
+        "repaired": list(database.notes),
+        "path": str(path) if path else ":memory:",
+        "bytes": _bytes(database),
+        "schema": migrate.newest(),
+        "rows": {} if left else database.read(_rows),
+        "aside": repair.kept_aside(path) if path else [],
+    }
+
+
+def _inspect(connection: apsw.Connection) -> list[str]:
+    """What is wrong, as sentences."""
+    found: list[str] = []
+    looks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_integrity, _index, _counts, _steps)
+    for look in looks:
+        try:
+            found += look(connection)
+        except apsw.CorruptError as problem:
+            found.append(f"The database is damaged: {problem}.")
+    return found
+
+
+def _integrity(connection: apsw.Connection) -> list[str]:
+    return [text for (text,) in every(connection, "integrity") if text != "ok"]
+
+
+def _index(connection: apsw.Connection) -> list[str]:
+    return [] if repair.proven(connection) else [_INDEX]
+
+
+def _counts(connection: apsw.Connection) -> list[str]:
+    return [_COUNTS] if first(connection, "recount") else []
+
+
+def _steps(connection: apsw.Connection) -> list[str]:
+    return [f"The migration {name!r} was applied in another form." for name in migrate.drifted(connection)]
+
+
+def _mend(database: Database, clock: Clock) -> list[str]:
+    """From the mildest remedy to the last one: what is derived is made anew, then what is readable is copied."""
+    try:
+        notes = [database.write(repair.rebuild), database.write(_recount), database.write(_reindex)]
+        if not database.read(_integrity):
+            return notes
+    except apsw.Error:
+        notes = []
+    return [*notes, database.exclusively(lambda connection: _replace(database, connection, clock))]
+
+
+def _recount(connection: apsw.Connection) -> str:
+    run(connection, "clear_tallies")
+    run(connection, "fill_tallies")
+    return "Records were counted again."
+
+
+def _reindex(connection: apsw.Connection) -> str:
+    run(connection, "reindex")
+    return "The indexes were built again."
+
+
+def _replace(database: Database, connection: apsw.Connection, clock: Clock) -> str:
+    """Copy what is readable into a new file and move the damaged one aside, while no process can write to it."""
+    path = database.path
+    if path is None:
+        return "A damaged database in memory cannot be rescued."
+    fresh = path.with_name(f"{path.name}.rescue")
+    fresh.unlink(missing_ok=True)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        copied = rescue(path, fresh, database.settings)
+        with repair.locked(path.parent):
+            kept = repair.displace(path, repair.suffix(clock))
+            fresh.rename(path)
+    finally:
+        connection.execute("ROLLBACK")
+    told = ", ".join(f"{total:,} {name}" for name, total in copied.items() if total)
+    return f"What could be read was copied to a new file ({told}); the damaged one is kept as {kept.name}."
+
+
+def _rows(connection: apsw.Connection) -> dict[str, Json]:
+    row = one(connection, "rows")
+    return dict(zip(_TABLES, row, strict=True))
+
+
+def _bytes(database: Database) -> int:
+    if database.path is None:
+        return database.read(lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
+    files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,0 +1,96 @@
+"""Opening a database file or one in memory, with every connection set up the same way."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import apsw
+
+from engrams.settings import StoreSettings
+from engrams.store.sqlite.sql import query
+from engrams.text.fold import fold
+
+_BUSY_STEP = 0.02
+_LOG_PAGES = 4000
+"""Pages in the log before a commit moves them into the file: rarely enough that few writes wait for it."""
+_LOG_BYTES = 64 << 20
+
+
+def create(path: Path) -> None:
+    """Make the folder (0700) and an empty file (0600) where there are none."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def writer(path: Path, settings: StoreSettings) -> apsw.Connection:
+    """A connection that writes; the file exists."""
+    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
+    _patiently(connection, query("wal_mode"), settings)
+    connection.wal_autocheckpoint(_LOG_PAGES)
+    connection.pragma("journal_size_limit", _LOG_BYTES)
+    connection.pragma("synchronous", "FULL" if settings.durability == "full" else "NORMAL")
+    return connection
+
+
+def reader(path: Path, settings: StoreSettings) -> apsw.Connection:
+    """A connection that only reads, also from a folder in which nothing may be written."""
+    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.pragma("schema_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # A log cannot be shared in a folder that we cannot write to. Without a log nothing can change either.
+        log = path.with_name(path.name + "-wal")
+        if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+            raise
+        connection.close()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = _connect(f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags)
+    connection.pragma("query_only", "ON")
+    return connection
+
+
+def memory(settings: StoreSettings) -> apsw.Connection:
+    """A database of its own, in memory."""
+    return _connect(":memory:", settings, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+
+
+def abandon(connection: apsw.Connection) -> None:
+    """Close a connection whose file was replaced: without the checkpoint, whose clean-up works by name and would take
+    the new file's log away."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.close()
+
+
+def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
+    connection = apsw.Connection(name, flags)
+    connection.set_busy_timeout(int(settings.busy_seconds * 1000))
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    connection.pragma("temp_store", "MEMORY")
+    # Freed space is overwritten, so that what was purged cannot be read from the file.
+    connection.pragma("secure_delete", "ON")
+    connection.create_scalar_function("fold", _fold, 1, deterministic=True)
+    return connection
+
+
+def _fold(*texts: Any) -> str:
+    return fold(str(texts[0]))
+
+
+def _patiently(connection: apsw.Connection, statement: str, settings: StoreSettings) -> None:
+    """Run a statement for which SQLite does not wait by itself while another process holds the lock."""
+    end = time.monotonic() + settings.busy_seconds
+    while True:
+        try:
+            connection.execute(statement).fetchall()
+        except (apsw.BusyError, apsw.LockedError):
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_BUSY_STEP)
+        else:
+            return

@@ -1,0 +1,308 @@
+"""One database file, or one in memory: who may read and write it, and when."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+import apsw
+
+from engrams.errors import ClosedError, EngramsError
+from engrams.ports import Clock
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import connect, migrate, repair
+from engrams.store.sqlite.faults import code, mapped
+from engrams.store.sqlite.pool import Pool
+from engrams.store.sqlite.sql import query
+
+T = TypeVar("T")
+Work: TypeAlias = Callable[[apsw.Connection], T]
+
+_TOGETHER = 64
+_PATIENCE = 500
+"""Milliseconds to wait for readers before a log is left as it is."""
+
+_abandoned: list[object] = []
+
+
+@dataclass(slots=True, eq=False)
+class _Ticket(Generic[T]):
+    """Work that waits for its turn to write. ``alone``: not to be tried in one transaction with others again."""
+
+    work: Work[T]
+    value: T | None = None
+    error: EngramsError | None = None
+    settled: bool = False
+    alone: bool = False
+
+
+class Database:
+    """Connections to one database. Any thread may call; a fork is told by ``hold`` and ``revive``.
+
+    One thread writes at a time. Whoever gets the turn carries out what has queued up meanwhile in one transaction, each
+    work in its own savepoint, so that many writers share the cost of one sync to disk and none can spoil another's.
+    """
+
+    def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
+        self.path = path
+        self.settings = settings
+        self.place = str(path) if path else "the store in memory"
+        self.notes: list[str] = []
+        self.generation = 0
+        """Grows when the file is replaced by another one: what was cached of it is void."""
+        self.rollbacks = 0
+        self._clock = clock
+        self._closed = False
+        self._turn = Lock()
+        self._guard = RLock()
+        self._waiting: deque[_Ticket[Any]] = deque()
+        self._writer: apsw.Connection | None = None
+        self._writes = -1
+        self._identity: tuple[int, int] | None = None
+        self._pool: Pool | None = None
+        with mapped(self.place):
+            if path is None:
+                self._writer = self._blank()
+            else:
+                self._look()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+        self._check()
+        with mapped(self.place):
+            return self.path is None or self._look()
+
+    # ------------------------------------------------------------------------------------------------------ reading
+
+    def read(self, work: Work[T]) -> T:
+        """Run ``work`` on a connection inside a read transaction; on an empty database where there is none yet."""
+        with self.reading() as connection:
+            return work(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """The same as a context; the connection must not be kept."""
+        self._check()
+        with mapped(self.place):
+            if self.path is None:
+                with self._turn:
+                    self._check()
+                    assert self._writer is not None
+                    yield self._writer
+                return
+            self._look()
+            with self._guard:
+                pool = self._pool = self._pool or self._readers()
+            with pool.borrow() as connection:
+                yield connection
+
+    def _readers(self) -> Pool:
+        path = self.path
+        assert path is not None
+        if self._identity is None:
+            return Pool(1, self._blank, apsw.Connection.close)
+        generation = self.generation
+
+        def discard(connection: apsw.Connection) -> None:
+            if generation == self.generation:
+                connection.close()
+            else:
+                connect.abandon(connection)
+
+        return Pool(self.settings.readers, lambda: connect.reader(path, self.settings), discard)
+
+    def _blank(self) -> apsw.Connection:
+        connection = connect.memory(self.settings)
+        migrate.prepare(connection, self.place, None)
+        return connection
+
+    # ------------------------------------------------------------------------------------------------------ writing
+
+    def write(self, work: Work[T]) -> T:
+        """Run ``work`` in a transaction that is durable when this returns; creates the database where there is none.
+
+        ``work`` may be run again after a rollback, so it must not have effects outside the database.
+        """
+        self._check()
+        ticket = _Ticket(work)
+        self._waiting.append(ticket)
+        with self._turn:
+            if not ticket.settled:
+                self._serve(ticket)
+        if ticket.error is not None:
+            raise ticket.error
+        return cast("T", ticket.value)
+
+    def exclusively(self, work: Work[T]) -> T:
+        """Run ``work`` on the writing connection outside a transaction, while nobody else in this process writes."""
+        with self._turn, mapped(self.place):
+            return work(self._connection())
+
+    def checkpoint(self) -> bool:
+        """Empty the log into the file. Whether it could: a read that is going on elsewhere keeps it."""
+
+        def empty(connection: apsw.Connection) -> bool:
+            connection.set_busy_timeout(_PATIENCE)
+            try:
+                busy, _, _ = connection.execute(query("checkpoint")).fetchall()[0]
+            finally:
+                connection.set_busy_timeout(int(self.settings.busy_seconds * 1000))
+            return busy == 0
+
+        return self.path is None or self.exclusively(empty)
+
+    def _serve(self, own: _Ticket[Any]) -> None:
+        group = [own]
+        self._waiting.remove(own)
+        while not own.alone and self._waiting and len(group) < _TOGETHER:
+            group.append(self._waiting.popleft())
+        apart = [ticket for ticket in group if ticket.alone and ticket is not own]
+        group = [ticket for ticket in group if ticket not in apart]
+        self._waiting.extendleft(reversed(apart))
+        try:
+            with mapped(self.place):
+                if len(group) > 1:
+                    self._together(group)
+                if not own.settled:
+                    self._alone(own)
+        finally:
+            # Whoever is left, because one of the group broke the transaction, has its own turn.
+            for ticket in group:
+                if not ticket.settled and ticket is not own:
+                    ticket.alone = True
+                    self._waiting.append(ticket)
+
+    def _together(self, group: list[_Ticket[Any]]) -> None:
+        """All works in one transaction. If the transaction fails, nothing is settled and each is tried alone."""
+        try:
+            with self._transaction() as connection:
+                for ticket in group:
+                    ticket.error = None
+                    connection.execute("SAVEPOINT one")
+                    try:
+                        ticket.value = ticket.work(connection)
+                    except EngramsError as problem:
+                        ticket.error = problem
+                        self.rollbacks += 1
+                        connection.execute("ROLLBACK TO one")
+                    connection.execute("RELEASE one")
+        except Exception:  # noqa: BLE001 - not swallowed: whoever caused it meets it again when tried alone, in its own thread
+            return
+        for ticket in group:
+            ticket.settled = True
+
+    def _alone(self, ticket: _Ticket[Any]) -> None:
+        try:
+            with self._transaction() as connection:
+                ticket.value = ticket.work(connection)
+        except apsw.CorruptError as problem:
+            if code(problem) != apsw.SQLITE_CORRUPT_VTAB:
+                raise
+            with self._transaction() as connection:
+                self.notes.append(repair.rebuild(connection))
+            with self._transaction() as connection:
+                ticket.value = ticket.work(connection)
+        ticket.error = None
+        ticket.settled = True
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        connection = self._begin()
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+                self.rollbacks += 1
+
+    def _begin(self) -> apsw.Connection:
+        while True:
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            # While this process waited for the lock, another one may have put a repaired file in the old one's place.
+            if self.path is None or _identity(self.path) == self._identity:
+                return connection
+            connection.execute("ROLLBACK")
+
+    def _connection(self) -> apsw.Connection:
+        """The writing connection, to the file that is there now."""
+        self._check()
+        if self.path is not None:
+            if not self._look():
+                connect.create(self.path)
+                self._look()
+            if self._writer is None or self._writes != self.generation:
+                if self._writer is not None:
+                    connect.abandon(self._writer)
+                self._writer = connect.writer(self.path, self.settings)
+                self._writes = self.generation
+        assert self._writer is not None
+        return self._writer
+
+    # ------------------------------------------------------------------------------------------------------ the file
+
+    def _look(self) -> bool:
+        """Whether there is a file. One that is seen for the first time, or was replaced, is examined and prepared."""
+        assert self.path is not None
+        identity = _identity(self.path)
+        if identity == self._identity:
+            return identity is not None
+        with self._guard:
+            identity = _identity(self.path)
+            if identity != self._identity:
+                self.generation += 1
+                if self._pool is not None:
+                    self._pool.close()
+                    self._pool = None
+                if identity is not None:
+                    self.notes.extend(repair.prepare(self.path, self.settings, self._clock))
+                self._identity = _identity(self.path)
+        return self._identity is not None
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ClosedError("The store is closed.")
+
+    def close(self) -> None:
+        """Wait for the write that is going on and let go of the files. Closing twice is fine."""
+        with self._turn, self._guard:
+            self._closed = True
+            if self._pool is not None:
+                self._pool.close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+    # ------------------------------------------------------------------------------------------------------ forking
+
+    def hold(self) -> None:
+        """Before a fork: no write is under way while the process is copied."""
+        self._turn.acquire()
+
+    def release(self) -> None:
+        """After a fork, in the parent."""
+        self._turn.release()
+
+    def revive(self) -> None:
+        """After a fork, in the child: connections are the parent's, and closing them here could hurt it."""
+        if self.path is not None:
+            _abandoned.append((self._pool, self._writer))
+            self._pool = self._writer = None
+        self._guard = RLock()
+        self._waiting.clear()
+        self._turn.release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return stat.st_dev, stat.st_ino

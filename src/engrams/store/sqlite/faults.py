@@ -1,0 +1,74 @@
+"""What SQLite raises, in the words of engrams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from engrams.errors import ConflictError, EngramsError, InputError, StoreError
+
+MEND = "`engrams check --repair` rescues what is readable and keeps the damaged file beside it."
+FULL = "Free some disk space and repeat; everything acknowledged before is safe."
+READ_ONLY = "Give this user write permission on the folder and its files, or choose another home (ENGRAMS_HOME)."
+BUSY = "Another process is writing for long. Wait and repeat, or raise `store.busy_seconds`."
+
+
+@contextmanager
+def mapped(place: str) -> Iterator[None]:
+    """Turn what SQLite and the operating system raise into StoreError, InputError or ConflictError."""
+    try:
+        yield
+    except apsw.Error as problem:
+        raise translate(problem, place) from problem
+    except UnicodeError as problem:
+        raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
+    except OverflowError as problem:
+        raise InputError("A number does not fit into 64 bits.") from problem
+    except OSError as problem:
+        raise StoreError(f"{place}: {problem.strerror or problem}.", hint=_hint(problem)) from problem
+
+
+def translate(problem: apsw.Error, place: str) -> EngramsError:
+    """The error that stands for one of apsw's."""
+    match problem:
+        case apsw.FullError():
+            return StoreError(f"The disk that holds {place} is full.", hint=FULL)
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+            return StoreError(f"{place} is read-only.", hint=READ_ONLY)
+        case apsw.CantOpenError():
+            return StoreError(f"{place} cannot be opened.", hint=READ_ONLY)
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreError(f"{place} is busy.", hint=BUSY)
+        case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
+            return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
+        case apsw.IOError():
+            return StoreError(f"Reading or writing {place} failed: {problem}.", hint="Look at the disk; nothing acknowledged was lost.")
+        case apsw.NoMemError():
+            return StoreError("There is not enough memory for this.", hint="Ask for less at a time.")
+        case apsw.TooBigError():
+            return InputError("A value is too large to be stored.", hint="The limit of one value is a gigabyte.")
+        case apsw.ConstraintError():
+            return _constraint(problem)
+        case _:
+            return StoreError(f"{place}: {type(problem).__name__}: {problem}", hint=MEND)
+
+
+def code(problem: apsw.Error) -> int:
+    """SQLite's extended result code."""
+    return int(getattr(problem, "extendedresult", 0))
+
+
+def _constraint(problem: apsw.ConstraintError) -> EngramsError:
+    if code(problem) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return ConflictError(f"It exists already: {problem}.")
+    return InputError(f"A value has the wrong type: {problem}.", hint="Texts are str, numbers finite, times datetime.")
+
+
+def _hint(problem: OSError) -> str:
+    import errno
+
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FULL
+    return READ_ONLY

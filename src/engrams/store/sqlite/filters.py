@@ -1,0 +1,279 @@
+"""Conditions on records, and the reach of a read, as SQL in which every value is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from engrams.clock import micros, parse_time
+from engrams.errors import InputError, ScopeError
+from engrams.ports import AsOf, Condition, Reach, Where
+from engrams.store.sqlite.rows import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
+from engrams.types import Scope
+
+OPERATORS = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists")
+_ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_WANTED, _HAD = "SELECT value FROM json_each(?)", "SELECT value FROM json_each({})"
+_LISTED, _ITEMS = f"({_WANTED})", "SELECT 1 FROM json_each({}, ?) AS one"
+_DEEPEST, _MOST, _LONGEST = 16, 200, 500
+
+_TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
+_NUMBER_FIELDS = frozenset({*REALS, *WHOLES})
+_JSON_FIELDS = ("meta", "provenance")
+KNOWN = (*sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)), "meta.<name>", "provenance.<name>")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of a WHERE and the values of its marks, in order. Empty text: no condition."""
+
+    text: str = ""
+    values: tuple[Any, ...] = ()
+
+
+def joined(parts: Iterable[Clause], word: Literal["AND", "OR"] = "AND") -> Clause:
+    """The parts that say something, in brackets where there are several."""
+    kept = [part for part in parts if part.text]
+    text = f" {word} ".join(part.text for part in kept)
+    return Clause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
+
+
+def reach(seen: Reach) -> Clause:
+    """Only this owner's records, and only in the scopes of the reach."""
+    owner = Clause("owner = ?", (seen.owner.key,))
+    keys = [scope.key for scope in seen.scopes]
+    if seen.tree and seen.owner.key in keys:
+        return owner
+    exact = Clause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
+    # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
+    below = [Clause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys] if seen.tree else []
+    return joined([owner, joined([exact, *below], "OR")])
+
+
+def as_of(point: AsOf, now: datetime) -> Clause:
+    """What was true at one time, as known at one time."""
+    valid, known = micros(point.valid or now), micros(point.known or now)
+    return Clause(
+        "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <= ?)"
+        " AND (valid_to IS NULL OR ? < valid_to OR (ended_at IS NOT NULL AND ? < ended_at))"
+        " AND recorded_at <= ? AND (retired_at IS NULL OR ? < retired_at))",
+        (valid, valid, known, known, known),
+    )
+
+
+def where(given: Where | None) -> Clause:
+    """A filter; one without conditions filters nothing. InputError names an unknown field or operator and the known."""
+    return Clause() if given is None else _part(given, 0, [0])
+
+
+def _part(given: Where | Condition, depth: int, counted: list[int]) -> Clause:
+    counted[0] += 1
+    if depth > _DEEPEST or counted[0] > _MOST:
+        raise InputError(f"The filter is too large: at most {_MOST} conditions, {_DEEPEST} deep.")
+    if isinstance(given, Condition):
+        return _condition(given)
+    parts = [_part(item, depth + 1, counted) for item in given.parts]
+    match given.op:
+        case "and":
+            return joined(parts)
+        case "or":
+            return joined(parts, "OR")
+        case "not":
+            inner = joined(parts)
+            return Clause(f"NOT ({inner.text})", inner.values) if inner.text else inner
+        case _:
+            raise InputError(f"Conditions cannot be joined by {given.op!r}.", hint="Use and, or, not.")
+
+
+def _condition(condition: Condition) -> Clause:
+    name, op, value = str(condition.field), condition.op, condition.value
+    if op not in OPERATORS:
+        raise InputError(f"There is no operator {op!r}.", hint=f"Operators: {', '.join(OPERATORS)}.")
+    head, _, rest = name.partition(".")
+    if rest and head in _JSON_FIELDS:
+        return _json(head, _path(rest), op, value)
+    if name in LISTS:
+        return _list(name, op, value)
+    if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
+        return _column(name, op, value)
+    raise InputError(f"Records cannot be filtered by {name!r}.", hint=f"Fields: {', '.join(KNOWN)}.")
+
+
+# ---------------------------------------------------------------------------------------------------------- columns
+
+
+def _column(name: str, op: str, value: Any) -> Clause:
+    # What is missing in a nullable column compares as false, never as unknown, so that NOT means the opposite.
+    match op:
+        case "exists":
+            filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "1"
+            return Clause(f"({filled}) = ?", (_truth(value),))
+        case "contains":
+            if name not in _TEXT_FIELDS:
+                raise InputError(f"{name} is neither a text nor a list.", hint="contains looks into texts and lists.")
+            return Clause(f"instr({name}, ?) > 0", (_text(value),))
+        case "eq":
+            return Clause(f"{name} IS ?", (_fitting(name, value),))
+        case "ne":
+            return Clause(f"{name} IS NOT ?", (_fitting(name, value),))
+        case "in" | "nin":
+            values = [_fitting(name, item) for item in _sequence(value)]
+            found = f"coalesce({name} IN {_LISTED}, 0)"
+            return Clause(found if op == "in" else f"NOT {found}", (encode_json(values),))
+        case _:
+            return Clause(f"coalesce({name} {_ORDER[op]} ?, 0)", (_fitting(name, value),))
+
+
+def _list(name: str, op: str, value: Any) -> Clause:
+    match op:
+        case "exists":
+            return Clause(f"({name} <> '[]') = ?", (_truth(value),))
+        case "eq" | "ne":
+            values = encode_json([_text(item) for item in _sequence(value)])
+            return Clause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
+        case "contains" | "in" | "nin":
+            wanted = encode_json([_text(item) for item in ([value] if isinstance(value, str) else _sequence(value))])
+            if op == "contains":
+                return Clause(f"NOT EXISTS ({_WANTED} EXCEPT {_HAD.format(name)})", (wanted,))
+            found = f"EXISTS ({_WANTED} INTERSECT {_HAD.format(name)})"
+            return Clause(found if op == "in" else f"NOT {found}", (wanted,))
+        case _:
+            raise InputError(f"{name} is a list and has no order.", hint="Use contains, in, nin, eq, ne or exists.")
+
+
+def _fitting(name: str, value: Any) -> Any:
+    """The value as the column holds it."""
+    if name in TIMES:
+        return None if value is None else _time(value)
+    if name in _NUMBER_FIELDS:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"{name} is a number; {value!r:.100} is none.")
+        return value
+    if name == "scope" and not isinstance(value, str):
+        try:
+            return Scope.of(value).key
+        except ScopeError as problem:
+            raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
+    return _text(value)
+
+
+def _time(value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            value = parse_time(value)
+        except ValueError:
+            raise InputError(f"{value!r:.100} is no time.", hint="Write it as ISO 8601: 2025-05-01T12:00:00+00:00.") from None
+    if not isinstance(value, datetime):
+        raise InputError(f"{value!r:.100} is no time.", hint="Give a datetime or an ISO 8601 text.")
+    return micros(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{value!r:.100} is no text.")
+    return str(value)
+
+
+def _truth(value: Any) -> int:
+    if not isinstance(value, bool):
+        raise InputError("exists is asked with true or false.")
+    return int(value)
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    raise InputError(f"A list is needed, not {value!r:.100}.")
+
+
+# ------------------------------------------------------------------------------------------------------------- JSON
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """SQL for the type and the content of a JSON value; each has the ``values`` of its marks."""
+
+    kind: str
+    content: str
+    values: tuple[Any, ...] = ()
+
+
+def _json(column: str, path: str, op: str, value: Any) -> Clause:
+    """A test on a value inside JSON. Only values of one type compare; what is missing is equal to null alone."""
+    there = _Value(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
+    match op:
+        case "exists":
+            return Clause(f"(json_type({column}, ?) IS NOT NULL) = ?", (path, _truth(value)))
+        case "eq":
+            return _same(there, value)
+        case "ne":
+            return _negated(_same(there, value))
+        case "in" | "nin":
+            found = _among(there, _sequence(value))
+            return found if op == "in" else _negated(found)
+        case "contains":
+            return _contains(column, there, path, value)
+        case _:
+            return _ordered(there, op, value)
+
+
+def _same(there: _Value, value: Any) -> Clause:
+    match value:
+        case None | True | False:
+            name = "null" if value is None else "true" if value else "false"
+            return Clause(f"{there.kind} = '{name}'", there.values)
+        case int() | float():
+            return Clause(f"({there.kind} IN ('integer', 'real') AND {there.content} = ?)", (*there.values, *there.values, value))
+        case str():
+            return Clause(f"({there.kind} = 'text' AND {there.content} = ?)", (*there.values, *there.values, str(value)))
+        case _:
+            kind = "array" if isinstance(value, list | tuple) else "object"
+            return Clause(f"({there.kind} = '{kind}' AND {there.content} = ?)", (*there.values, *there.values, encode_json(value)))
+
+
+def _among(there: _Value, values: Sequence[Any]) -> Clause:
+    """Texts and numbers as one list each: SQLite bounds how many conditions one expression may hold."""
+    texts = [value for value in values if isinstance(value, str)]
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    others = [value for value in values if value is None or isinstance(value, bool | list | tuple | dict)]
+    if len(others) > _MOST:
+        raise InputError(f"A list of more than {_MOST} lists or maps cannot be looked up.")
+    parts = [_same(there, value) for value in others]
+    for kinds, group in (("'text'", texts), ("'integer', 'real'", numbers)):
+        if group:
+            marks = (*there.values, *there.values, encode_json(group))
+            parts.append(Clause(f"({there.kind} IN ({kinds}) AND {there.content} IN {_LISTED})", marks))
+    return joined(parts, "OR") if parts else Clause("0")
+
+
+def _contains(column: str, there: _Value, path: str, value: Any) -> Clause:
+    item = _same(_Value("one.type", "one.value"), value)
+    inside = Clause(f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})", (path, *item.values))
+    text = Clause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value))) if isinstance(value, str) else Clause()
+    return Clause(f"CASE {there.kind} {text.text} {inside.text} ELSE 0 END", (*there.values, *text.values, *inside.values))
+
+
+def _ordered(there: _Value, op: str, value: Any) -> Clause:
+    if isinstance(value, str):
+        kinds = "'text'"
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        kinds = "'integer', 'real'"
+    else:
+        raise InputError(f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts.")
+    return Clause(f"({there.kind} IN ({kinds}) AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, value))
+
+
+def _negated(part: Clause) -> Clause:
+    return Clause(f"NOT {part.text}", part.values)
+
+
+def _path(name: str) -> str:
+    """A dotted name as a JSON path. Each part is quoted, so that hyphens, digits, blanks and brackets are just letters."""
+    keys = name.split(".")
+    if len(name) > _LONGEST or not all(keys) or any(char in '"\\' or not char.isprintable() for char in name):
+        raise InputError(
+            f"{name!r:.100} cannot name a metadata field.", hint="Join keys by dots; no quotes, backslashes or control characters."
+        )
+    return "$" + "".join(f'."{key}"' for key in keys)

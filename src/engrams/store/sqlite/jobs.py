@@ -1,0 +1,186 @@
+"""Durable work: coalescing, leases, retries and the dead-letter list."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from engrams.clock import micros, new_id
+from engrams.errors import InputError
+from engrams.ports import Claim, Failure, Job, JobSpec
+from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, moment
+from engrams.store.sqlite.sql import every, first, one, run
+from engrams.types import Json, Meta
+
+KEEP_DONE = timedelta(days=1)
+"""How long a finished job stays in the list."""
+
+_PARTS = re.compile(r"[/:|,\s]")
+
+
+def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
+    """Add a job, or merge it into the waiting one of its kind and key. Its id."""
+    if not spec.kind or spec.attempts < 1:
+        raise InputError("A job needs a kind and at least one attempt.")
+    due, now = micros(spec.due or at), micros(at)
+    found = first(connection, "waiting_job", spec.kind, spec.key)
+    if found is None:
+        job = new_id(at)
+        given = (job, spec.kind, spec.key, encode_json(spec.payload), spec.attempts, due, spec.priority, now, now)
+        run(connection, "add_job", *given)
+        return job
+    job, payload, earlier, priority, attempts = found
+    due = max(due, earlier) if spec.debounce else min(due, earlier)
+    merged = encode_json(merge(decode_json(payload), spec.payload))
+    run(connection, "merge_job", merged, due, max(priority, spec.priority), max(attempts, spec.attempts), now, job)
+    return str(job)
+
+
+def merge(old: Meta, new: Meta) -> dict[str, Json]:
+    """Two payloads as one: the newer one's values, but both lists of ``items``, each item once and in order."""
+    merged = {**old, **new}
+    if "items" in old and "items" in new:
+        seen = {encode_json(item): item for item in [*old["items"], *new["items"]]}
+        merged["items"] = list(seen.values())
+    return merged
+
+
+def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
+    """Lease the next due job. Two jobs of one kind and key never run at once."""
+    now = micros(ask.now)
+    while True:
+        found = _due(connection, ask)
+        if found is None:
+            return None
+        job, attempt, attempts, state = found
+        if state == "running" and attempt >= attempts:
+            # Its workers died each time: handing it out for ever would take all of them down.
+            run(connection, "bury_job", "The worker went silent on the last attempt.", now, job)
+            continue
+        lease = f"{job}.{os.urandom(8).hex()}"
+        until = micros(ask.now + timedelta(seconds=ask.lease_seconds))
+        run(connection, "claim_job", ask.worker, lease, until, now, job)
+        return _job(one(connection, "get_job", job))
+
+
+def renew(connection: apsw.Connection, lease: str, until: datetime) -> bool:
+    return first(connection, "renew_lease", micros(until), lease) is not None
+
+
+def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
+    """Whether the lease still held. What was finished a day ago leaves the list."""
+    done = first(connection, "finish_job", micros(at), lease) is not None
+    run(connection, "prune_jobs", micros(at - KEEP_DONE))
+    return done
+
+
+def fail(connection: apsw.Connection, failure: Failure) -> bool:
+    """Whether the lease still held. Dead without a time to retry at, or when its attempts are used up."""
+    found = first(connection, "leased_job", failure.lease)
+    if found is None:
+        return False
+    job, kind, key, payload, attempt, attempts, _, _ = found
+    if failure.retry_at is None or attempt >= attempts:
+        run(connection, "bury_job", failure.error, micros(failure.at), job)
+    else:
+        _requeue(connection, (job, kind, key, payload), (attempt, micros(failure.retry_at), failure.error), failure.at)
+    return True
+
+
+def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
+    """Dead jobs back to waiting, with all their attempts."""
+    dead = every(connection, "dead_jobs", encode_json(list(ids)))
+    for job, kind, key, payload, _, error in dead:
+        _requeue(connection, (job, kind, key, payload), (0, micros(at), error), at)
+    return len(dead)
+
+
+def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again: tuple[int, int, str], at: datetime) -> None:
+    """Let a job wait again; a newer one that waits for the same key already is merged into it."""
+    number, kind, key, payload = job
+    attempt, due, error = again
+    newer = first(connection, "waiting_job", kind, key)
+    if newer is not None:
+        other, more, _, _, _ = newer
+        payload = encode_json(merge(decode_json(payload), decode_json(more)))
+        run(connection, "drop_job", other)
+    run(connection, "requeue_job", payload, attempt, due, error, micros(at), number)
+
+
+def queue(connection: apsw.Connection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
+    """Last changed first."""
+    return tuple(_job(row) for row in every(connection, "list_jobs", encode_json(list(states)), limit))
+
+
+def workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for kind, state, total in every(connection, "workload"):
+        found.setdefault(kind, {})[state] = total
+    return found
+
+
+def next_due(connection: apsw.Connection) -> datetime | None:
+    """When the next job can be claimed, as far as is known now."""
+    return decode_time(one(connection, "next_due")[0])
+
+
+def claimable(connection: apsw.Connection, ask: Claim) -> bool:
+    """Whether a claim would find something, without taking the turn to write."""
+    return _due(connection, ask) is not None
+
+
+def _due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None:
+    if ask.id:
+        return first(connection, "named_job", micros(ask.now), ask.id)
+    return first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
+
+
+def forget(connection: apsw.Connection, id: str, at: datetime) -> int:
+    """Take a purged record out of every job: its items go, and a job that names it otherwise, or has nothing left to
+    do, goes altogether. A worker that runs one loses its lease, so nothing it made of the record can be stored."""
+    found = naming(connection, id)
+    for job, kind, key, payload, state in found:
+        data: dict[str, Any] = decode_json(payload)
+        items = data.get("items", [])
+        kept = [item for item in items if not _names(encode_json([item]), id)]
+        rest = encode_json({**data, "items": kept} if items else data)
+        if id in _PARTS.split(key) or _names(rest, id) or (items and not kept):
+            run(connection, "drop_job", job)
+        elif state == "running":
+            _requeue(connection, (job, kind, key, rest), (0, micros(at), ""), at)
+        else:
+            run(connection, "strip_job", rest, job)
+    return len(found)
+
+
+def naming(connection: apsw.Connection, id: str) -> list[tuple[str, str, str, str, str]]:
+    """Jobs whose key, payload or error names a record: id, kind, key, payload, state."""
+    found = every(connection, "jobs_naming", id)
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in found if id in _PARTS.split(row[2]) or _names(row[3], id) or id in row[5]]
+
+
+def _names(payload: str, id: str) -> bool:
+    return encode_json(id) in payload
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    number, kind, key, payload, state, attempt, due, priority, error, lease, until, created = row
+    return Job(
+        id=number,
+        kind=kind,
+        key=key,
+        payload=decode_json(payload),
+        state=state,
+        attempt=attempt,
+        due=moment(due),
+        priority=priority,
+        error=error,
+        lease=lease,
+        lease_until=decode_time(until),
+        created_at=decode_time(created),
+    )

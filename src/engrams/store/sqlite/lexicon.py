@@ -1,0 +1,53 @@
+"""Index terms as numbers."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable
+
+import apsw
+
+from engrams.store.sqlite.sql import every
+
+_LARGEST = 200_000
+
+
+class Lexicon:
+    """The numbers of terms, remembered between writes. Used by one writer at a time."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._epoch: object = None
+
+    def begin(self, epoch: object) -> None:
+        """Forget everything if ``epoch`` is another one: a rollback, a purge or another file made numbers void."""
+        if epoch != self._epoch or len(self._numbers) > _LARGEST:
+            self._numbers.clear()
+            self._epoch = epoch
+
+    def encode(self, connection: apsw.Connection, terms: list[str]) -> bytes:
+        """The terms' numbers in order, as uint32; terms not met before get one."""
+        numbers = self._numbers
+        missing = {term for term in terms if term not in numbers}
+        if missing:
+            numbers.update(every(connection, "find_terms", _list(missing)))
+            if fresh := [term for term in missing if term not in numbers]:
+                numbers.update(every(connection, "add_terms", _list(fresh)))
+        return array("I", [numbers[term] for term in terms]).tobytes()
+
+
+def decode(connection: apsw.Connection, lexemes: bytes) -> list[str]:
+    """The inverse of ``encode``."""
+    numbers = array("I", lexemes)
+    terms = dict(every(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
+    return [terms[number] for number in numbers]
+
+
+def find(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """The numbers of those terms that have one."""
+    return dict(every(connection, "find_terms", _list(terms)))
+
+
+def _list(terms: Iterable[str]) -> str:
+    return json.dumps(list(terms), ensure_ascii=False)

@@ -1,0 +1,100 @@
+"""Lists of records, a page at a time."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import apsw
+
+from engrams.errors import InputError
+from engrams.ports import Page, Query
+from engrams.store.sqlite import filters
+from engrams.store.sqlite.filters import Clause, joined
+from engrams.store.sqlite.rows import decode
+from engrams.store.sqlite.sql import first, query
+from engrams.text.fold import fold
+from engrams.types import Kind, Status
+
+_DIRECTION = {"newest": ("<", "DESC"), "oldest": (">", "ASC")}
+
+
+def find(connection: apsw.Connection, asked: Query, now: datetime) -> Page:
+    """One page. A cursor that names no record of this owner finds nothing."""
+    found = statement(connection, asked, now)
+    if found is None:
+        return Page(())
+    rows = connection.execute(found.text, found.values).fetchall()
+    records = tuple(decode(row) for row in rows[: asked.limit])
+    return Page(records, records[-1].id if len(rows) > asked.limit else "")
+
+
+def statement(connection: apsw.Connection, asked: Query, now: datetime) -> Clause | None:
+    """The whole statement; None where nothing can be found."""
+    if asked.limit < 1:
+        raise InputError("The limit of a list is at least 1.")
+    sign, direction = _DIRECTION[asked.order]
+    after = Clause()
+    if asked.after:
+        row = first(connection, "place_of", asked.after, asked.reach.owner.key)
+        if row is None:
+            return None
+        after = Clause(f"(recorded_at, number) {sign} (?, ?)", row)
+    conditions = joined([filters.reach(asked.reach), *_axes(asked, now), *_keys(asked), filters.where(asked.where), _text(asked), after])
+    text = f"{query('select_records')} WHERE {conditions.text} ORDER BY recorded_at {direction}, number {direction} LIMIT ?"
+    return Clause(text, (*conditions.values, asked.limit + 1))
+
+
+def _axes(asked: Query, now: datetime) -> list[Clause]:
+    """Status, time and kind."""
+    parts = []
+    if asked.as_of is not None:
+        parts.append(filters.as_of(asked.as_of, now))
+    elif asked.statuses:
+        parts.append(_one_of("status", [str(status) for status in asked.statuses]))
+    else:
+        parts.append(Clause("status <> ?", (str(Status.PURGED),)))
+    if asked.kinds:
+        parts.append(_one_of("kind", [str(kind) for kind in asked.kinds]))
+        if Kind.TURN not in asked.kinds:
+            # What the index of kinds asks for: turns, by far the most, are not in it.
+            parts.append(Clause("kind <> 'turn'"))
+    return parts
+
+
+def _keys(asked: Query) -> list[Clause]:
+    """Values that an index knows; the literals are the partial indexes' own conditions."""
+    parts = []
+    if asked.session:
+        parts.append(Clause("session = ? AND session <> ''", (asked.session,)))
+    if asked.subject:
+        parts.append(Clause("subject = ? AND subject <> ''", (asked.subject,)))
+    if asked.predicate:
+        parts.append(Clause("predicate = ?", (asked.predicate,)))
+    if asked.hash:
+        parts.append(_hash(asked.hash))
+    if asked.external_id:
+        parts.append(Clause("external_id = ? AND external_id <> ''", (asked.external_id,)))
+    if asked.prefix:
+        parts.append(Clause("id >= ? AND id < ?", (asked.prefix, asked.prefix + "\U0010ffff")))
+    if asked.sources:
+        sources = json.dumps(list(asked.sources), ensure_ascii=False)
+        parts.append(Clause(query("quoting_numbers"), (asked.reach.owner.key, sources)))
+    return parts
+
+
+def _hash(digest: str) -> Clause:
+    try:
+        return Clause("hash = ?", (bytes.fromhex(digest),))
+    except ValueError:
+        return Clause("0")
+
+
+def _one_of(column: str, values: list[str]) -> Clause:
+    return Clause(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+def _text(asked: Query) -> Clause:
+    if not asked.text:
+        return Clause()
+    return Clause("instr(fold(text || ' ' || caption), ?) > 0", (fold(asked.text),))

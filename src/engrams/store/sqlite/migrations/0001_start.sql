@@ -1,0 +1,212 @@
+-- The hot and small columns come first: loading a search index must not walk through long texts.
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    layer TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    status TEXT NOT NULL,
+    role TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    session TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    changed INTEGER NOT NULL,
+    recorded_at INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    retired_at INTEGER,
+    ended_at INTEGER,
+    words INTEGER NOT NULL,
+    question INTEGER NOT NULL,
+    dated INTEGER NOT NULL,
+    importance REAL NOT NULL,
+    confidence REAL NOT NULL,
+    trust REAL NOT NULL,
+    strength INTEGER NOT NULL,
+    access_count INTEGER NOT NULL,
+    last_accessed INTEGER,
+    version INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    lexemes BLOB NOT NULL,
+    superseded_by TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    predicate TEXT NOT NULL,
+    object TEXT NOT NULL,
+    category TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    triggers TEXT NOT NULL,
+    steps TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    evidence TEXT NOT NULL,
+    meta TEXT NOT NULL,
+    caption TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+-- The one index that does not start with the owner: ids sort by time, so inserts touch its last page only, and the
+-- backfill of vectors walks it across owners. Every look-up by id names the owner too.
+CREATE UNIQUE INDEX records_id ON records (id, owner);
+CREATE INDEX records_changed ON records (owner, changed);
+CREATE INDEX records_recorded ON records (owner, recorded_at);
+CREATE INDEX records_hash ON records (owner, hash);
+CREATE INDEX records_kind ON records (owner, kind, recorded_at) WHERE kind <> 'turn';
+CREATE INDEX records_session ON records (owner, session, recorded_at) WHERE session <> '';
+CREATE INDEX records_subject ON records (owner, subject, predicate) WHERE subject <> '';
+CREATE UNIQUE INDEX records_external ON records (owner, scope, external_id) WHERE external_id <> '';
+
+-- How many records there are of each sort, kept by triggers: counts, scopes and speakers need no scan.
+CREATE TABLE tallies (
+    owner TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    layer TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    status TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (owner, scope, kind, layer, tier, status, speaker)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
+    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1)
+    ON CONFLICT DO UPDATE SET total = total + 1;
+END;
+
+CREATE TRIGGER records_moved AFTER UPDATE OF scope, kind, layer, tier, status, speaker ON records BEGIN
+    UPDATE tallies SET total = total - 1
+    WHERE owner = old.owner AND scope = old.scope AND kind = old.kind AND layer = old.layer
+        AND tier = old.tier AND status = old.status AND speaker = old.speaker;
+    DELETE FROM tallies
+    WHERE owner = old.owner AND scope = old.scope AND kind = old.kind AND layer = old.layer
+        AND tier = old.tier AND status = old.status AND speaker = old.speaker AND total < 1;
+    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1)
+    ON CONFLICT DO UPDATE SET total = total + 1;
+END;
+
+-- One row a change; before and after are NULL for the first one, whose content follows from the later ones.
+CREATE TABLE history (
+    record INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    before TEXT,
+    after TEXT,
+    PRIMARY KEY (record, version)
+) STRICT, WITHOUT ROWID;
+
+-- Which records a record's evidence quotes, or (not current) once quoted: a purge must find both.
+CREATE TABLE quotes (
+    owner TEXT NOT NULL,
+    source TEXT NOT NULL,
+    record INTEGER NOT NULL,
+    current INTEGER NOT NULL,
+    PRIMARY KEY (owner, source, record)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX quotes_record ON quotes (record);
+
+CREATE TABLE edges (
+    owner TEXT NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    type TEXT NOT NULL,
+    weight REAL NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (owner, source, target, type)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX edges_target ON edges (owner, target);
+
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    dimension INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE vectors (
+    record INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (record, model)
+) STRICT;
+
+-- Numbers of index terms. AUTOINCREMENT: the number of a term that was erased must never name another one.
+CREATE TABLE lexicon (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    term TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Contentless without a list of document sizes: the smallest form, and the only one whose secure-delete removes the
+-- terms of a purged text from the file at once. Terms are folded already and hold no ASCII punctuation.
+CREATE VIRTUAL TABLE postings USING fts5(terms, content='', columnsize=0, detail='none', tokenize='ascii');
+INSERT INTO postings (postings, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab('postings', 'row');
+
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    due INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    worker TEXT NOT NULL,
+    lease TEXT NOT NULL,
+    lease_until INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX jobs_waiting ON jobs (kind, key) WHERE state = 'waiting';
+CREATE INDEX jobs_running ON jobs (kind, key, lease_until) WHERE state = 'running';
+CREATE UNIQUE INDEX jobs_lease ON jobs (lease) WHERE lease <> '';
+CREATE INDEX jobs_due ON jobs (state, priority DESC, due);
+CREATE INDEX jobs_next ON jobs (due) WHERE state = 'waiting';
+CREATE INDEX jobs_updated ON jobs (state, updated_at);
+
+CREATE TABLE sessions (
+    owner TEXT NOT NULL,
+    id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    last_active INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_idle ON sessions (last_active) WHERE state <> 'closed';
+CREATE INDEX sessions_recent ON sessions (owner, last_active);
+
+CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    topic TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    record TEXT NOT NULL,
+    payload TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX outbox_record ON outbox (owner, record);
+
+-- changes: the last number given to a changed record. erasures: grows whenever terms leave the lexicon.
+CREATE TABLE counters (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO counters VALUES ('changes', 0), ('erasures', 0);
+
+CREATE TABLE migrations (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    checksum TEXT NOT NULL
+) STRICT;

@@ -1,0 +1,51 @@
+"""Connections lent to one thread at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock
+
+import apsw
+
+
+class Pool:
+    """At most ``limit`` reading connections, made when needed; a borrower waits for a free one."""
+
+    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
+        self._make = make
+        self._discard = discard
+        self._free = BoundedSemaphore(limit)
+        self._lock = Lock()
+        self._idle: list[apsw.Connection] = []
+        self._open = True
+
+    @contextmanager
+    def borrow(self) -> Iterator[apsw.Connection]:
+        """A connection inside a read transaction: everything read with it is of one moment."""
+        with self._free:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._make()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give(connection)
+
+    def close(self) -> None:
+        """Discard the idle ones now, and those that are lent out when they come back."""
+        with self._lock:
+            self._open = False
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            self._discard(connection)
+
+    def _give(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            if self._open:
+                self._idle.append(connection)
+                return
+        self._discard(connection)

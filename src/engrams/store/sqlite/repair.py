@@ -1,0 +1,145 @@
+"""Finding damage, and mending it without losing what can still be read."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from engrams.ports import Clock
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import connect, migrate
+from engrams.store.sqlite.sql import every, query, run, stream
+
+_LOGS = ("-wal", "-shm")
+
+
+def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
+    """Make an existing file ready for use: unreadable ones are moved aside, older ones upgraded, a damaged full-text
+    index is rebuilt. What was done, as sentences. StoreError: another program's file, or a newer engrams'."""
+    notes: list[str] = []
+    if damaged(path, settings) and (kept := aside(path, settings, clock)) is not None:
+        notes.append(f"{path.name} could not be read; it was moved to {kept.name} and a new one made.")
+    if _current(path, settings):
+        return notes
+    connection = connect.writer(path, settings)
+    try:
+        found = migrate.version(connection, str(path))
+        migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
+        if not indexed(connection):
+            connection.execute("BEGIN IMMEDIATE")
+            notes.append(rebuild(connection))
+            connection.execute("COMMIT")
+    finally:
+        connection.close()
+    return notes
+
+
+def damaged(path: Path, settings: StoreSettings) -> bool:
+    """Whether SQLite cannot make anything of the file."""
+    connection = None
+    try:
+        connection = connect.reader(path, settings)
+        every(connection, "any_table")
+    except (apsw.CorruptError, apsw.NotADBError):
+        return True
+    finally:
+        if connection is not None:
+            connect.abandon(connection)
+    return False
+
+
+def aside(path: Path, settings: StoreSettings, clock: Clock) -> Path | None:
+    """Move an unreadable file and its logs away and put an empty one in its place. None: another process did."""
+    with locked(path.parent):
+        if not damaged(path, settings):
+            return None
+        kept = displace(path, suffix(clock))
+        connect.create(path)
+        return kept
+
+
+def suffix(clock: Clock) -> str:
+    """What a damaged file's name gets at its end."""
+    return f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}"
+
+
+def displace(path: Path, suffix: str) -> Path:
+    """Rename a database and its logs. Its new name."""
+    kept = path.with_name(f"{path.name}.{suffix}")
+    # The logs first: a crash in between must not leave the old log beside a new file.
+    for log in _LOGS:
+        old = path.with_name(path.name + log)
+        if old.exists():
+            old.rename(kept.with_name(kept.name + log))
+    path.rename(kept)
+    return kept
+
+
+def kept_aside(path: Path) -> list[str]:
+    """Names of the damaged files that were moved away."""
+    return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith(_LOGS))
+
+
+def indexed(connection: apsw.Connection) -> bool:
+    """Whether the full-text index answers: a quick look, not a proof."""
+    try:
+        every(connection, "probe_postings")
+    except (apsw.CorruptError, apsw.SQLError):
+        return False
+    return True
+
+
+def proven(connection: apsw.Connection) -> bool:
+    """Whether the full-text index holds every term of every record, and nothing else."""
+    expected: Counter[int] = Counter()
+    for _, lexemes in stream(connection, "all_lexemes"):
+        expected.update(set(array("I", lexemes)))
+    terms = dict(every(connection, "all_terms"))
+    try:
+        found = dict(every(connection, "vocabulary"))
+    except (apsw.CorruptError, apsw.SQLError):
+        return False
+    return found == {terms.get(number): total for number, total in expected.items()}
+
+
+def rebuild(connection: apsw.Connection) -> str:
+    """Make the full-text index anew from the records, inside the caller's transaction. What was done."""
+    run(connection, "drop_postings")
+    run(connection, "make_postings")
+    run(connection, "harden_postings")
+    terms = dict(every(connection, "all_terms"))
+    rows = every(connection, "all_lexemes")
+    texts = ((number, " ".join(terms[term] for term in array("I", lexemes) if term in terms)) for number, lexemes in rows)
+    connection.executemany(query("add_postings"), texts)
+    return f"The full-text index was rebuilt from {len(rows):,} records."
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time; without effect where folders cannot be locked."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _current(path: Path, settings: StoreSettings) -> bool:
+    """Whether the file needs nothing done, found out without writing: it may lie in a folder we can only read."""
+    connection = connect.reader(path, settings)
+    try:
+        return migrate.version(connection, str(path)) == migrate.newest() and indexed(connection)
+    finally:
+        connect.abandon(connection)

@@ -1,0 +1,81 @@
+"""What can still be read of a damaged database, into a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import connect, migrate, repair
+from engrams.store.sqlite.sql import query
+
+_NUMBERED = ("lexicon", "models", "records", "vectors", "outbox")
+_KEYED = ("history", "quotes", "edges", "jobs", "sessions")
+_MOST_GAPS = 200_000
+
+
+def rescue(source: Path, target: Path, settings: StoreSettings) -> dict[str, int]:
+    """Copy every readable row of ``source`` into the new database ``target``. How many rows, by table."""
+    connect.create(target)
+    old, new = connect.reader(source, settings), connect.writer(target, settings)
+    copied: dict[str, int] = {}
+    try:
+        migrate.prepare(new, str(target), None)
+        new.execute("BEGIN IMMEDIATE")
+        for table in (*_NUMBERED, *_KEYED):
+            copied[table] = _copy(old, new, table)
+        for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
+            new.execute(query(name))
+        repair.rebuild(new)
+        new.execute("COMMIT")
+    finally:
+        connect.abandon(old)
+        new.close()
+    return copied
+
+
+def _copy(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
+    columns = [name for _, name, *_ in new.pragma(f"table_info('{table}')")]
+    marks = ", ".join("?" * len(columns))
+    insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own table's names
+    rows = _numbered(old, table, columns) if table in _NUMBERED else _keyed(old, table, columns)
+    copied = 0
+    for row in rows:
+        try:
+            new.execute(insert, row)
+            copied += new.changes()
+        except apsw.ConstraintError:
+            # A row whose page was overwritten can be read and still hold nonsense.
+            continue
+    return copied
+
+
+def _numbered(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows in order of their number, stepping over those that cannot be read."""
+    select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid > ? ORDER BY rowid"  # noqa: S608 - our own table's names
+    reached = 0
+    for _ in range(_MOST_GAPS):
+        try:
+            for number, *row in old.execute(select, (reached,)):
+                reached = number
+                yield tuple(row)
+        except (apsw.CorruptError, UnicodeError):
+            reached += 1
+        else:
+            return
+
+
+def _keyed(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows from both ends up to the damage; those of an undamaged table come twice, which the copy ignores."""
+    keys = ", ".join(f"{name} DESC" for _, name, _, _, _, place in old.pragma(f"table_info('{table}')") if place)
+    names = ", ".join(columns)
+    for select in (f"SELECT {names} FROM {table}", f"SELECT {names} FROM {table} ORDER BY {keys}"):  # noqa: S608 - our own table's names
+        try:
+            yield from old.execute(select)
+        except (apsw.CorruptError, UnicodeError):
+            continue
+        else:
+            return

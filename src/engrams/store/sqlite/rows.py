@@ -1,0 +1,195 @@
+"""Records as rows of the table, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from engrams.clock import micros, parse_time
+from engrams.errors import InputError
+from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
+
+Row: TypeAlias = tuple[Any, ...]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
+_PLAIN = Provenance()
+
+TEXTS = ("id", "role", "speaker", "session", "external_id", "superseded_by", "subject", "predicate", "object", "category")
+LONG_TEXTS = ("caption", "summary", "text")
+ENUMS: Mapping[str, type[Kind | Layer | Tier | Status]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+TIMES = ("recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed")
+REALS = ("importance", "confidence", "trust")
+WHOLES = ("strength", "access_count", "version")
+LISTS = ("tags", "triggers", "steps")
+JSONS = ("provenance", "evidence", "meta")
+
+FIELDS: tuple[str, ...] = (
+    *TEXTS,
+    *LONG_TEXTS,
+    *ENUMS,
+    "scope",
+    *TIMES,
+    *REALS,
+    *WHOLES,
+    *LISTS,
+    *JSONS,
+)
+"""The fields of a record, each of them a column, in the order of the query ``select_records``."""
+
+
+def encode_time(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def decode_time(value: int | None) -> datetime | None:
+    return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+def moment(value: int) -> datetime:
+    """A time that is never missing."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def encode_json(value: Json) -> str:
+    """Compact JSON with sorted keys, so that equal values are equal texts. InputError for what JSON cannot say."""
+    if not value and isinstance(value, Mapping):
+        return _EMPTY_MAP
+    if not value and isinstance(value, list | tuple):
+        return _EMPTY_LIST
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_plain)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InputError(
+            f"This cannot be stored as JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and maps with text keys."
+        ) from None
+
+
+def decode_json(text: str) -> Json:
+    return {} if text == _EMPTY_MAP else [] if text == _EMPTY_LIST else json.loads(text)
+
+
+def encode(name: str, value: Any) -> Any:
+    """One field as its column holds it."""
+    if name in TIMES:
+        return encode_time(value)
+    if name in LISTS:
+        return encode_json(value)
+    match name:
+        case "scope":
+            return value.key
+        case "evidence":
+            return encode_json([[item.quote, item.source, item.speaker] for item in value])
+        case "provenance":
+            return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(value, key)) != getattr(_PLAIN, key)})
+        case "meta":
+            return encode_json(value)
+        case _:
+            return str(value) if name in ENUMS else value
+
+
+def decode(row: Row) -> Record:
+    """The record of a row in the order of FIELDS."""
+    values = dict(zip(FIELDS, row, strict=True))
+    for name, kind in ENUMS.items():
+        values[name] = kind(values[name])
+    for name in TIMES:
+        if values[name] is not None:
+            values[name] = _EPOCH + timedelta(microseconds=values[name])
+    for name in LISTS:
+        text = values[name]
+        values[name] = () if text == _EMPTY_LIST else tuple(json.loads(text))
+    values["scope"] = Scope.parse(values["scope"])
+    values["evidence"] = tuple(Evidence(*item) for item in decode_json(values["evidence"]))
+    origin = decode_json(values["provenance"])
+    if "files" in origin:
+        origin["files"] = tuple(origin["files"])
+    values["provenance"] = Provenance(**origin)
+    values["meta"] = decode_json(values["meta"])
+    return Record(**values)
+
+
+def plain(name: str, value: Any) -> Json:
+    """One field as the history tells it: JSON values, times as ISO 8601."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    match name:
+        case "scope":
+            return value.key
+        case "evidence":
+            return [{"quote": item.quote, "source": item.source, "speaker": item.speaker} for item in value]
+        case "provenance":
+            return {key: list(part) if isinstance(part, tuple) else part for key in Provenance.__slots__ if (part := getattr(value, key))}
+        case _:
+            return list(value) if isinstance(value, tuple) else str(value) if name in ENUMS else value
+
+
+def coerce(name: str, value: Any) -> Any:
+    """A new value for a field, in the type that Record wants. InputError: unknown field, or not such a value."""
+    try:
+        return _coercion(name)(value)
+    except (TypeError, ValueError, AttributeError) as problem:
+        raise InputError(f"{value!r:.200} cannot be a record's {name}: {problem}.") from None
+
+
+def _coercion(name: str) -> Callable[[Any], Any]:
+    if name in TIMES:
+        return _time if name != "recorded_at" else _known_time
+    if name in ENUMS:
+        return ENUMS[name]
+    if name in REALS:
+        return float
+    if name in LISTS:
+        return _texts
+    if name in TEXTS or name in LONG_TEXTS:
+        return _text
+    match name:
+        case "strength" | "access_count":
+            return _whole
+        case "scope":
+            return Scope.of
+        case "evidence":
+            return lambda items: tuple(item if isinstance(item, Evidence) else Evidence(**item) for item in items)
+        case "provenance":
+            return lambda origin: origin if isinstance(origin, Provenance) else Provenance(**origin)
+        case "meta":
+            return dict
+        case _:
+            raise InputError(f"A record has no field {name!r} that can be changed.", hint=f"Fields: {', '.join(FIELDS)}.")
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("a whole number is needed")
+    return int(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text is needed")
+    return str(value)
+
+
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise TypeError("a list of texts is needed")
+    return tuple(_text(value) for value in values)
+
+
+def _time(value: Any) -> datetime | None:
+    return None if value is None else _known_time(value)
+
+
+def _known_time(value: Any) -> datetime:
+    moment = parse_time(value) if isinstance(value, str) else value
+    if not isinstance(moment, datetime):
+        raise TypeError("a time is needed")
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")

@@ -1,0 +1,136 @@
+"""Candidates for a query: the indexes of owners in memory, kept up with the rows of the database."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+import apsw
+
+from engrams.errors import InputError
+from engrams.ports import Pool, Seek
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import filters, lexicon, vectors
+from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.filters import joined
+from engrams.store.sqlite.sql import one, query, stream
+from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Integers
+    from engrams.store.index import OwnerIndex
+
+_AT_ONCE = 20_000
+"""Rows handed to an index at a time: a million of them at once would need more memory than the index itself."""
+
+_Key: TypeAlias = tuple[int, str, int, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Shelf:
+    """One owner's index and the lock that whoever uses it holds. ``bytes``: its size after the last use."""
+
+    index: OwnerIndex
+    lock: Lock = field(default_factory=Lock)
+    bytes: int = 0
+
+
+class Searcher:
+    """Indexes by owner and model, the least recently used dropped when they outgrow ``cache_bytes``."""
+
+    def __init__(self, database: Database, settings: StoreSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._lock = Lock()
+        self._shelves: OrderedDict[_Key, _Shelf] = OrderedDict()
+        self.bytes = 0
+        """Size of all indexes in memory."""
+
+    def seek(self, seek: Seek) -> Pool:
+        """What the index finds, after it has seen every committed change."""
+        with self._database.reading() as connection:
+            model, dimension = vectors.model_of(connection, seek.model)
+            if seek.vector is not None and dimension and len(seek.vector) != dimension:
+                raise InputError(
+                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                    hint="Embed the query with the model of the records.",
+                )
+            terms, unknown = _weighted(connection, seek)
+            allowed = _allowed(connection, seek)
+        key = (self._database.generation, seek.reach.owner.key, model, dimension)
+        shelf = self._shelf(key)
+        with shelf.lock:
+            # No connection is held while another thread searches this owner, or while the index thinks.
+            try:
+                with self._database.reading() as connection:
+                    _catch_up(connection, shelf.index, seek.reach.owner, model)
+            except BaseException:
+                # An index that missed some rows would never ask for them again.
+                self._discard(key)
+                raise
+            pool = shelf.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            grown = shelf.index.bytes - shelf.bytes
+            shelf.bytes += grown
+        self._trim(grown)
+        return pool
+
+    def drop(self, owner: Scope) -> None:
+        """Let go of an owner's indexes: what was purged must not stay in memory either."""
+        with self._lock:
+            keys = [key for key in self._shelves if key[1] == owner.key]
+        for key in keys:
+            self._discard(key)
+
+    def _discard(self, key: _Key) -> None:
+        with self._lock:
+            if key in self._shelves:
+                self.bytes -= self._shelves.pop(key).bytes
+
+    def _shelf(self, key: _Key) -> _Shelf:
+        from engrams.store.index import OwnerIndex
+
+        with self._lock:
+            if key not in self._shelves:
+                self._shelves[key] = _Shelf(OwnerIndex(key[3]))
+            self._shelves.move_to_end(key)
+            return self._shelves[key]
+
+    def _trim(self, grown: int) -> None:
+        with self._lock:
+            self.bytes += grown
+            while self.bytes > self._settings.cache_bytes and len(self._shelves) > 1:
+                self.bytes -= self._shelves.popitem(last=False)[1].bytes
+
+
+def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, model: int) -> None:
+    last = one(connection, "last_change", owner.key)[0]
+    if last is None or last <= index.high:
+        return
+    if index.high == 0:
+        # In the order in which they came, so that a session has its turns in the order in which it was held.
+        rows = stream(connection, "load_rows", model, owner.key)
+        while some := list(islice(rows, _AT_ONCE)):
+            index.apply(some)
+    # Also after the first load, for the rows that it left out: the index must know that it has seen them.
+    index.apply(stream(connection, "load_changes", model, owner.key, index.high))
+
+
+def _weighted(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
+    """Numbers and weights of the terms that are known, and the weight of those that are not."""
+    numbers = lexicon.find(connection, [term for term, _ in seek.terms]) if seek.terms else {}
+    known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]
+    return known, sum(weight for term, weight in seek.terms if term not in numbers)
+
+
+def _allowed(connection: apsw.Connection, seek: Seek) -> Integers | None:
+    condition = filters.where(seek.where)
+    if not condition.text:
+        return None
+    import numpy as np
+
+    found = joined([filters.reach(seek.reach), condition])
+    rows = connection.execute(f"{query('numbers')} WHERE {found.text}", found.values)
+    return np.fromiter((number for (number,) in rows), np.int64)

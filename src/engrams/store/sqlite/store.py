@@ -1,0 +1,198 @@
+"""The SQLite store: one file, or memory, behind all five ports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakSet
+
+from engrams.ports import (
+    Batch,
+    Claim,
+    Clock,
+    Committed,
+    Erased,
+    Failure,
+    Job,
+    JobSpec,
+    OutboxEntry,
+    Page,
+    Pool,
+    Query,
+    Reach,
+    Seek,
+    SessionRow,
+)
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import check, graph, jobs, listing, purge, records, sessions, vectors
+from engrams.store.sqlite.commit import Commit
+from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.lexicon import Lexicon
+from engrams.store.sqlite.rows import encode_json
+from engrams.store.sqlite.search import Searcher
+from engrams.store.sqlite.sql import run
+from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+
+class SqliteStore:
+    """Every port over one SQLite database. Safe in many threads, processes and after a fork."""
+
+    def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
+        self._database = database
+        self._settings = settings
+        self._clock = clock
+        self._lexicon = Lexicon()
+        self._searcher = Searcher(database, settings)
+        _opened.add(self)
+
+    @classmethod
+    def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
+        """Open the database file ``path``, or one in memory. Nothing is created before the first write.
+
+        A file that cannot be read is moved aside and an empty one takes its place; ``check`` tells. StoreError: the file
+        is another program's or a newer engrams', or may not be read.
+        """
+        place = None if path == ":memory:" else Path(path).expanduser()
+        return cls(Database(place, settings, clock), settings, clock)
+
+    # ---------------------------------------------------------------------------------------------------- records
+
+    def commit(self, batch: Batch) -> Committed:
+        database = self._database
+        # A rollback takes new numbers of terms back; another file has other ones.
+        return database.write(lambda connection: Commit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run())
+
+    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        return self._database.read(lambda connection: records.get(connection, owner, ids))
+
+    def find(self, query: Query) -> Page:
+        now = self._clock()
+        return self._database.read(lambda connection: listing.find(connection, query, now))
+
+    def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+        return self._database.read(lambda connection: records.history(connection, owner, id))
+
+    def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
+        return self._database.read(lambda connection: records.scopes(connection, owner))
+
+    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
+        return self._database.read(lambda connection: records.counts(connection, reach))
+
+    def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
+        database = self._database
+        if not database.exists:
+            return Erased(removed=dict.fromkeys(purge.PLACES, 0), remaining=dict.fromkeys(purge.PLACES, 0))
+        removed, traces = database.write(lambda connection: purge.erase(connection, owner, ids, at))
+        self._searcher.drop(owner)
+        # The log still holds the pages as they were before.
+        log = 0 if database.checkpoint() else 1
+        remaining = database.read(lambda connection: purge.remaining(connection, owner, traces))
+        return Erased(removed={**removed, "log": 1 - log}, remaining={**remaining, "log": log})
+
+    def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
+        return self._database.read(lambda connection: records.missing(connection, model, after, limit))
+
+    def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
+        return self._database.read(lambda connection: records.outbox(connection, limit))
+
+    def clear(self, ids: Sequence[int]) -> None:
+        if ids and self._database.exists:
+            self._database.write(lambda connection: run(connection, "clear_outbox", encode_json(list(ids))))
+
+    def check(self, repair: bool) -> Mapping[str, Json]:
+        return check.check(self._database, repair, self._clock)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ----------------------------------------------------------------------------------------------------- search
+
+    def seek(self, seek: Seek) -> Pool:
+        return self._searcher.seek(seek)
+
+    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+        return self._database.read(lambda connection: vectors.fetch(connection, owner, ids, model))
+
+    def speakers(self, reach: Reach) -> Mapping[str, int]:
+        return self._database.read(lambda connection: records.speakers(connection, reach))
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        return self._database.read(lambda connection: graph.edges(connection, owner, nodes, types))
+
+    # ------------------------------------------------------------------------------------------------------- jobs
+
+    def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
+        if not specs:
+            return ()
+        return self._database.write(lambda connection: tuple(jobs.enqueue(connection, spec, at) for spec in specs))
+
+    def claim(self, claim: Claim) -> Job | None:
+        # Workers ask often and mostly in vain: they look before they take the turn to write.
+        if not self._database.read(lambda connection: jobs.claimable(connection, claim)):
+            return None
+        return self._database.write(lambda connection: jobs.claim(connection, claim))
+
+    def renew(self, lease: str, until: datetime) -> bool:
+        return self._database.exists and self._database.write(lambda connection: jobs.renew(connection, lease, until))
+
+    def finish(self, lease: str, at: datetime) -> bool:
+        return self._database.exists and self._database.write(lambda connection: jobs.finish(connection, lease, at))
+
+    def fail(self, failure: Failure) -> bool:
+        return self._database.exists and self._database.write(lambda connection: jobs.fail(connection, failure))
+
+    def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
+        return self._database.read(lambda connection: jobs.queue(connection, states, limit))
+
+    def workload(self) -> Mapping[str, Mapping[str, int]]:
+        return self._database.read(jobs.workload)
+
+    def retry(self, ids: Sequence[str], at: datetime) -> int:
+        return self._database.write(lambda connection: jobs.retry(connection, ids, at)) if self._database.exists else 0
+
+    def next_due(self) -> datetime | None:
+        return self._database.read(jobs.next_due)
+
+    # --------------------------------------------------------------------------------------------------- sessions
+
+    def load(self, owner: Scope, id: str) -> SessionRow | None:
+        return self._database.read(lambda connection: sessions.load(connection, owner, id))
+
+    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
+        return self._database.write(lambda connection: sessions.save(connection, row, expect))
+
+    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
+        return self._database.read(lambda connection: sessions.idle(connection, before, limit))
+
+    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
+        return self._database.read(lambda connection: sessions.listed(connection, reach, limit))
+
+    # ------------------------------------------------------------------------------------------------------- forks
+
+    def _hold(self) -> None:
+        self._database.hold()
+
+    def _release(self) -> None:
+        self._database.release()
+
+    def _revive(self) -> None:
+        self._database.revive()
+        self._searcher = Searcher(self._database, self._settings)
+
+
+_opened: WeakSet[SqliteStore] = WeakSet()
+
+
+def _each(step: str) -> None:
+    for store in list(_opened):
+        getattr(store, step)()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lambda: _each("_hold"), after_in_parent=lambda: _each("_release"), after_in_child=lambda: _each("_revive"))

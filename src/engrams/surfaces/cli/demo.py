@@ -1,0 +1,97 @@
+"""demo: a year of somebody's conversations, and what is remembered of it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.out import clean, emit, fit, note, paint, progress, say
+
+if TYPE_CHECKING:
+    from engrams.examples import Question
+    from engrams.memory import MemoryEngine
+    from engrams.types import Found
+
+app = commands()
+
+_TOP = 3
+_ENOUGH = 17
+_USER = "demo"
+
+
+@app.command()
+@spread
+def demo(frame: Frame) -> None:
+    """Import a sample conversation and ask it 25 questions. Ends with code 1 where fewer than 17 of 20 are answered.
+
+    Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
+    """
+    from engrams import examples
+
+    with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:
+        placed = replace(frame, home=frame.home or folder, user=frame.user or _USER)
+        with placed.open() as (engine, scope):
+            start = time.perf_counter()
+            with progress("importing", quiet=frame.json) as bar:
+                report = engine.load(examples.sample(), scope=scope, progress=bar)
+                engine.drain(60, bar)
+            loaded = time.perf_counter() - start
+            asked = [_asked(engine, scope, question) for question in examples.questions()]
+    answerable = [row for row in asked if row["answerable"]]
+    right = sum(row["right"] for row in answerable)
+    missing = [row for row in asked if not row["answerable"]]
+    numbers = {"turns": report.stored + report.existing, "import_seconds": round(loaded, 3), "right": right, "of": len(answerable)}
+    silent = {"abstained": sum(row["abstain"] for row in missing), "unanswerable": len(missing)}
+    if frame.json:
+        emit({**numbers, **silent, "questions": asked})
+    else:
+        _tell(asked, numbers, silent)
+    if right < _ENOUGH:
+        note(f"error: {right} of {len(answerable)} is fewer than the {_ENOUGH} that are expected.")
+        raise typer.Exit(1)
+
+
+def _asked(engine: MemoryEngine, scope: tuple[str, ...], question: Question) -> dict[str, Any]:
+    start = time.perf_counter()
+    found = engine.search(question.text, scope=scope, limit=_TOP)
+    seconds = time.perf_counter() - start
+    places = [place for place, ids in enumerate(_sources(engine, scope, found), 1) if ids & set(question.evidence)]
+    hits = [{"id": hit.record.external_id, "text": hit.record.text, "score": round(hit.score, 4)} for hit in found.hits]
+    shape = {"id": question.id, "text": question.text, "answer": question.answer, "answerable": question.answerable}
+    return {
+        **shape,
+        "right": bool(places),
+        "rank": places[0] if places else 0,
+        "abstain": found.abstain,
+        "ms": round(seconds * 1000, 1),
+        "hits": hits,
+    }
+
+
+def _sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list[set[str]]:
+    """For each hit, the ids of the turns it is or was taken from."""
+    sources = []
+    for hit in found.hits:
+        ids = {quote.source for quote in hit.record.evidence if quote.source}
+        sources.append({hit.record.external_id} | {engine.get(each, scope=scope).external_id for each in ids})
+    return sources
+
+
+def _tell(asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]) -> None:
+    say(f"Imported {numbers['turns']} turns of a year between Mina, Theo and their assistant in {numbers['import_seconds']:.1f} s.\n")
+    for row in asked:
+        mark = paint("right", "green") if row["right"] else paint("-----", "dim") if not row["answerable"] else paint("wrong", "red")
+        say(f"{mark}  {paint(clean(row['text']), 'bold')}  ({row['answer'] if row['answerable'] else 'never said'})")
+        for place, hit in enumerate(row["hits"], 1):
+            sign = "*" if place == row["rank"] else " "
+            say(f"     {sign} {hit['score']:.2f}  {fit(hit['text'], 100)}")
+        if row["abstain"]:
+            say(paint("       (nothing came near)", "dim"))
+    typical = sorted(row["ms"] for row in asked)[len(asked) // 2]
+    say(f"\nA right turn was among the first {_TOP} for {numbers['right']} of {numbers['of']} questions; {typical:.0f} ms a search.")
+    say(f"Of {silent['unanswerable']} questions about what was never said, {silent['abstained']} were recognised as such.")

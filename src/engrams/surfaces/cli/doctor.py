@@ -1,0 +1,159 @@
+"""doctor: does everything work here, and what to do where it does not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from engrams.errors import EngramsError
+from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.out import clean, emit, paint, say
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
+    from engrams.settings import Settings
+
+app = commands()
+
+_LOW, _FULL = 1_000_000_000, 100_000_000
+_EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers")}
+_COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found, and what to do."""
+
+    name: str
+    state: Literal["ok", "info", "warn", "fail"]
+    detail: str
+    hint: str = ""
+
+
+@app.command()
+@spread
+def doctor(
+    frame: Frame,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be rebuilt.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Do not call models on other machines.")] = False,
+) -> None:
+    """Check settings, disk, store, models and jobs. Ends with code 1 where something fails."""
+    findings = list(examine(frame, repair=repair, offline=offline))
+    if frame.json:
+        emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
+    else:
+        for finding in findings:
+            say(f"{paint(finding.state.ljust(4), _COLOURS[finding.state])}  {finding.name.ljust(9)}  {clean(finding.detail)}")
+            if finding.hint:
+                say(f"      {paint('do:', 'cyan')} {clean(finding.hint)}")
+    if any(finding.state == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+def examine(frame: Frame, *, repair: bool, offline: bool) -> Iterator[Finding]:
+    """Every check, in order; those that need what failed are left out."""
+    yield _versions()
+    try:
+        settings = frame.load().settings
+    except EngramsError as problem:
+        yield Finding("settings", "fail", problem.message, problem.hint)
+        return
+    yield Finding("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
+    yield from _disk(settings)
+    try:
+        with frame.open() as (engine, _):
+            yield from _engine(engine, settings, repair=repair, offline=offline)
+    except EngramsError as problem:
+        yield Finding("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
+    yield from _extras()
+
+
+def _versions() -> Finding:
+    try:
+        sqlite = import_module("apsw").sqlite_lib_version()
+    except ImportError:
+        return Finding("versions", "fail", "apsw cannot be loaded", "Install engrams again: pip install --force-reinstall engrams")
+    version = metadata.version("engrams")
+    return Finding("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    home = settings.home.expanduser()
+    there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        yield Finding("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
+        return
+    yield Finding("home", "ok", f"{home}" if there == home else f"{home} (made on the first write)")
+    free = shutil.disk_usage(there).free
+    state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
+    yield Finding("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+
+
+def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[Finding]:
+    found = engine.check(repair)
+    problems = [str(problem) for problem in found.get("problems", ())]
+    mended = [str(problem) for problem in found.get("repaired", ())]
+    hint = "engrams doctor --repair mends what can be rebuilt." if not repair else "Export what can be read, then start a new home."
+    if found.get("ok"):
+        yield Finding("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; mended: {', '.join(mended)}" if mended else ""))
+    else:
+        yield Finding("store", "fail", "; ".join(problems) or "damaged", hint)
+    remote = settings.embed.provider in ("openai", "ollama")
+    yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _embedder(engine)
+    yield _chat(engine, settings, offline=offline)
+    yield _jobs(engine.status())
+
+
+def _embedder(engine: MemoryEngine) -> Finding:
+    start = time.perf_counter()
+    try:
+        engine.embedder.embed(["A sentence to try it."])
+    except EngramsError as problem:
+        return Finding("embedder", "fail", problem.message, problem.hint or "Search goes on by words; mend embed.* in the settings.")
+    card = engine.embedder.card
+    return Finding("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
+
+
+def _chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding:
+    model = engine.chat_model
+    if model is None:
+        return Finding(
+            "chat", "info", "no language model is set; rules extract facts", "" if offline else "chat.provider and chat.model set one."
+        )
+    if offline:
+        return Finding("chat", "info", f"{model.name}, not called")
+    from engrams.ports import Ask, Message
+
+    start = time.perf_counter()
+    try:
+        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout)))
+    except EngramsError as problem:
+        return Finding("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
+    return Finding("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")
+
+
+def _jobs(state: Any) -> Finding:
+    dead, lag = len(state["dead"]), state["lag_seconds"]
+    if dead:
+        return Finding("jobs", "warn", f"{dead} failed for good", "`engrams status` shows why, `engrams retry` runs them again.")
+    if lag > 3600:
+        return Finding("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` does the work now.")
+    return Finding("jobs", "ok", "nothing failed")
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, modules in _EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        hint = f"pip install 'engrams[{extra}]'" if missing else ""
+        yield Finding("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)

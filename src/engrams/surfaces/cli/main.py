@@ -1,0 +1,146 @@
+"""`engrams`: the way in. Commands load when they are called, so that `engrams --help` answers at once.
+
+Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from engrams.errors import BudgetError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "add": ("write", "Remember something."),
+    "search": ("read", "Find memories that answer a question."),
+    "context": ("read", "Memory as text for a prompt, within a token budget."),
+    "explain": ("read", "Say why a search finds what it finds."),
+    "list": ("browse", "List memories by what they are."),
+    "show": ("browse", "Show one memory with everything known about it."),
+    "history": ("browse", "Show every change of one memory."),
+    "edit": ("write", "Change a memory."),
+    "forget": ("write", "Put memories away; restore brings them back."),
+    "restore": ("write", "Undo forget."),
+    "purge": ("write", "Erase memories for good, with proof."),
+    "import": ("files", "Import conversations and memories from files."),
+    "export": ("files", "Export memories to a file or folder."),
+    "stats": ("upkeep", "Count memories."),
+    "status": ("upkeep", "Show background work: jobs, failures, lag."),
+    "retry": ("upkeep", "Run failed jobs again."),
+    "config": ("upkeep", "Show every setting and where it came from."),
+    "doctor": ("doctor", "Check that everything works, and say what to do where not."),
+    "chat": ("chat", "Talk to memory in the terminal."),
+    "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
+    "demo": ("demo", "Import a sample conversation and ask it questions."),
+}
+"""Name -> module and one-line help. The help stands here so that showing it loads no module."""
+
+CODES: tuple[tuple[type[EngramsError], int], ...] = (
+    (NotFoundError, 3),
+    (RefusedError, 4),
+    (StoreError, 5),
+    (ModelError, 6),
+    (BudgetError, 6),
+    (EngramsError, 1),
+)
+
+
+class Commands(TyperGroup):
+    """The commands, each loaded from its module when it is asked for."""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"engrams.surfaces.cli.{COMMANDS[cmd_name][0]}")
+        return typer.main.get_group(module.app).commands[cmd_name]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        from difflib import get_close_matches
+
+        near = get_close_matches(args[0], COMMANDS, 1) if args[0] not in COMMANDS and not args[0].startswith("-") else []
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _context: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+app = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from engrams import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+_VERSION = typer.Option(False, "--version", help="Show the version and exit.", callback=_version, is_eager=True)
+
+
+@app.callback(epilog="Every command takes --json, --home and --user; `engrams COMMAND --help` shows the rest.")
+def engrams(version: bool = _VERSION) -> None:
+    """Durable, layered, explainable memory for LLM agents."""
+
+
+def code_of(problem: EngramsError) -> int:
+    """The exit code of an error."""
+    return next(code for kind, code in CODES if isinstance(problem, kind))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit code. Errors go to standard error: a message and a hint, or as JSON."""
+    try:
+        typer.main.get_command(app)(list(arguments), prog_name="engrams")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except EngramsError as problem:
+        report(problem, as_json="--json" in arguments)
+        return code_of(problem)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        report(EngramsError(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": ")), as_json="--json" in arguments)
+        return 1
+    return 0
+
+
+def report(problem: EngramsError, *, as_json: bool) -> None:
+    """Tell an error on standard error."""
+    if as_json:
+        told = {"error": {"type": type(problem).__name__, "message": problem.message, "hint": problem.hint}}
+        print(json.dumps(told, ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"error: {problem.message}", file=sys.stderr)
+        if problem.hint:
+            print(f"hint: {problem.hint}", file=sys.stderr)
+
+
+def run() -> NoReturn:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has gone: what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

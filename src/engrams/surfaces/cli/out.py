@@ -1,0 +1,129 @@
+"""What a command prints: JSON for programs, tidy text for people. Results to standard output, the rest to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
+
+
+def plain(value: Any) -> Any:
+    """JSON values of anything the engine answers with: dataclasses as objects, scopes as lists, times as ISO 8601."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(value, "labels"):
+            return list(value.labels)
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(held) for key, held in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(held) for held in value]
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    return float(value) if hasattr(value, "__float__") else str(value)
+
+
+def emit(value: Any) -> None:
+    """One JSON value on one line of standard output."""
+    ascii_only = "utf" not in (sys.stdout.encoding or "").casefold()
+    print(json.dumps(plain(value), ensure_ascii=ascii_only))
+
+
+def say(text: str = "") -> None:
+    """A line of the answer, for a person."""
+    print(text)
+
+
+def note(text: str) -> None:
+    """A line beside the answer: progress, a warning."""
+    print(text, file=sys.stderr)
+
+
+def coloured() -> bool:
+    """Whether standard output is a terminal that wants colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str) -> str:
+    """The text in a colour, where colours are wanted."""
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if coloured() else text
+
+
+def clean(text: str) -> str:
+    """Stored text as it may go to a terminal: without control characters that could steer it or turn text around."""
+    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def width() -> int:
+    """Columns there are; a pipe has no end."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 200
+
+
+def span(text: str) -> int:
+    """Columns a text takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def fit(text: str, columns: int) -> str:
+    """The text on one line, cut with an ellipsis where it is longer than ``columns``."""
+    line = " ".join(clean(text[: columns * 4]).split())
+    if span(line) <= columns and len(text) <= columns * 4:
+        return line
+    kept, used = [], 1
+    for char in line:
+        used += span(char)
+        if used > columns:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip() + "…"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
+    """Rows under their heads; the last column takes what room is left."""
+    cells = [[*(fit(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
+    sizes = [max(span(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
+    room = max(20, width() - sum(sizes) - 2 * len(sizes))
+    for at, row in enumerate([list(heads), *cells]):
+        parts = [cell + " " * (size - span(cell)) for cell, size in zip(row, sizes, strict=False)]
+        shown = [*parts, fit(row[-1], room)]
+        if at == 0:
+            shown = [paint(cell, "dim") for cell in shown]
+        else:
+            shown = [paint(cell, colours[place]) if colours and place in colours else cell for place, cell in enumerate(shown)]
+        say("  ".join(shown).rstrip())
+
+
+def day(moment: datetime | None) -> str:
+    """A time for a table, in UTC."""
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error while a terminal is there to see it; called with how much is done and how much there is."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(label, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total or None)

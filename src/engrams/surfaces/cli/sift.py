@@ -1,0 +1,126 @@
+"""Options that say which memories are meant, and when."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from engrams.errors import InputError
+
+if TYPE_CHECKING:
+    from engrams.ports import Condition, Where
+    from engrams.types import Kind, Status
+
+_TEST = re.compile(r"\s*([\w.]+)\s*(>=|<=|!=|==|=|>|<|~)\s*(.*)", re.DOTALL)
+_OPS: dict[str, Literal["eq", "ne", "gt", "gte", "lt", "lte", "contains"]] = {
+    ">=": "gte",
+    "<=": "lte",
+    "!=": "ne",
+    "==": "eq",
+    "=": "eq",
+    ">": "gt",
+    "<": "lt",
+    "~": "contains",
+}
+_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"})
+_NUMBERS = frozenset({"importance", "confidence", "trust", "strength", "access_count", "version"})
+_LISTS = frozenset({"tags", "triggers", "steps"})
+
+_KINDS_HELP = "Only this kind: turn, fact, preference, procedure, note, … Repeatable."
+_WHERE_HELP = "Only where a field is so: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work. Repeatable."
+
+
+@dataclass(frozen=True)
+class Sift:
+    """Which memories."""
+
+    kind: Annotated[list[str], typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND")] = field(
+        default_factory=list
+    )
+    tests: Annotated[list[str], typer.Option("--where", help=_WHERE_HELP, show_default=False, metavar="TEST")] = field(default_factory=list)
+    tag: Annotated[list[str], typer.Option("--tag", help="Only with this tag. Repeatable.", show_default=False, metavar="TAG")] = field(
+        default_factory=list
+    )
+    speaker: Annotated[str | None, typer.Option(help="Only what this person said.", show_default=False, metavar="NAME")] = None
+    role: Annotated[str | None, typer.Option(help="Only this role: user, assistant, …", show_default=False, metavar="ROLE")] = None
+    session: Annotated[str | None, typer.Option(help="Only from this session.", show_default=False, metavar="ID")] = None
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds that were named."""
+        from engrams.types import Kind
+
+        return tuple(named(Kind, text, "kind") for text in self.kind or ())
+
+    def where(self) -> Where | None:
+        """The tests joined by and."""
+        from engrams.ports import Condition, Where
+
+        exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
+        parts = [condition(text) for text in self.tests or ()]
+        parts += [Condition(name, "eq", value) for name, value in exact.items() if value is not None]
+        parts += [Condition("tags", "contains", tag) for tag in self.tag or ()]
+        return Where("and", tuple(parts)) if parts else None
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seen from when."""
+
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="As it was, and was known, at this time: 2024-05-31.", show_default=False, metavar="TIME")
+    ] = None
+
+    def moment(self) -> datetime | None:
+        """The time, UTC."""
+        return when(self.as_of, "--as-of")
+
+
+def when(text: str | None, option: str) -> datetime | None:
+    """A time given on the command line. InputError where it is none."""
+    if text is None:
+        return None
+    from engrams.clock import parse_time
+
+    try:
+        return parse_time(text)
+    except (ValueError, OverflowError):
+        raise InputError(f"{option} needs a time, not {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30+02:00.") from None
+
+
+def named(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
+    """A member of an enumeration by its name. InputError tells the names."""
+    try:
+        return kind(text.casefold())
+    except ValueError:
+        raise InputError(f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}.") from None
+
+
+def condition(text: str) -> Condition:
+    """A test such as ``importance>=0.7``. InputError where it is none; the store says which fields there are."""
+    from engrams.ports import Condition
+
+    found = _TEST.fullmatch(text)
+    if not found:
+        raise InputError(f"--where {text!r} is no test.", hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).")
+    name, sign, raw = found.groups()
+    if name in _LISTS and _OPS[sign] in ("eq", "ne"):
+        return Condition(name, "contains" if _OPS[sign] == "eq" else "nin", [raw])
+    return Condition(name, _OPS[sign], value(name, raw))
+
+
+def value(name: str, raw: str) -> Any:
+    """What a field holds, from how it was typed: a time as a time, a number as one; metadata as JSON, or else as text."""
+    if name in _TIMES:
+        return when(raw, name) if raw else None
+    if name in _NUMBERS or name.startswith("meta."):
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            if name in _NUMBERS:
+                raise InputError(f"{name} needs a number, not {raw!r}.") from None
+    return raw

@@ -1,0 +1,230 @@
+"""add, edit, forget, restore, purge."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrams.errors import EngramsError, InputError, RefusedError
+from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.out import emit, fit, note, paint, plain, say
+from engrams.surfaces.cli.sift import named, value, when
+from engrams.surfaces.cli.words import tell_receipt
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
+    from engrams.types import Kind, Receipt, Role, Turn
+
+app = commands()
+
+Ids = Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")]
+Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.", show_default=False, metavar="TEXT")]
+
+_ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+_PAGE = 500
+
+
+@dataclass(frozen=True)
+class Said:
+    """Who said it, and when."""
+
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", "-k", help="What it is: note, fact, turn, … (default: note).", show_default=False, metavar="KIND"),
+    ] = None
+    speaker: Annotated[str | None, typer.Option(help="Who said it; makes it a turn.", show_default=False, metavar="NAME")] = None
+    role: Annotated[
+        str | None, typer.Option(help="Their role: user, assistant, system, tool; makes it a turn.", show_default=False, metavar="ROLE")
+    ] = None
+    session: Annotated[str, typer.Option(help="In which session it was said.", show_default=False, metavar="ID")] = ""
+    at: Annotated[str | None, typer.Option(help="When it was said (default: now).", show_default=False, metavar="TIME")] = None
+    caption: Annotated[str, typer.Option(help="Text that describes an attached picture or file.", show_default=False, metavar="TEXT")] = ""
+    external_id: Annotated[
+        str, typer.Option("--id", help="Your own id for it: the same one twice is stored once.", show_default=False, metavar="ID")
+    ] = ""
+
+    def turns(self, texts: list[str], file: str | None) -> Iterator[tuple[Turn, Kind, str]]:
+        """What to remember, with its kind and the conversation that it names itself."""
+        from engrams import formats
+        from engrams.types import Kind, Turn
+
+        role: Role = next((known for known in _ROLES if known == self.role), "user")
+        if self.role not in (None, role):
+            raise InputError(f"There is no role {self.role!r}.", hint=f"Known: {', '.join(_ROLES)}.")
+        at = when(self.at, "--at")
+        spoken = self.speaker is not None or self.role is not None
+        kind = named(Kind, self.kind, "kind") if self.kind else Kind.TURN if spoken else Kind.NOTE
+        for text in texts:
+            if text != formats.STDIN:
+                yield Turn(text, role, self.speaker or "", at, self.session, self.external_id, self.caption), kind, ""
+        for origin in dict.fromkeys([file, *(text for text in texts if text == formats.STDIN)]):
+            for item in formats.memories(formats.text(origin), "") if origin else ():
+                if isinstance(item, formats.Bad):
+                    note(f"error: item {item.line}: {item.message}")
+                    continue
+                own, turn = item.kind is Kind.TURN, item.turn
+                turn = replace(turn, role=turn.role if own else role, speaker=turn.speaker or self.speaker or "", at=turn.at or at)
+                yield replace(turn, session=turn.session or self.session), item.kind if own else kind, item.conversation
+
+
+@app.command()
+@spread
+def add(
+    frame: Frame,
+    said: Said,
+    texts: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` reads standard input.", show_default=False)] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", help="A JSON list or a line each; `-`: standard input.", show_default=False, metavar="FILE"),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+) -> None:
+    """Remember something. It is durable and found by the next search when this returns."""
+    if not texts and not file:
+        raise InputError("There is nothing to add.", hint="Give a text in quotes, -f FILE, or - to read standard input.")
+    receipts: list[Receipt] = []
+    failed: EngramsError | None = None
+    given = list(said.turns(list(texts or ()), file))
+    with frame.open() as (engine, scope):
+        for turn, kind, conversation in given:
+            place = (*scope, "conversation", conversation) if conversation and conversation != frame.conversation else scope
+            try:
+                receipt = engine.add(turn, scope=place, kind=kind)
+            except (InputError, RefusedError) as problem:
+                if file is None and len(texts or ()) == 1:
+                    raise
+                note(f"error: {problem.message} ({fit(turn.text, 40)})")
+                failed = failed or problem
+                continue
+            receipts.append(receipt)
+            if not (quiet or frame.json):
+                tell_receipt(receipt, turn.text)
+    if frame.json and not quiet:
+        emit(receipts[0] if len(receipts) == 1 and file is None and len(texts or ()) == 1 else receipts)
+    if failed:
+        raise failed
+    if not receipts:
+        raise InputError("There was nothing to add in it.", hint="Give a JSON list, or a line for each memory.")
+    if all(receipt.outcome == "refused" for receipt in receipts):
+        raise RefusedError("Nothing was stored.", hint="The receipt says why; `engrams config write.secrets` shows the rule.")
+
+
+@app.command()
+@spread
+def edit(
+    id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")],
+    frame: Frame,
+    text: Annotated[str | None, typer.Argument(help="The new text; `-` reads standard input.", show_default=False)] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--field", help="Change a field: importance=0.9, tags=a,b. Repeatable.", show_default=False, metavar="NAME=VALUE"),
+    ] = None,
+    expect: Annotated[int | None, typer.Option(help="Only if its version is still this.", show_default=False, metavar="N")] = None,
+    reason: Reason = "",
+) -> None:
+    """Change a memory's text or fields. The old values stay in its history."""
+    new = sys.stdin.read() if text == "-" else text
+    given = dict(_field(change) for change in changes or ())
+    if new is None and not given:
+        raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
+    with frame.open() as (engine, scope):
+        record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
+    emit(record) if frame.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+
+
+@app.command()
+@spread
+def forget(ids: Ids, frame: Frame, reason: Reason = "") -> None:
+    """Put memories away: no search finds them until `restore`. `purge` erases for good."""
+    with frame.open() as (engine, scope):
+        records = [engine.forget(each, scope=scope, reason=reason) for each in ids]
+    if frame.json:
+        emit(records)
+        return
+    for record in records:
+        say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+
+
+@app.command()
+@spread
+def restore(ids: Ids, frame: Frame) -> None:
+    """Undo forget."""
+    with frame.open() as (engine, scope):
+        records = [engine.restore(each, scope=scope) for each in ids]
+    if frame.json:
+        emit(records)
+        return
+    for record in records:
+        say(f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+
+
+@app.command()
+@spread
+def purge(
+    frame: Frame,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
+    confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
+) -> None:
+    """Erase memories for good: text, vectors, index, history and what was derived from them alone. Shows the proof."""
+    if bool(ids) == everything:
+        raise InputError("Say what to purge.", hint="Give ids, or --all with the scope (--user, --project, …).")
+    with frame.open() as (engine, scope):
+        doomed = _everything(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
+        if not doomed:
+            raise InputError("There is nothing to purge here.")
+        _confirmed(confirm, len(doomed), "/".join(scope))
+        removed: dict[str, int] = {}
+        remaining: dict[str, int] = {}
+        for start in range(0, len(doomed), _PAGE):
+            erased = engine.purge(doomed[start : start + _PAGE], scope=scope)
+            for total, part in ((removed, erased.removed), (remaining, erased.remaining)):
+                for name, number in part.items():
+                    total[name] = total.get(name, 0) + number
+    if frame.json:
+        emit({"removed": removed, "remaining": remaining})
+    else:
+        say("erased:    " + ", ".join(f"{name} {number}" for name, number in removed.items()))
+        say("remaining: " + ", ".join(f"{name} {number}" for name, number in remaining.items()))
+    if any(remaining.values()):
+        raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
+
+
+def _everything(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
+    from engrams.types import Status
+
+    statuses = tuple(status for status in Status if status is not Status.PURGED)
+    found: list[str] = []
+    after = ""
+    while True:
+        page = engine.list(scope=scope, statuses=statuses, order="oldest", after=after, limit=_PAGE)
+        # A deeper scope reads those above it too; what is erased is only its own.
+        found += [record.id for record in page.records if record.scope.labels[: len(scope)] == scope]
+        if not page.next:
+            return found
+        after = page.next
+
+
+def _confirmed(word: str, number: int, where: str) -> None:
+    """Only the exact word counts; anything else cancels."""
+    if not word:
+        print(f"This erases {number} memories of {where} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
+        word = sys.stdin.readline().strip()
+    if word != "purge":
+        raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
+
+
+def _field(text: str) -> tuple[str, Any]:
+    name, sign, raw = text.partition("=")
+    if not sign:
+        raise InputError(f"--field needs NAME=VALUE, not {text!r}.")
+    name = name.strip()
+    if name in ("tags", "triggers", "steps"):
+        return name, tuple(part.strip() for part in raw.split(",") if part.strip())
+    if name == "meta":
+        return name, plain(value("meta.", raw))
+    return name, None if raw == "" and name.startswith("valid_") else value(name, raw)

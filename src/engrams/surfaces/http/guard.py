@@ -1,0 +1,77 @@
+"""Keeps web pages out: a page must not reach a server on its reader's own machine by a name or an origin it controls."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_CONTAINER_NAMES = (".docker.internal", ".containers.internal")
+
+
+class Guard:
+    """Refuses (403) a ``Host`` that a stranger could own, and a web ``Origin`` other than this machine or this server.
+
+    An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the
+    names under which containers know their host, and ``own``, the name the server was told to listen on.
+    """
+
+    def __init__(self, app: ASGIApp, own: str) -> None:
+        self._app = app
+        self._own = own.casefold()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1").casefold()
+        origin = headers.get(b"origin", b"").decode("latin-1").casefold()
+        if host and not self._trusts(name_of(host)):
+            await _refuse("host", "Host", scope, receive, send)
+        elif origin and not _is_local(origin) and urlsplit(origin).netloc != host:
+            await _refuse("origin", "Origin", scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _trusts(self, name: str) -> bool:
+        return name == self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _address(name) is not None
+
+
+def name_of(host: str) -> str:
+    """The host without its port; ``::1`` of ``[::1]:8100``."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def is_loopback(name: str) -> bool:
+    address = _address(name)
+    return name == "localhost" or name.endswith(".localhost") or (address is not None and address.is_loopback)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name)
+    except ValueError:
+        return None
+
+
+def _is_local(origin: str) -> bool:
+    """Pages of this machine, and programs that call their own pages ``app://`` or ``vscode-webview://``: no web site can."""
+    parts = urlsplit(origin)
+    if parts.scheme in ("http", "https"):
+        return is_loopback(name_of(parts.netloc))
+    return bool(parts.scheme)
+
+
+async def _refuse(code: str, what: str, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    text = f"This {what} header is not allowed here. Use an address such as http://127.0.0.1, or localhost."
+    body = {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": f"forbidden_{code}"}}
+    await Response(json.dumps(body), 403, media_type="application/json")(scope, receive, send)

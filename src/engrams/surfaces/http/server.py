@@ -1,0 +1,102 @@
+"""engrams serve."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from engrams.errors import SettingsError
+from engrams.settings import ServeSettings, Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+_SHUTDOWN_SECONDS = 10
+_BACKLOG = 2048
+
+
+def serve(settings: Settings) -> None:
+    """Serve until interrupted; prints the address. SettingsError: the address cannot or must not be listened on."""
+    from engrams import build
+    from engrams.surfaces.http.app import create_app
+
+    check(settings.serve)
+    with build.open(settings) as engine, listen(settings.serve) as listener:
+        runner = server(create_app(engine, settings))
+        sys.stdout.write(greeting(settings, listener) + "\n")
+        sys.stdout.flush()
+        _leave_on_term()
+        with suppress(KeyboardInterrupt):
+            runner.run(sockets=[listener])
+
+
+def server(app: FastAPI) -> uvicorn.Server:
+    """A uvicorn server that adds no header of its own and logs no request."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+def check(settings: ServeSettings) -> None:
+    """SettingsError: other machines could reach it, or it is its own upstream."""
+    from engrams.surfaces.http.guard import is_loopback
+
+    host = settings.host.strip("[]").casefold()
+    if not is_loopback(host):
+        raise SettingsError(
+            f"serve.host is {settings.host!r}: everyone who can reach that address could read this memory.",
+            hint="Listen on 127.0.0.1, and let a reverse proxy that asks for keys face the network.",
+        )
+    up = urlsplit(settings.upstream)
+    if up.hostname and is_loopback(up.hostname) and settings.port and _port(up.port, up.scheme) == settings.port:
+        raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """The listening socket. SettingsError: the port is taken or forbidden."""
+    host = settings.host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as fault:
+        raise SettingsError(
+            f"Cannot listen on {settings.host} port {settings.port}: {fault.strerror or fault}.",
+            hint="Stop what listens there, or choose another port: `engrams serve --port 8101`.",
+        ) from None
+
+
+def address(listener: socket.socket) -> str:
+    """``http://127.0.0.1:8100``."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def greeting(settings: Settings, listener: socket.socket) -> str:
+    up = urlsplit(settings.serve.upstream)
+    behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else "no upstream: chat is answered from memory"
+    return f"engrams listens on {address(listener)}/v1 ({behind}). Press Ctrl-C to stop."
+
+
+def _leave_on_term() -> None:
+    """After its own graceful end uvicorn raises the signal again; by default that would skip closing the engine."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+
+def _port(port: int | None, scheme: str) -> int:
+    return port or (443 if scheme == "https" else 80)

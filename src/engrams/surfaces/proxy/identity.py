@@ -1,0 +1,129 @@
+"""Who asks, and for which part of their memory: read from headers and body, never forwarded."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote
+
+from engrams.settings import Settings
+from engrams.surfaces.proxy.envelope import Envelope, text_of
+from engrams.types import Json, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``silence``: why memory stays out of it.
+
+    ``threshold``: score (0..1) below which a memory is left out. ``message``: the client's own id for the message.
+    """
+
+    scope: Scope
+    session: str
+    top_k: int
+    threshold: float = 0.0
+    silence: Literal["", "disabled", "off", "incognito"] = ""
+    message: str = ""
+
+
+def identify(headers: Mapping[str, str], envelope: Envelope, settings: Settings) -> Caller:
+    """The caller of a chat request. ScopeError: an id that no scope can hold.
+
+    The owner is the first of: ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id``, the body's ``user``, the
+    setting ``user``, the login name. A project or conversation (also ``memory_id``) is a scope of its own below the owner:
+    what is told there is found there only. A session only groups turns.
+    """
+    fields = envelope.fields
+    ours = _mapping(fields.get("memory"))
+    metadata = _mapping(fields.get("metadata"))
+    user = _first(ours.get("user"), _header(headers, "x-engrams-user"), headers.get("x-openwebui-user-id"), fields.get("user"))
+    project = _first(ours.get("project"), _header(headers, "x-engrams-project"))
+    conversation = _first(ours.get("conversation"), _header(headers, "x-engrams-conversation"), fields.get("memory_id"))
+    session = _first(
+        ours.get("session"),
+        _header(headers, "x-engrams-session"),
+        headers.get("x-openwebui-chat-id"),
+        *(metadata.get(name) for name in ("session_id", "conversation_id", "chat_id")),
+        conversation,
+    )
+    scope = Scope(("user", user or settings.user or login()))
+    scope = scope.within("project", project) if project else scope
+    scope = scope.within("conversation", conversation) if conversation else scope
+    return Caller(
+        scope=scope,
+        session=session or opening(envelope),
+        top_k=_count(ours.get("top_k"), fields.get("memory_top_k"), settings),
+        threshold=_share(fields.get("memory_score_threshold")),
+        silence=_silence(ours, settings),
+        message=headers.get("x-openwebui-message-id", ""),
+    )
+
+
+def opening(envelope: Envelope) -> str:
+    """A conversation without an id is known by its first user message: clients resend the whole history each time."""
+    for message in envelope.fields["messages"]:
+        if isinstance(message, dict) and message.get("role") == "user":
+            return "chat-" + _digest(text_of(message.get("content")))
+    return ""
+
+
+def turn_id(caller: Caller, envelope: Envelope, place: int, text: str) -> str:
+    """An id for what is said at ``place``, the same for a request sent again and another for the same words said later.
+
+    It covers what was said before, without system messages: clients put the time of day into those.
+    """
+    before = [message for message in envelope.fields["messages"][:place] if isinstance(message, dict)]
+    said = [f"{message.get('role')}\x1f{text_of(message.get('content'))}" for message in before if message.get("role") != "system"]
+    return "proxy-" + _digest(caller.scope.key, caller.session, caller.message, *said, text)
+
+
+def login() -> str:
+    """The login name; ``me`` where there is none, as in a bare container."""
+    try:
+        return getpass.getuser() or "me"
+    except (OSError, KeyError, ImportError):
+        return "me"
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    """A header may hold UTF-8, as it is or percent-encoded."""
+    value = headers.get(name, "")
+    try:
+        return unquote(value.encode("latin-1").decode("utf-8"))
+    except UnicodeError:
+        return value
+
+
+def _first(*values: Json) -> str:
+    return next((str(value).strip() for value in values if isinstance(value, (str, int)) and str(value).strip()), "")
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(ours: Json, theirs: Json, settings: Settings) -> int:
+    for value in (ours, theirs):
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return min(value, settings.limits.results)
+    return settings.serve.top_k
+
+
+def _share(value: Json) -> float:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value <= 1 else 0.0
+
+
+def _silence(ours: Mapping[str, Json], settings: Settings) -> Literal["", "disabled", "off", "incognito"]:
+    if not settings.enabled:
+        return "disabled"
+    if ours.get("incognito") is True:
+        return "incognito"
+    return "off" if ours.get("off") is True else ""
+
+
+def _digest(*parts: str) -> str:
+    joined = "\x1e".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(joined, digest_size=12).hexdigest()

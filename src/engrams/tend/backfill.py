@@ -1,0 +1,41 @@
+"""Embed what has no vector of the current model: after a model change, an outage, or behind a slow model."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from engrams.ports import EMBED, Batch, Clock, Embedder, Job, JobSpec, Store
+from engrams.types import Record, Vector
+
+
+class Backfill:
+    """A resumable job: one batch at a time, each committed, until nothing is missing."""
+
+    kind = EMBED
+
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, batch: int) -> None:
+        self._store, self._embedder, self._clock, self._batch = store, embedder, clock, batch
+
+    def spec(self) -> JobSpec:
+        """The job for the current model; asking twice is one job."""
+        return JobSpec(self.kind, self._embedder.card.id)
+
+    def run(self, job: Job) -> None:
+        """Embed until done. A failing model leaves the rest for the retry; what was embedded stays."""
+        card = self._embedder.card
+        after = ""
+        while card.dimension and job.key == card.id:
+            records = self._store.missing(card.id, after, self._batch)
+            if not records:
+                break
+            after = records[-1].id
+            rows = self._embedder.embed([record.search_text for record in records])
+            vectors = tuple((record.scope.owner, vector(record, card.id, row.tobytes())) for record, row in zip(records, rows, strict=True))
+            self._store.commit(Batch("engrams", "embedded", self._clock(), vectors=vectors))
+            self._store.renew(job.lease, self._clock() + timedelta(seconds=120))
+        self._store.finish(job.lease, self._clock())
+
+
+def vector(record: Record, model: str, data: bytes) -> Vector:
+    """A vector of ``record``; ``data`` is float32."""
+    return Vector(record.id, model, len(data) // 4, data)

@@ -1,0 +1,128 @@
+"""Runs jobs: claims one, calls its handler, and makes its failure visible. Threads, or the caller's own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from engrams.clock import new_id
+from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
+from engrams.ports import Claim, Clock, Failure, Job, Jobs
+from engrams.settings import JobSettings
+
+Handler = Callable[[Job], None]
+"""Does a job and finishes its lease, in the same transaction as what it writes."""
+
+_log = logging.getLogger(__name__)
+_POLL = 1.0
+_HOUR = 3600.0
+
+
+class Runner:
+    """Workers over a durable queue. Several runners, in several processes, may share one queue."""
+
+    def __init__(self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings) -> None:
+        self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
+        self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def wake(self) -> None:
+        """There may be work: start the workers if they are not, and let them look."""
+        with self._lock:
+            if not self._threads and self._settings.workers and not self._stop.is_set():
+                self._threads = [
+                    threading.Thread(target=self._work, name=f"engrams-worker-{number}", daemon=True)
+                    for number in range(self._settings.workers)
+                ]
+                for thread in self._threads:
+                    thread.start()
+        self._wake.set()
+
+    def run(self, id: str = "") -> Job | None:
+        """Claim one due job (or just this one) and run it here. None: there was none."""
+        job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease, tuple(self._handlers), id))
+        if job is not None:
+            self._do(job)
+        return job
+
+    def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Run due jobs here until none is left or the time is up. True: nothing due is left."""
+        end = time.monotonic() + seconds
+        done = 0
+        while time.monotonic() < end:
+            if self.run() is None:
+                if not self._busy():
+                    return True
+                time.sleep(0.01)
+            else:
+                done += 1
+                if progress is not None:
+                    progress(done, done + self._waiting())
+        return False
+
+    def close(self) -> None:
+        """Let the workers finish what they hold; what waits stays in the queue for the next process."""
+        self._stop.set()
+        self._wake.set()
+        for thread in self._threads:
+            thread.join(timeout=self._settings.lease)
+
+    def _busy(self) -> bool:
+        return any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers)
+
+    def _waiting(self) -> int:
+        return sum(states.get("waiting", 0) for states in self._jobs.workload().values())
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                idle = self.run() is None
+            except ClosedError:
+                return
+            except EngramsError as problem:
+                # The queue itself cannot be reached (disk full, busy): nothing was claimed, so nothing is lost.
+                _log.warning("job queue: %s", problem.message)
+                idle = True
+            if idle:
+                self._wake.wait(self._pause())
+
+    def _pause(self) -> float:
+        due = self._jobs.next_due()
+        if due is None:
+            return _POLL * 30
+        return min(max((due - self._clock()).total_seconds(), 0.01), _POLL * 30)
+
+    def _do(self, job: Job) -> None:
+        try:
+            self._handlers[job.kind](job)
+        except ClosedError:
+            raise
+        except ConflictError as problem:
+            self._fail(job, problem.message, 0.05)
+        except BudgetError as problem:
+            self._fail(job, problem.message, _HOUR, counts=False)
+        except ModelError as problem:
+            self._fail(job, problem.message, max(problem.retry_after, self._backoff(job)) if problem.retryable else None)
+        except EngramsError as problem:
+            self._fail(job, problem.message, self._backoff(job))
+        except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
+            _log.exception("job %s failed", job.kind)
+            self._fail(job, f"{type(problem).__name__}: {problem}", self._backoff(job))
+
+    def _backoff(self, job: Job) -> float:
+        return float(min(self._settings.backoff * 2 ** (job.attempt - 1), _HOUR))
+
+    def _fail(self, job: Job, error: str, seconds: float | None, counts: bool = True) -> None:
+        """Again after ``seconds``; dead where waiting cannot help or the attempts are used up."""
+        at = self._clock()
+        spent = counts and job.attempt >= self._settings.retries
+        retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
+        self._jobs.fail(Failure(job.lease, error[:500], at, retry))

@@ -1,0 +1,174 @@
+"""Import and export: files in, batch by batch, each durable; files out, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from engrams import formats
+from engrams.errors import InputError, RefusedError
+from engrams.formats import Bad, Linked, Parsed, Restored
+from engrams.ports import Batch, Put, Query, Reach, Store
+from engrams.types import Kind, Receipt, Record, Scope, Status, Turn
+
+Progress = Callable[[int, int], None]
+_BATCH = 500
+_ALONE = frozenset({"locomo", "turns", "json", "engrams"})
+"""Formats whose conversations are separate worlds, each with a scope of its own; the others' are one person's chats."""
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """What an import did. ``bad``: (line, why) of each piece that could not be read; the rest was imported."""
+
+    stored: int = 0
+    existing: int = 0
+    refused: int = 0
+    edges: int = 0
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    scopes: dict[str, int] = field(default_factory=dict)
+
+
+class Writer(Protocol):
+    """The part of the engine that an import writes through."""
+
+    def take(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str) -> tuple[Receipt, ...]: ...
+
+    def now(self) -> datetime: ...
+
+    @property
+    def store(self) -> Store: ...
+
+
+def load(source: Path | str | Iterable[Any], scope: Scope, writer: Writer, format: str, progress: Progress | None) -> LoadReport:
+    """Read a file (or formats' items) into memory. Interrupted and repeated, it goes on where it was."""
+    report = LoadReport()
+    named, total = format, 0
+    items: Iterable[Any]
+    if isinstance(source, str | Path):
+        if str(source) != "-":
+            named = formats.detect(source) if format == "auto" else format
+            total = formats.count(source, named) if progress is not None else 0
+        items = formats.read(source, named)
+    else:
+        items = source
+    alone = named in _ALONE
+    done = 0
+    for batch in _batches(items, _BATCH):
+        for (place, kind), parsed in _grouped(batch, scope, alone):
+            _take(parsed, place, kind, writer, report)
+        _restore([item for item in batch if isinstance(item, Restored | Linked)], scope, writer, report)
+        report.bad.extend((item.line, item.message) for item in batch if isinstance(item, Bad))
+        done += len(batch)
+        if progress is not None:
+            progress(done, max(total, done))
+    return report
+
+
+def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
+    """Write everything in reach, oldest first, with edges and history (JSONL) or to read (Markdown)."""
+    return formats.write(path, _exported(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
+
+
+def _grouped(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[Parsed]]]:
+    """Neighbours of one place and kind together, so that they are one write; order is kept."""
+    group: list[Parsed] = []
+    key: tuple[Scope, Kind] | None = None
+    for item in batch:
+        if not isinstance(item, Parsed):
+            continue
+        own = item.conversation if alone and item.conversation not in scope.labels else ""
+        place = (scope.within("conversation", own) if own else scope, item.kind)
+        if place != key and group and key is not None:
+            yield key, group
+            group = []
+        key = place
+        group.append(item)
+    if group and key is not None:
+        yield key, group
+
+
+def _take(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Writer, report: LoadReport) -> None:
+    turns = []
+    for item in parsed:
+        turn = item.turn
+        if not turn.session and item.conversation:
+            turn = replace(turn, session=item.conversation)
+        extra: Mapping[str, Any] = {"triple": [item.subject, item.predicate, item.object]} if item.subject else {}
+        labels: Mapping[str, Any] = {"tags": list(item.tags)} if item.tags else {}
+        turns.append(replace(turn, meta={**turn.meta, **extra, **labels}) if extra or labels else turn)
+    try:
+        receipts = writer.take(turns, scope, kind, "import")
+    except (InputError, RefusedError):
+        # One unusable turn must not cost its neighbours: write them one by one and report that one.
+        receipts = tuple(receipt for turn in turns for receipt in _one(turn, scope, kind, writer, report))
+    for receipt in receipts:
+        report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
+        report.stored += receipt.outcome in ("stored", "redacted", "incognito")
+        report.existing += receipt.outcome == "duplicate"
+        report.refused += receipt.outcome == "refused"
+
+
+def _one(turn: Turn, scope: Scope, kind: Kind, writer: Writer, report: LoadReport) -> tuple[Receipt, ...]:
+    try:
+        return writer.take([turn], scope, kind, "import")
+    except (InputError, RefusedError) as problem:
+        report.bad.append((0, f"{turn.external_id}: {problem.message}"))
+        return ()
+
+
+def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: Writer, report: LoadReport) -> None:
+    """Records of an earlier export, under this owner, as they were."""
+    if not items:
+        return
+    moved = [replace(item.record, scope=_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
+    store, now = writer.store, writer.now()
+    known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
+    edges = [edge for item in items for edge in (item.edges if isinstance(item, Restored) else (item.edge,))]
+    fresh = [record for record in moved if record.id not in known]
+    links = tuple(replace(edge, owner=scope.owner) for edge in edges)
+    store.commit(Batch("import", "restored from an export", now, puts=tuple(Put(record) for record in fresh), edges=links))
+    report.stored += len(fresh)
+    report.existing += len(moved) - len(fresh)
+    report.edges += len(edges)
+    for record in moved:
+        report.scopes[record.scope.key] = report.scopes.get(record.scope.key, 0) + 1
+
+
+def _under(theirs: Scope, ours: Scope) -> Scope:
+    """Their scope below our owner: what follows their owner is kept."""
+    return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
+
+
+def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _exported(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[Restored | Record]:
+    statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
+    after, done = "", 0
+    while True:
+        page = store.find(Query(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))
+        edges = store.edges(reach.owner, [record.id for record in page.records]) if full and page.records else ()
+        for record in page.records:
+            if full:
+                own = tuple(edge for edge in edges if edge.source == record.id)
+                yield Restored(record, own, store.history(reach.owner, record.id))
+            else:
+                yield record
+        done += len(page.records)
+        if progress is not None:
+            progress(done, done)
+        if not page.next:
+            return
+        after = page.next

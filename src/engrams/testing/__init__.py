@@ -1,0 +1,19 @@
+"""For tests of what is built on engrams: a scripted model server, a settable clock, a deterministic embedder, a throw-away engine.
+
+from engrams.testing import ScriptedModel, Ticker, temp_engine
+
+with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model="m", chat__url=model.url) as engine:
+    model.say({"facts": []})
+    model.fail("http_429", times=2)
+"""
+
+from engrams.testing.engine import temp_engine as temp_engine
+from engrams.testing.hashing import HashEmbedder as HashEmbedder
+from engrams.testing.script import Fault as Fault
+from engrams.testing.script import Reply as Reply
+from engrams.testing.script import Request as Request
+from engrams.testing.script import Tool as Tool
+from engrams.testing.server import ScriptedModel as ScriptedModel
+from engrams.testing.ticker import Ticker as Ticker
+
+__all__ = ["Fault", "HashEmbedder", "Reply", "Request", "ScriptedModel", "Ticker", "Tool", "temp_engine"]

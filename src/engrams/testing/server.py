@@ -1,0 +1,369 @@
+"""ScriptedModel: a real HTTP server that speaks like a model server and does as it is told."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, Literal, Self
+
+from engrams.testing import speak
+from engrams.testing.sample import spoil
+from engrams.testing.script import Answering, Answers, Fault, Reply, Request, Route, Script, Tool
+from engrams.types import Json
+
+_ROUTES: dict[str, Route] = {
+    "/chat/completions": "chat",
+    "/responses": "responses",
+    "/api/chat": "ollama",
+    "/embeddings": "embeddings",
+    "/api/embed": "embed",
+    "/rerank": "rerank",
+    "/models": "models",
+    "/api/tags": "tags",
+}
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+_SPOKEN = ("chat", "responses", "ollama")
+_LARGEST = 64_000_000
+_DRIPS = 12
+
+Lack = Literal["schema", "tools", "max_tokens", "temperature", "think"]
+
+
+class ScriptedModel:
+    """A model server on a free loopback port, as a context manager.
+
+    ``url``: its base address (an OpenAI client wants ``url + "/v1"``). ``requests``: what came in, in order.
+
+    Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern in the prompt, ``answer``
+    is a function from the request. Otherwise free text is echoed and a schema gets its smallest instance. ``fail`` queues
+    faults; a fault in how the answer comes leaves the queued answer for the next call.
+    ``lacks``: what it refuses with status 400, as servers without that feature do.
+    """
+
+    def __init__(
+        self,
+        *answers: Answers,
+        answer: Answering | None = None,
+        models: tuple[str, ...] = ("scripted",),
+        dimension: int = 64,
+        lacks: Collection[Lack] = (),
+        score: Callable[[str, str], float] | None = None,
+    ) -> None:
+        self.requests: list[Request] = []
+        self.problems: list[Exception] = []
+        self.models = models
+        self.dimension = dimension
+        self.lacks = set(lacks)
+        self.score = score
+        self._script = Script(answer)
+        self._script.say(*answers)
+        self._arrived = threading.Condition()
+        self._server: _Server | None = None
+        self._port = 0
+        self._spoken = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def say(self, *answers: Answers) -> Self:
+        """Queue answers."""
+        self._script.say(*answers)
+        return self
+
+    def when(self, pattern: str, answer: Answers | Answering) -> Self:
+        """Give this answer whenever the pattern is found in the prompt and no answer is queued. The first rule wins."""
+        self._script.when(pattern, answer)
+        return self
+
+    def fail(self, fault: Fault | str, times: int = 1, *, seconds: float = 0.0, only: str = "") -> Self:
+        """Queue a fault for the next ``times`` calls, of one route only (chat, responses, ollama, embeddings, embed, rerank)."""
+        self._script.fail(fault if isinstance(fault, Fault) else Fault(fault, seconds), times, only)
+        return self
+
+    def heal(self) -> Self:
+        """Drop the faults that are still queued."""
+        self._script.heal()
+        return self
+
+    def wait(self, count: int, seconds: float = 5.0) -> bool:
+        """Wait until that many requests have come in; whether they did."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: len(self.requests) >= count, seconds)
+
+    def start(self) -> Self:
+        self._server = _Server(self, self._port)
+        self._port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), name="scripted-model", daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        """Close the port and every connection; calls that hang end."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.end()
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """Nothing listens on the port inside this block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def received(self, request: Request) -> None:
+        with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+
+    def fault(self, request: Request) -> Fault | None:
+        return self._script.fault(request.route)
+
+    def refusal(self, request: Request) -> str:
+        """What this server says it cannot do, empty where it can."""
+        body = request.body
+        options = body.get("options") or {}
+        asked: dict[Lack, tuple[bool, str]] = {
+            "schema": (bool(body.get("response_format") or body.get("format")), "response_format of type json_schema is not supported"),
+            "tools": (bool(body.get("tools")), f"{request.model} does not support tools"),
+            "max_tokens": ("max_tokens" in body, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+            "temperature": ("temperature" in body or "temperature" in options, "Unsupported value: 'temperature' does not support 0.0"),
+            "think": ("think" in body, f"{request.model} does not support thinking"),
+        }
+        return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
+
+    def speech(self, request: Request, fault: Fault | None) -> speak.Speech:
+        """The answer to give, spoiled where the fault is in what the model says."""
+        reply = self._script.reply(request)
+        if fault is not None and fault.in_content:
+            reply = _spoiled(reply, fault, request)
+        with self._arrived:
+            self._spoken += 1
+            return speak.Speech(request, reply, self._spoken)
+
+
+def _spoiled(reply: Reply, fault: Fault, request: Request) -> Reply:
+    finish = "length" if fault.kind == "truncated" else reply.finish
+    if fault.kind == "empty":
+        return Reply(usage=reply.usage)
+    tools = tuple(Tool(tool.name, spoil(speak.written(tool.arguments), fault.kind, request.schema)) for tool in reply.tools)
+    return replace(reply, text=spoil(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self, model: ScriptedModel, port: int) -> None:
+        self.model = model
+        self.closing = threading.Event()
+        self._open: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, peer = super().get_request()
+        with self._guard:
+            self._open.add(connection)
+        return connection, peer
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._guard:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  the library calls it so
+        """A client that went away is no news here; anything else is a fault of this server."""
+        problem = sys.exception()
+        if isinstance(problem, Exception) and not isinstance(problem, OSError):
+            self.model.problems.append(problem)
+
+    def end(self) -> None:
+        self.closing.set()
+        self.shutdown()
+        self.server_close()
+        with self._guard:
+            for connection in self._open:
+                # Waking the thread that reads it; a socket that its peer has closed already says so by an error.
+                if connection.fileno() >= 0 and connection.getsockname():
+                    _cut(connection)
+
+
+def _cut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        connection.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+    _KEPT: ClassVar = {"content-type": "application/json"}
+
+    def do_GET(self) -> None:
+        self._serve({})
+
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length", "0")
+        raw = self.rfile.read(min(int(length) if length.isdigit() else 0, _LARGEST))
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        self._serve(body if isinstance(body, dict) else {})
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests want silence."""
+
+    def _serve(self, body: Mapping[str, Json]) -> None:
+        path = self.path.split("?", 1)[0].rstrip("/")
+        route: Route = next((route for ending, route in _ROUTES.items() if path.endswith(ending)), "other")
+        if path.rsplit("/", 1)[0].endswith("/models"):
+            route = "models"
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(route, self.command, self.path, headers, body)
+        model = self.server.model
+        model.received(request)
+        if route in ("models", "tags") and self.command == "GET":
+            self._listing(request, path.rsplit("/", 1)[-1])
+        elif route == "other" or self.command != "POST":
+            self._json(404, speak.error(request, f"There is nothing at {path}.", 404))
+        else:
+            try:
+                self._answer(request, model.fault(request))
+            except ConnectionError:
+                self.close_connection = True
+            except Exception as problem:  # noqa: BLE001  a scripted answer may be any code
+                model.problems.append(problem)
+                self._json(500, speak.error(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
+
+    def _listing(self, request: Request, last: str) -> None:
+        names = self.server.model.models
+        listing = speak.models(names, request.route)
+        if last in ("models", "tags"):
+            self._json(200, listing)
+        elif last in names:
+            self._json(200, listing["data"][names.index(last)])
+        else:
+            self._json(404, speak.error(request, f"There is no model {last}.", 404))
+
+    def _answer(self, request: Request, fault: Fault | None) -> None:
+        model = self.server.model
+        refusal = model.refusal(request)
+        if refusal:
+            self._json(400, speak.error(request, refusal, 400))
+            return
+        if fault is not None and not fault.in_content and self._failed(request, fault):
+            return
+        if request.route in _SPOKEN:
+            speech = model.speech(request, fault)
+            if request.stream:
+                self._streamed(request, list(speak.stream(speech)), fault)
+                return
+            body = speak.whole(speech)
+        else:
+            body = speak.rerank(request, model.score) if request.route == "rerank" else speak.embeddings(request, model.dimension)
+            body = _mangled(body, fault)
+        self._whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
+
+    def _failed(self, request: Request, fault: Fault) -> bool:
+        """Whether the fault is the whole answer."""
+        # As some servers do: the error quotes what it was asked.
+        message = f"Scripted failure while answering {request.prompt[:200]!r}."
+        if fault.status:
+            headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
+            self._json(fault.status, speak.error(request, message, fault.status), headers)
+            return True
+        match fault.kind:
+            case "html":
+                self._send(200, b"<html><body>Welcome to the network. Please sign in.</body></html>", {"content-type": "text/html"})
+            case "hang":
+                ended = self.server.closing.wait(fault.seconds or None)
+                self.close_connection = ended
+                return ended
+            case "reset":
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+                self.connection.close()
+            case "error" if not request.stream:
+                self._json(200, speak.error(request, message, 500))
+            case _:
+                return False
+        return True
+
+    def _whole(self, body: bytes, fault: Fault | None) -> None:
+        if fault is not None and fault.kind == "disconnect":
+            self._head(200, self._KEPT | {"content-length": str(len(body))}, body[: len(body) // 2])
+            self.close_connection = True
+        elif fault is not None and fault.kind == "slow":
+            self._head(200, self._KEPT | {"content-length": str(len(body))}, b"")
+            step = -(-len(body) // _DRIPS)
+            for start in range(0, len(body), step):
+                self.server.closing.wait(fault.seconds)
+                self.wfile.write(body[start : start + step])
+        else:
+            self._send(200, body, self._KEPT)
+
+    def _streamed(self, request: Request, pieces: list[bytes], fault: Fault | None) -> None:
+        kind = "application/x-ndjson" if request.route == "ollama" else "text/event-stream; charset=utf-8"
+        self._head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
+        name = fault.kind if fault is not None else ""
+        for place, piece in enumerate(pieces):
+            if place == len(pieces) // 2 and name == "disconnect":
+                self.close_connection = True
+                return
+            if place == len(pieces) // 2 and name == "error":
+                self._chunk(speak.broken(request, "Scripted failure in the middle."))
+                break
+            if fault is not None and name == "slow":
+                self.server.closing.wait(fault.seconds)
+            self._chunk(piece)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, piece: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+
+    def _json(self, status: int, body: Json, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), self._KEPT | dict(headers or {}))
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        self._head(status, {**headers, "content-length": str(len(body))}, body)
+
+    def _head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """In one write, so that no client waits for the second half of a packet."""
+        sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
+        lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
+        self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
+
+
+def _mangled(body: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    """Vectors or rerank results with a content fault in them."""
+    key = next(key for key in ("data", "embeddings", "results") if key in body)
+    rows = list(body[key])
+    match fault.kind if fault is not None else "":
+        case "bad_json" | "empty":
+            rows = [] if fault is not None and fault.kind == "empty" else ["not what you wanted"]
+        case "truncated":
+            rows = rows[:-1]
+        case "wrong_ids":
+            rows = [row | {"index": 999_999} if isinstance(row, dict) else row[:-1] for row in rows]
+    return body | {key: rows}

@@ -1,0 +1,51 @@
+"""A clock that stands still until it is told otherwise."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+
+
+class Ticker:
+    """A settable clock (the Clock port); it may go backwards. ``step``: seconds it moves on after each look at it.
+
+    clock = Ticker("2026-03-01T12:00")
+    clock.forward(days=2); clock.back(minutes=5); clock.set("2025-01-01")
+    """
+
+    def __init__(self, start: datetime | str = _START, *, step: float = 0.0) -> None:
+        """A time without a zone is UTC."""
+        self._lock = threading.Lock()
+        self._now = _moment(start)
+        self._step = timedelta(seconds=step)
+
+    def __call__(self) -> datetime:
+        with self._lock:
+            now = self._now
+            self._now += self._step
+            return now
+
+    def set(self, moment: datetime | str) -> datetime:
+        """Go to a time; returns it."""
+        with self._lock:
+            self._now = _moment(moment)
+            return self._now
+
+    def forward(self, seconds: float = 0.0, **delta: float) -> datetime:
+        """Go on by seconds, or by what ``timedelta`` takes (``days=2``); returns the new time."""
+        with self._lock:
+            self._now += timedelta(seconds=seconds, **delta)
+            return self._now
+
+    def back(self, seconds: float = 0.0, **delta: float) -> datetime:
+        """Go back by as much."""
+        with self._lock:
+            self._now -= timedelta(seconds=seconds, **delta)
+            return self._now
+
+
+def _moment(value: datetime | str) -> datetime:
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

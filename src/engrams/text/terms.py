@@ -1,0 +1,148 @@
+"""Words and index terms: what the lexical index and every word comparison see.
+
+A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that
+splits at those alone (FTS5's ``ascii``) gives the terms of ``indexable`` back unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engrams.text.fold import fold
+from engrams.text.words import HAN_FUNCTION, STOP
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+# Scripts written without blanks, or (Hangul) with particles glued to the word.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_BEYOND_WORDS = "\u0e00"
+_HAN = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?!,?\d)"
+_ASCII = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
+_ANY = re.compile(rf"{_NUMBER}|[{UNSPACED}]+|[^\s',{UNSPACED}]+(?:'[^\s',{UNSPACED}]+)*")
+
+_ELIDED = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
+_CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d)$")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)$")
+_LONGEST = 64
+_EMOJI = 0x2600
+
+_STEMMERS: tuple[tuple[int, int, str], ...] = (
+    (0x0000, 0x024F, "english"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+)
+_stemmers: dict[str, Stemmer] = {}
+_lock = Lock()
+
+
+class _Spaces(dict[int, str]):
+    """Everything but letters, marks, numbers and signs that stand for a word becomes a blank."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        kind = unicodedata.category(char)
+        self[code] = found = char if kind[0] in "LMN" or char in "'," else f" {char} " if kind == "So" and code >= _EMOJI else " "
+        return found
+
+
+_SPACES = _Spaces()
+
+
+def tokens(text: str) -> list[str]:
+    """The folded words of ``text`` in order, repeats kept: no stop words dropped, nothing stemmed.
+
+    Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other
+    apostrophes stay (``don't``); hyphenated words are split; ``1,000`` is ``1000``.
+    """
+    found: list[str] = []
+    for piece in _pieces(fold(text)):
+        if _UNSPACED_RUN.match(piece):
+            found.extend(piece)
+        else:
+            found.append(piece.replace(",", "").removesuffix("'s")[:_LONGEST])
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The index terms of ``text`` in order, repeats kept; the same for documents and queries.
+
+    Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as
+    English, Cyrillic as Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their
+    overlapping pairs of characters (a lone character itself) and, for Han, each character that can be a word: Chinese
+    chat is full of one-character words, which pairs alone would lose. A text of function words only keeps them, so
+    that "The Who" can be found.
+    """
+    folded = fold(text)
+    found: list[str] = []
+    for word in _ASCII.findall(folded) if folded.isascii() else _pieces(folded):
+        if word >= _BEYOND_WORDS and _UNSPACED_RUN.match(word):
+            found.extend(_pairs(word))
+        elif term := _term(word[:_LONGEST]):
+            found.append(term)
+    return found or [_stem(word.replace("'", "")) for word in tokens(text)]
+
+
+def indexable(text: str) -> str:
+    """The string given to the lexical index: terms joined by blanks."""
+    return " ".join(terms(text))
+
+
+def _pieces(folded: str) -> list[str]:
+    return _ANY.findall(folded.translate(_SPACES))
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> str:
+    """A folded word's term; empty for a function word."""
+    word = word.replace(",", "")
+    if "'" in word:
+        if word.endswith("n't"):
+            return ""
+        word = _CONTRACTED.sub("", _ELIDED.sub("", word)).replace("'", "")
+    if word in STOP:
+        return ""
+    if word[:1].isdigit():
+        word = _ORDINAL.sub(r"\1", word)
+    return _stem(word) if word else ""
+
+
+def _pairs(run: str) -> list[str]:
+    if len(run) == 1:
+        return [run]
+    found: list[str] = []
+    for here, char in enumerate(run):
+        if _HAN.match(char) and char not in HAN_FUNCTION:
+            found.append(char)
+        if here + 1 < len(run):
+            found.append(run[here : here + 2])
+    return found
+
+
+def _stem(word: str) -> str:
+    code = ord(word[0])
+    for low, high, name in _STEMMERS:
+        if low <= code <= high:
+            # A stemmer is not safe to share between threads; the lock is taken only for words not met before.
+            with _lock:
+                return _stemmer(name).stemWord(word) or word
+    return word
+
+
+def _stemmer(name: str) -> Stemmer:
+    if name not in _stemmers:
+        from Stemmer import Stemmer
+
+        _stemmers[name] = Stemmer(name, 0)
+    return _stemmers[name]

@@ -1,0 +1,255 @@
+"""How Chinese says times, simplified and traditional."""
+
+from __future__ import annotations
+
+from engrams.text.when import numeric
+from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, counted, number, on_date, on_decade, on_time
+from engrams.text.when.lexicon import HOURS
+from engrams.text.when.parts import Hit, Mod, ModKind, Part, Piece, Rule, grammar
+
+_UNITS = {
+    "分钟": "minute",
+    "分鐘": "minute",
+    "小时": "hour",
+    "小時": "hour",
+    "钟头": "hour",
+    "天": "day",
+    "日": "day",
+    "晚": "day",
+    "周": "week",
+    "週": "week",
+    "星期": "week",
+    "礼拜": "week",
+    "禮拜": "week",
+    "月": "month",
+    "季度": "quarter",
+    "年": "year",
+}
+_WHICH = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "当": 0, "下": 1, "下下": 2}
+_YEARS = {"今年": 0, "本年": 0, "去年": -1, "前年": -2, "大前年": -3, "明年": 1, "后年": 2, "後年": 2}
+_DAYS = {
+    "今": 0,
+    "昨": -1,
+    "前": -2,
+    "大前": -3,
+    "明": 1,
+    "后": 2,
+    "後": 2,
+    "大后": 3,
+}
+_PARTS = {
+    "凌晨": "dawn",
+    "清晨": "morning",
+    "早上": "morning",
+    "早晨": "morning",
+    "上午": "morning",
+    "中午": "noon",
+    "下午": "afternoon",
+    "傍晚": "evening",
+    "晚上": "evening",
+    "夜里": "night",
+    "夜裡": "night",
+    "半夜": "night",
+    "早": "morning",
+    "晚": "evening",
+    "夜": "night",
+    "晨": "morning",
+}
+_HOLIDAYS = {
+    "圣诞": "christmas",
+    "聖誕": "christmas",
+    "平安夜": "eve",
+    "元旦": "newyear",
+    "国庆": "china",
+    "國慶": "china",
+    "五一": "mayday",
+    "劳动节": "mayday",
+    "情人节": "valentine",
+    "万圣": "halloween",
+    "感恩节": "thanksgiving",
+    "复活节": "easter",
+    "妇女节": "women",
+    "春节": "lunar",
+    "春節": "lunar",
+    "过年": "lunar",
+}
+_EDGES = {"初": "start", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
+_BOUNDS: dict[str, ModKind] = {
+    "以前": "before",
+    "之前": "before",
+    "前": "before",
+    "以后": "after",
+    "以後": "after",
+    "之后": "after",
+    "之後": "after",
+    "后": "after",
+    "後": "after",
+    "以来": "since",
+    "以來": "since",
+    "至今": "since",
+    "开始": "since",
+    "開始": "since",
+    "起": "since",
+    "为止": "until",
+    "止": "until",
+}
+_HEADS: dict[str, ModKind] = {
+    "自从": "since",
+    "自從": "since",
+    "从": "from",
+    "從": "from",
+    "自": "from",
+    "直到": "until",
+    "截至": "until",
+    "截止": "until",
+}
+
+
+def _unit(text: str) -> str:
+    return _UNITS[text.lstrip("个個")]
+
+
+def _year(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
+
+
+def _week(m: Hit) -> Piece | None:
+    """上周二; in "上周一起" the 一 is of the next word."""
+    offset, day = _WHICH[m["w"]], m["d"]
+    if day == "末":
+        return Part("unit", m.start(), m.end(), unit="weekend", offset=offset)
+    if day:
+        return Part("weekday", m.start(), m.end(), index=WEEKDAYS[day], unit="week", offset=offset)
+    return Part("unit", m.start(), m.end(), unit="week", offset=offset)
+
+
+def _month(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="quarter" if m["q"] else "month", offset=_WHICH[m["w"]])
+
+
+def _weekday(m: Hit) -> Piece | None:
+    if m["d"] == "末":
+        return Part("unit", m.start(), m.end(), unit="weekend")
+    return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]])
+
+
+def _day(m: Hit) -> Piece | None:
+    hours = HOURS[_PARTS[m["h"]]] if m["h"] else None
+    return Part("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
+
+
+def _ago(m: Hit) -> Piece | None:
+    return counted(m, _unit(m["u"]), 1 if m["f"] else -1)
+
+
+def _stretch(m: Hit) -> Piece | None:
+    count = 5 if m["v"] else number(m["n"])
+    if m["w"] == "前":
+        return Part("about", m.start(), m.end(), unit=_unit(m["u"]), offset=-1, count=(1, max(count, 3)))
+    sign = 1 if m["w"] in ("未来", "接下来", "今后", "未來", "接下來", "今後") else -1
+    return Part("stretch", m.start(), m.end(), unit=_unit(m["u"]), offset=sign, count=(count, count))
+
+
+def _lately(m: Hit) -> Piece | None:
+    return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+
+
+def _dom(m: Hit) -> Piece | None:
+    return Part("dom", m.start(), m.end(), day=number(m["d"]))
+
+
+def _season(m: Hit) -> Piece | None:
+    """A season after a year, "this" or "in"; alone it is the season as such."""
+    before = m.text[max(0, m.start() - 1) : m.start()]
+    return Part("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
+
+
+def _holiday(m: Hit) -> Piece | None:
+    return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+
+
+def _clock(m: Hit) -> Piece | None:
+    return on_time(_PARTS, m)
+
+
+def _quarter(m: Hit) -> Piece | None:
+    return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
+
+
+def _edge(m: Hit) -> Piece | None:
+    """年底 belongs to the year before it, or to this one."""
+    unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
+    alone = Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
+    return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)
+
+
+def _half(m: Hit) -> Piece | None:
+    return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
+
+
+def _bound(m: Hit) -> Piece | None:
+    return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+
+
+def _head(m: Hit) -> Piece | None:
+    return Mod(_HEADS[m[0]], m.start(), m.end())
+
+
+_WEEK = r"(?:周|週|星期|礼拜|禮拜)"
+_PART = "|".join(part for part in _PARTS if len(part) > 1)
+_CLOCK = (
+    rf"(?P<u>{_PART})?(?P<h>(?<![\d.])(?:\d{{1,2}}|十[一二]?|[一二两三四五六七八九]))[点點](?!钟后|儿|子|也|都|点)"
+    r"(?:(?P<half>半)|(?P<n>\d{1,2}|[一二三四五]?十[一二三四五六七八九]?)分?)?(?!半|击)"
+)
+_ONE = r"一(?!起|直|些|样|樣|般|共|下|会|會|個|个|次|天|家|定)|[二三四五六日天末]"
+_U = "分钟|分鐘|个?小时|個?小時|个?钟头|天|日|晚|周|週|个?星期|個?星期|个?礼拜|個?禮拜|个月|個月|个?季度|年"
+
+
+_RULES: tuple[Rule, ...] = (
+    *numeric.digits(month_first=False),
+    (r"(?:上(?:个|個)?世纪)?(?P<y>(?:19|20)\d0|[3-9]0|[三四五六七八九]十)年代", on_decade),
+    (
+        rf"(?<![\d一二三四五六七八九十])(?P<y>{YEAR})年(?!级|前的|代|级)(?:(?P<m>{MONTH})月份?(?:(?P<d>{DAY})[日号號](?:[到至~—-](?P<d2>{DAY})[日号號])?)?)?",
+        on_date,
+    ),
+    (
+        rf"(?:(?P<v>几|幾|数|數)|(?P<n>{NUMBER}))(?P<u>{_U})(?:多)?(?P<half>半)?(?:(?:以|之)?前|(?P<f>(?:以|之)?[后後]))(?!天|年|面|来|期)",
+        _ago,
+    ),
+    (r"(?P<half>半)(?P<u>年|个月|個月|天|小时|小時|个小时|個小時)(?:多)?(?:(?:以|之)?前|(?P<f>(?:以|之)?[后後]))", _ago),
+    (
+        rf"(?P<w>过去|過去|最近|近|这|這|前|未来|未來|接下来|接下來|今后|今後)的?(?:(?P<v>几|幾|数|數)|(?P<n>{NUMBER}))(?P<u>{_U})(?:以?来|以?來|里|裡|内|內|间|間)?",
+        _stretch,
+    ),
+    (r"最近|近来|近來|近日|近期|前阵子|前陣子|前段时间|前段時間|这阵子|這陣子|这段时间|這段時間", _lately),
+    (r"大前年|前年|去年|今年|本年|明年|后年|後年", _year),
+    (rf"(?P<w>上上|下下|上|这|這|本|下)(?:个|個)?{_WEEK}(?P<d>{_ONE})?", _week),
+    (r"(?P<w>上上|下下|上|这|這|本|当|下)(?:个|個)?(?:月(?!亮|饼|餅|球|光|经|薪)|(?P<q>季度))", _month),
+    (rf"(?<![每一二两兩三四五六七八九十几幾\d个個整]){_WEEK}(?P<d>{_ONE})", _weekday),
+    (r"(?P<w>大前|前|昨|今|明|大后|后|後)(?:天|日(?=[早晚上下中凌])|(?<=今)日|(?<=昨)日|(?<=明)日(?!香))", _day),
+    (r"(?P<w>今|昨|明|前)(?P<h>早(?!已|就)|晚|夜|晨)上?", _day),
+    (
+        rf"(?<![第每\d一二三四五六七八九十个個])(?P<m>{MONTH})月(?!天|亮|饼|餅|球|光|经|薪|台|底薪)份?(?:(?P<d>{DAY})[日号號](?:[到至~—-](?P<d2>{DAY})[日号號])?)?",
+        on_date,
+    ),
+    (rf"(?<![第\d一二三四五六七八九十])(?P<d>{DAY})[号號](?!线|線|楼|樓|门|門|院|馆|館|店|机|機|码|碼|球|室|位|车|車|房|桌)", _dom),
+    (r"(?P<s>[春夏秋冬])(?:天|季)", _season),
+    (rf"(?P<h>{'|'.join(_HOLIDAYS)})(?:节|節)?", _holiday),
+    (_CLOCK, _clock),
+    (rf"(?P<u>{_PART})", _clock),
+    (r"第?(?P<q>[一二三四1-4])季度", _quarter),
+    (r"(?P<w>上|下)半年", _half),
+    (r"(?P<u>年|月|周)?(?P<e>底|初|中旬|上旬|下旬|末|(?<=[年月])中(?!旬|国|國|心|学|學|午))", _edge),
+    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _bound),
+    ("|".join(sorted(_HEADS, key=len, reverse=True)), _head),
+)
+
+GRAMMAR = grammar(
+    _RULES,
+    join=r"\s*[的，,]?\s*",
+    links=(r"\s*(?:到|至|-|–|—|~)\s*", r"\s*(?:到|至|和|与|-|~)\s*"),
+    touch=r"\s*的?\s*",
+    future=r"要|将|將|会|會|打算|准备|準備|计划|計劃|下次|快到",
+    clause=r"[，,]",
+    spaced=False,
+)

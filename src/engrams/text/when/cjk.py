@@ -1,0 +1,85 @@
+"""What Chinese and Japanese share: numerals, and dates of year, month and day."""
+
+from __future__ import annotations
+
+from engrams.text.when.dates import Interval, months
+from engrams.text.when.lexicon import HOURS
+from engrams.text.when.numeric import clock
+from engrams.text.when.parts import Hit, Part, Piece
+
+_DIGITS = {
+    char: value for value, chars in enumerate(("〇零○", "一壱", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars
+}
+MONTH = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
+DAY = r"(?:[12]\d|3[01]|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+YEAR = r"(?:(?:1[5-9]|20)\d\d|[一二][〇零○一二三四五六七八九]{3})"
+NUMBER = r"(?:\d{1,4}|[一二两兩三四五六七八九十百]{1,5})"
+WEEKDAYS = {char: index for index, chars in enumerate(("一月", "二火", "三水", "四木", "五金", "六土", "日天")) for char in chars}
+SEASONS = {"春": 0, "夏": 1, "秋": 2, "冬": 3}
+
+
+def number(text: str) -> int:
+    """Digits, or Chinese numerals below 1000; a row of digits (二〇二三) is read as written. 0 where it is none."""
+    if text.isdecimal():
+        return int(text)
+    if not any(char in "十百" for char in text):
+        return int("".join(str(_DIGITS.get(char, 0)) for char in text) or "0")
+    total, held = 0, 0
+    for char in text:
+        if char in "十百":
+            total += (held or 1) * (10 if char == "十" else 100)
+            held = 0
+        else:
+            held = _DIGITS.get(char, 0)
+    return total + held
+
+
+def on_date(m: Hit) -> Piece | None:
+    """Groups y, m, d, d2, of which any may be missing but not both y and m."""
+    year = number(m["y"]) if m["y"] else None
+    month = number(m["m"]) if m["m"] else 0
+    if not month:
+        return Part("year", m.start(), m.end(), year=year)
+    if not m["d"]:
+        return Part("month", m.start(), m.end(), year=year, month=month)
+    day, last = number(m["d"]), number(m["d2"]) if m["d2"] else 0
+    return None if last and last <= day else Part("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
+
+
+def on_time(names: dict[str, str], m: Hit) -> Piece | None:
+    """Groups u (part of the day), h (hour), n (minutes), half."""
+    name = names[m["u"]] if m["u"] else ""
+    if not m["h"]:
+        return Part("clock", m.start(), m.end(), hours=HOURS[name])
+    hour, minute = number(m["h"]), 30 if m["half"] else number(m["n"]) if m["n"] else None
+    if name in ("afternoon", "evening", "night") and hour < 12:
+        hour += 12
+    return Part("clock", m.start(), m.end(), hours=clock(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+
+
+def on_decade(m: Hit) -> Piece | None:
+    value = number(m["y"])
+    if value < 100:
+        value += 1900 if value >= 30 else 2000
+    span: Interval = months(value, 1, 120, "range")
+    return Part("fixed", m.start(), m.end(), span=span)
+
+
+def counted(m: Hit, unit: str, sign: int) -> Piece | None:
+    """Three days ago: groups v (a few), n, half."""
+    if m["v"]:
+        return Part("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))
+    count = number(m["n"]) if m["n"] else 0
+    if m["half"]:
+        smaller = {
+            "year": ("month", 12, 6),
+            "month": ("week", 4, 2),
+            "week": ("day", 7, 3),
+            "day": ("hour", 24, 12),
+            "hour": ("minute", 60, 30),
+        }
+        if unit not in smaller:
+            return None
+        name, size, half = smaller[unit]
+        return Part("unit", m.start(), m.end(), unit=name, offset=sign * (count * size + half))
+    return Part("unit", m.start(), m.end(), unit=unit, offset=sign * count)

@@ -1,0 +1,223 @@
+"""From the pieces found in a text to its intervals: joins parts of one date, ends of one range, and words with their part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engrams.text.when.change import change
+from engrams.text.when.dates import Interval
+from engrams.text.when.parts import Grammar, Mod, Part, Piece
+from engrams.text.when.resolve import Sight, beside, recurs, resolve
+
+_YEARLY = ("date", "month", "season", "holiday", "quarter")
+_ENDS = ("date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "fixed", "unit")
+_GAP = 24
+
+
+@dataclass(slots=True)
+class Node:
+    """A part still to be seen from somewhere, or an interval; ``at`` and ``end`` in the text."""
+
+    at: int
+    end: int
+    part: Part | None
+    span: Interval | None = None
+    recurs: bool = False
+    ranged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The text, its language and the time."""
+
+    low: str
+    grammar: Grammar
+    now: datetime
+
+    def ahead(self, at: int, *, until: bool = False) -> bool:
+        """Whether the clause around ``at`` speaks of the future; for ``until`` also of something that lasts."""
+        low = self.low
+        start = max((m.end() for m in self.grammar.clause.finditer(low, max(0, at - 160), at)), default=max(0, at - 160))
+        found = self.grammar.clause.search(low, at, at + 120)
+        stop = found.start() if found else at + 120
+        if self.grammar.future.search(low, start, stop):
+            return True
+        return until and bool(self.grammar.present.search(low, start, stop)) and not self.grammar.past.search(low, start, stop)
+
+
+def compose(pieces: Sequence[Piece], scene: Scene) -> list[Node]:
+    """The intervals, in order of the text; a part that means no possible time is left out."""
+    nodes: list[Node] = []
+    suffixes: list[Mod] = []
+    for piece in reversed(_join(list(pieces), scene)):
+        if isinstance(piece, Mod):
+            if piece.suffix:
+                suffixes.append(piece)
+            else:
+                _prefix(piece, nodes, scene)
+            continue
+        if piece.kind == "clock":
+            continue
+        node = Node(piece.at, piece.end, piece, recurs=recurs(piece))
+        while suffixes and _touches(scene, node.end, suffixes[-1].at):
+            _apply(suffixes.pop(), node, scene)
+        nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+        suffixes.clear()
+        if nodes and (merged := _linked(node, nodes[-1], scene.grammar.to, scene)):
+            nodes[-1] = merged
+        else:
+            nodes.append(node)
+    nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+    return [node for node in reversed(nodes) if _settle(node, scene)]
+
+
+def _touches(scene: Scene, end: int, at: int) -> bool:
+    return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
+
+
+def _prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
+    node = nodes[-1] if nodes else None
+    if node is None or not _touches(scene, mod.end, node.at):
+        if mod.instead is not None:
+            nodes.append(Node(mod.instead.at, mod.instead.end, mod.instead))
+        return
+    if mod.kind not in ("from", "between"):
+        if node.part is None or node.part.kind not in ("about", "stretch"):
+            _apply(mod, node, scene)
+        return
+    link = scene.grammar.both if mod.kind == "between" else scene.grammar.to
+    if len(nodes) > 1 and (merged := _linked(node, nodes[-2], link, scene)):
+        nodes[-2:] = [merged]
+    if nodes[-1].ranged or (nodes[-1].part and nodes[-1].part.last_day):
+        nodes[-1].at = mod.at
+
+
+def _apply(mod: Mod, node: Node, scene: Scene) -> None:
+    """Change the node; where the two do not go together it stays as it is."""
+    try:
+        ahead = mod.kind == "by" or scene.ahead(node.at, until=mod.kind == "until")
+        part = _day_itself(node.part, mod)
+        span = node.span if node.span or not part else resolve(part, Sight(scene.now, ahead))
+        if span is None:
+            return
+        changed = change(mod, span, scene.now)
+    except (ValueError, OverflowError):  # "the 31st day of June", a year outside the calendar
+        if mod.instead is not None:
+            node.at, node.end, node.part, node.span = mod.instead.at, mod.instead.end, mod.instead, None
+        return
+    if changed.start < changed.end:
+        node.span, node.at, node.end = changed, min(node.at, mod.at), max(node.end, mod.end)
+
+
+def _day_itself(part: Part | None, mod: Mod) -> Part | None:
+    """Two days before Christmas are counted from the 25th."""
+    return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
+
+
+def _linked(first: Node, last: Node, link: re.Pattern[str], scene: Scene) -> Node | None:
+    """The range from one node to the next where words between them say so."""
+    if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
+        return None
+    if not (_is_end(first.part) and _is_end(last.part)):
+        return None
+    try:
+        span = _ends(first, last, scene)
+    except (ValueError, OverflowError):  # an end outside the calendar: two times, not a range
+        return None
+    if span.start >= span.end:
+        return None
+    return Node(first.at, last.end, None, span, first.recurs and last.recurs, ranged=True)
+
+
+def _is_end(part: Part | None) -> bool:
+    return part is not None and part.kind in _ENDS and not part.hours
+
+
+def _ends(first: Node, last: Node, scene: Scene) -> Interval:
+    assert first.part is not None
+    assert last.part is not None
+    sight = Sight(scene.now, scene.ahead(first.at))
+    if last.span is None and last.recurs and not first.recurs:
+        begin = first.span or resolve(first.part, sight)
+        end = beside(last.part, begin, before=False)
+    else:
+        end = last.span or resolve(last.part, sight)
+        loose = first.recurs or (first.part.kind in ("weekday", "dom") and first.part.lean is None and first.part.offset is None)
+        begin = first.span or (beside(first.part, end, before=True) if loose else resolve(first.part, sight))
+    return Interval(begin.start, end.end, "range")
+
+
+def _settle(node: Node, scene: Scene) -> bool:
+    if node.span is None and node.part is not None:
+        try:
+            loose = node.recurs or node.part.lean is None
+            node.span = resolve(node.part, Sight(scene.now, loose and scene.ahead(node.at)))
+        except (ValueError, OverflowError):  # 31 February: not a time
+            return False
+    return node.span is not None
+
+
+def _join(pieces: list[Piece], scene: Scene) -> list[Piece]:
+    """Parts of one date side by side become one part: "Monday" "last week", "March" "last year", "yesterday" "morning"."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if isinstance(piece, Part) and isinstance(last, Part) and 0 <= piece.at - last.end <= 12:
+            gap = scene.low[last.end : piece.at]
+            if scene.grammar.join.fullmatch(gap) and (one := _one(last, piece, gap, scene.now)) is not None:
+                joined[-1] = replace(one, at=last.at, end=piece.end)
+                continue
+        if isinstance(piece, Part) and len(joined) > 1 and isinstance(last, Mod) and isinstance(joined[-2], Part):
+            if (one := _over(joined[-2], last, piece, scene)) is not None:
+                joined[-2:] = [one]
+                continue
+            opened = len(joined) > 2 and isinstance(joined[-3], Mod) and joined[-3].kind == "from"
+            if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(scene.low, joined[-2].end, piece.at):
+                joined.pop()
+        joined.append(piece)
+    return joined
+
+
+def _over(a: Part, mod: Mod, b: Part, scene: Scene) -> Part | None:
+    """One part for two with a word between them that also opens a range ("verano de 2022")."""
+    if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
+        return None
+    gap = scene.low[a.end : b.at]
+    one = _one(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    return replace(one, at=a.at, end=b.end) if one else None
+
+
+def _one(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
+    """One part for two, whichever comes first; None where they are two times."""
+    for near, far in ((a, b), (b, a)):
+        open_year = near.kind in _YEARLY and near.year is None and near.lean is None
+        if open_year and far.kind == "year":
+            return replace(near, year=far.year)
+        if open_year and far.kind == "unit" and far.unit == "year" and far.offset is not None and not far.edge:
+            return replace(near, year=now.year + far.offset)
+        if near.kind == "weekday" and near.lean is None and near.offset is None and far.kind == "unit" and far.unit == "week":
+            return replace(near, unit="week", offset=far.offset)
+        if near.kind == "unit" and near.unit == "weekend" and near.offset is None and far.kind == "unit" and far.unit == "week":
+            return replace(near, offset=far.offset)
+        if near.kind == "weekday" and far.kind == "date" and not near.hours and near is a:
+            return far
+        if near.kind == "dom" and near.offset is None and far.kind == "unit" and far.unit == "month" and "," not in gap:
+            return replace(near, offset=far.offset)
+        if far.kind == "clock" and near.kind in ("date", "weekday", "dom", "holiday", "unit") and not near.last_day and not near.edge:
+            return _clocked(near, far)
+    return None
+
+
+def _clocked(day: Part, time: Part) -> Part | None:
+    if day.kind == "unit" and day.unit != "day":
+        return None
+    if not day.hours or not time.hours:
+        return replace(day, hours=time.hours)
+    first, last = time.hours
+    if last - first > 60:
+        return None
+    late = day.hours[0] >= 720 and first < 720
+    return replace(day, hours=(first + 720, last + 720) if late else time.hours)

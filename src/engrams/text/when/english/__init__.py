@@ -1,0 +1,3 @@
+"""English."""
+
+from engrams.text.when.english.rules import GRAMMAR as GRAMMAR

@@ -1,0 +1,252 @@
+"""How French says times."""
+
+from __future__ import annotations
+
+import re
+
+from engrams.text.when import numeric
+from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.parts import Hit, Mod, Piece, Rule, anyof, grammar, table, wordset
+
+FR = Lexicon(
+    months=table(
+        {
+            1: "janvier janv",
+            2: "fevrier fevr",
+            3: "mars",
+            4: "avril",
+            5: "mai",
+            6: "juin",
+            7: "juillet",
+            8: "aout",
+            9: "septembre",
+            10: "octobre",
+            11: "novembre",
+            12: "decembre",
+        }
+    ),
+    weekdays=table({0: "lundi", 1: "mardi", 2: "mercredi", 3: "jeudi", 4: "vendredi", 5: "samedi", 6: "dimanche"}),
+    numbers=table(
+        {
+            1: "un une 1er premier",
+            2: "deux",
+            3: "trois",
+            4: "quatre",
+            5: "cinq",
+            6: "six",
+            7: "sept",
+            8: "huit",
+            9: "neuf",
+            10: "dix",
+            11: "onze",
+            12: "douze",
+            15: "quinze",
+            20: "vingt",
+            30: "trente",
+        }
+    ),
+    units={
+        "minutes": "minute",
+        "minute": "minute",
+        "heures": "hour",
+        "heure": "hour",
+        "jours": "day",
+        "jour": "day",
+        "nuits": "day",
+        "semaines": "week",
+        "semaine": "week",
+        "week-ends": "weekend",
+        "week-end": "weekend",
+        "weekends": "weekend",
+        "weekend": "weekend",
+        "mois": "month",
+        "trimestre": "quarter",
+        "ans": "year",
+        "an": "year",
+        "annees": "year",
+        "annee": "year",
+        "decennies": "decade",
+        "decennie": "decade",
+        "siecle": "century",
+    },
+    seasons=table({0: "printemps", 1: "ete", 2: "automne", 3: "hiver"}),
+    hours={"matin": "morning", "midi": "noon", "apres-midi": "afternoon", "soir": "evening", "soiree": "evening", "nuit": "night"},
+    holidays={
+        "reveillon de noel": "eve",
+        "la veille de noel": "eve",
+        "noel": "christmas",
+        "saint-sylvestre": "silvester",
+        "reveillon": "silvester",
+        "nouvel an": "newyear",
+        "jour de l'an": "newyear",
+        "paques": "easter",
+        "pentecote": "pentecost",
+        "14 juillet": "bastille",
+    },
+    leans={
+        "dernier": -1,
+        "derniere": -1,
+        "derniers": -1,
+        "dernieres": -1,
+        "passe": -1,
+        "passee": -1,
+        "ce": 0,
+        "cet": 0,
+        "cette": 0,
+        "prochain": 1,
+        "prochaine": 1,
+        "prochains": 1,
+        "prochaines": 1,
+    },
+    vague={"quelques": "few", "plusieurs": "several", "une paire de": "couple"},
+    edges={
+        "debut": "start",
+        "au debut": "start",
+        "mi": "mid",
+        "au milieu": "mid",
+        "milieu": "mid",
+        "fin": "end",
+        "a la fin": "end",
+        "la fin": "end",
+    },
+    bounds={
+        "depuis": "since",
+        "des": "since",
+        "a partir de": "since",
+        "a partir du": "since",
+        "jusqu'a": "until",
+        "jusqu'en": "until",
+        "jusqu'au": "until",
+        "avant": "before",
+        "apres": "after",
+        "entre": "between",
+        "de": "from",
+        "du": "from",
+        "d'": "from",
+    },
+    plain={
+        "avant-hier": ("day", -2, ""),
+        "hier": ("day", -1, ""),
+        "hier soir": ("day", -1, "evening"),
+        "hier matin": ("day", -1, "morning"),
+        "aujourd'hui": ("day", 0, ""),
+        "demain": ("day", 1, ""),
+        "apres-demain": ("day", 2, ""),
+        "la nuit derniere": ("day", -1, "night"),
+        "cette nuit": ("day", 0, "night"),
+        "ce matin": ("day", 0, "morning"),
+        "ce midi": ("day", 0, "noon"),
+        "cet apres-midi": ("day", 0, "afternoon"),
+        "cette apres-midi": ("day", 0, "afternoon"),
+        "ce soir": ("day", 0, "evening"),
+    },
+    ordinals=table({1: "premier premiere 1er", 2: "deuxieme second 2e", 3: "troisieme 3e", 4: "quatrieme 4e"}),
+)
+_FUTURE = (
+    r"\b(?:vais|vas|va|allons|allez|vont)\s+\w+(?:er|ir|re|oir)\b|\b(?:sera|serons|serai|seront|aura|aurai|irai|irons|ferons|ferai|partirons"
+    r"|prochain|prochaine|commence|prevu|prevue|bientot)\b"
+)
+_STRONG = wordset("en depuis jusqu avant apres des annee annees an de ete hiver automne printemps entre fin debut vers")
+
+
+_DATED = re.compile(r"\s+(?:\d|dernier|prochain|matin|soir)")
+
+
+def _month(m: Hit) -> Piece | None:
+    before = m.before(m.start())
+    after = (
+        "en",
+        "depuis",
+        "avant",
+        "apres",
+        "debut",
+        "fin",
+        "mi",
+        "de",
+        "a",
+        "entre",
+        "et",
+        "mois",
+        "des",
+        "jusqu",
+        "au",
+        "du",
+        "pour",
+        "d",
+    )
+    return FR.on_month(m) if m["y"] or before in after else None
+
+
+def _weekday(m: Hit) -> Piece | None:
+    """Mardi is a day, "le mardi" and "chaque mardi" a habit, unless a date follows."""
+    before = m.before(m.start())
+    habit = before in ("chaque", "un", "les") or (before == "le" and not _DATED.match(m.low, m.end()))
+    return None if habit else FR.on_weekday(m)
+
+
+def _holiday(m: Hit) -> Piece | None:
+    return None if m.before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
+
+
+def _eve(m: Hit) -> Piece | None:
+    return Mod("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
+
+
+_N = rf"(?P<n>\d{{1,4}}|{anyof(FR.numbers)})"
+_NV = rf"(?:(?P<v>{anyof(FR.vague)})|{_N})"
+_U = rf"(?P<u>{anyof(FR.units)})\b"
+_MON = rf"(?P<m>{anyof(FR.months)})\b\.?"
+_Y = r"(?P<y>\d{4})(?![\w%:])"
+_GREAT = "week-?end|semaine|mois|trimestre|annee|an|decennie|siecle"
+_THING = rf"(?P<u>{_GREAT}|{anyof(FR.weekdays)}|{anyof(FR.months)}|{anyof(FR.seasons)}|{anyof(FR.holidays)}|nuit)"
+_E = r"(?P<e>au\s+debut|debut|mi|au\s+milieu|milieu|a\s+la\s+fin|la\s+fin|fin)(?:\s+|-)(?:de\s+la\s+|de\s+l'|du\s+|de\s+|d')?"
+_DAY = r"\d{1,2}|1er|premier"
+
+_RULES: tuple[Rule, ...] = (
+    *numeric.digits(month_first=False),
+    (rf"(?:{anyof(FR.plain)})\b", FR.on_plain),
+    (rf"il\s+y\s+a\s+(?:environ\s+|presque\s+|plus\s+de\s+|a\s+peu\s+pres\s+)?{_NV}\s+{_U}", FR.on_ago),
+    (rf"(?P<f>dans|d'ici)\s+{_NV}\s+{_U}", FR.on_ago),
+    (r"(?:recemment|dernierement|ces\s+derniers\s+temps|ces\s+temps-ci)\b", FR.on_lately),
+    (r"(?:ces|les)\s+derniers\s+jours\b", FR.on_days),
+    (rf"(?:les|ces|des|aux?)\s+(?:{_NV}\s+)?(?P<w>derniers|dernieres|prochains|prochaines)\s+{_U}", FR.on_stretch),
+    (rf"(?:les|ces|des)\s+(?P<w>derniers|dernieres|prochains|prochaines)\s+{_NV}\s+{_U}", FR.on_stretch),
+    (rf"depuis\s+{_NV}\s+{_U}", FR.on_stretch),
+    (
+        r"(?P<e>debut|fin|au\s+debut|a\s+la\s+fin|la\s+fin)\s+(?:de\s+la\s+|de\s+l'|du\s+)(?P<u>semaine|mois|annee|trimestre)\b(?!\s+(?:derni|proch|pass))",
+        FR.on_edge_unit,
+    ),
+    (rf"(?:le\s+|la\s+|l')?{_THING}\s+(?P<w>derniere?|passee?|prochaine?)\b", FR.on_rel),
+    (rf"(?P<w>ce|cet|cette)\s+{_THING}\b", FR.on_rel),
+    (r"(?:le|du|au)\s+(?P<u>week-?end)\b", FR.on_weekend),
+    (rf"(?:(?:le|du)\s+)?(?:(?P<d0>{_DAY})\s*(?:-|–|au|et|a)\s*(?:le\s+)?)?(?P<d>{_DAY})\s+{_MON}(?:\s+{_Y})?(?!\w)", FR.on_date),
+    (rf"{_MON}\s+{_Y}", _month),
+    (rf"(?P<m>{anyof(month for month in FR.months if month[-2:] not in ('nv', 'vr'))})\b", _month),
+    (
+        rf"(?:le\s+|au\s+)?(?:t(?P<q>[1-4])|(?P<o>premier|1er|deuxieme|2e|troisieme|3e|quatrieme|4e)\s+trimestre)(?:\s+(?:de\s+)?{_Y})?(?!\w)",
+        FR.on_quarter,
+    ),
+    (rf"(?P<d>{anyof(FR.weekdays)})\b", _weekday),
+    (rf"(?P<u>{anyof(FR.holidays)})\b", _holiday),
+    (r"(?:la\s+veille|(?P<f>le\s+lendemain))\s+(?:de|du|d')\s*", _eve),
+    (rf"(?:(?:en|pendant|durant)\s+|au\s+(?=printemps)|(?:pendant\s+|durant\s+)?l'|cet\s+)(?P<s>{anyof(FR.seasons)})\b", FR.on_season),
+    (rf"(?P<s>{anyof(FR.seasons)})(?=\s+(?:de\s+)?(?:19|20)\d\d\b)", FR.on_season),
+    (r"(?:les\s+)?annees\s+(?P<y>(?:19|20)\d0|[3-9]0)\b", numeric.on_decade),
+    (r"(?:a|vers)\s+(?P<h>\d{1,2})\s?(?:h(?P<n>\d\d)?|heures?|:(?=\d))(?!\w)", FR.on_time),
+    (rf"(?:dans\s+la\s+|le\s+|au\s+|du\s+)?(?P<u>{anyof(FR.hours)})\b", FR.on_time),
+    (rf"{_N}\s+(?P<u>jours?|semaines?|mois|ans?)\s+(?:avant|(?P<f>apres))\s+(?:le\s+|la\s+)?", FR.on_shift),
+    (r"(?:la\s+)(?P<u>semaine)\s+du\s+", FR.on_within),
+    (_E, FR.on_edge),
+    (rf"(?P<b>{anyof(FR.bounds)})(?:\s|(?<=')|(?=\s))", FR.on_bound),
+    numeric.year(_STRONG),
+)
+
+GRAMMAR = grammar(
+    _RULES,
+    join=r"\s*,?\s*(?:de|du|en|a|,)?\s*(?:l'|le\s+|la\s+)?",
+    links=(r"\s*(?:-|–|—|a|au|jusqu'a|jusqu'en|jusqu'au)\s*(?:le\s+)?", r"\s*,?\s*(?:et|-|–)\s*(?:le\s+)?"),
+    touch=r"\s*(?:en\s+)?(?:le\s+|la\s+|l')?(?:annee\s+)?",
+    future=_FUTURE,
+    clause=r",\s|\s(?:mais|et\s+puis)\s",
+    tenses=(r"\b(?:est|suis|sommes|reste|ai|avons)\b", r"\b(?:etait|etais|avait|habitait|travaillait)\b"),
+)

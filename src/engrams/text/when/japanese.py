@@ -1,0 +1,249 @@
+"""How Japanese says times."""
+
+from __future__ import annotations
+
+from engrams.text.when import numeric
+from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, counted, number, on_date, on_decade, on_time
+from engrams.text.when.lexicon import HOURS
+from engrams.text.when.parts import Hit, Mod, ModKind, Part, Piece, Rule, grammar
+
+_UNITS = {
+    "分": "minute",
+    "分間": "minute",
+    "時間": "hour",
+    "日": "day",
+    "日間": "day",
+    "晩": "day",
+    "週": "week",
+    "週間": "week",
+    "か月": "month",
+    "ヶ月": "month",
+    "カ月": "month",
+    "ヵ月": "month",
+    "ケ月": "month",
+    "箇月": "month",
+    "月": "month",
+    "四半期": "quarter",
+    "年": "year",
+    "年間": "year",
+}
+_YEARS = {"今年": 0, "本年": 0, "去年": -1, "昨年": -1, "一昨年": -2, "おととし": -2, "来年": 1, "再来年": 2}
+_WHICH = {"先々": -2, "先": -1, "今": 0, "来": 1, "再来": 2}
+_DAYS = {
+    "一昨日": (-2, ""),
+    "おととい": (-2, ""),
+    "昨日": (-1, ""),
+    "きのう": (-1, ""),
+    "今日": (0, ""),
+    "きょう": (0, ""),
+    "本日": (0, ""),
+    "明日": (1, ""),
+    "あした": (1, ""),
+    "明後日": (2, ""),
+    "あさって": (2, ""),
+    "昨夜": (-1, "night"),
+    "昨晩": (-1, "night"),
+    "ゆうべ": (-1, "night"),
+    "今朝": (0, "morning"),
+    "けさ": (0, "morning"),
+    "今晩": (0, "evening"),
+    "今夜": (0, "night"),
+    "明朝": (1, "morning"),
+    "明晩": (1, "evening"),
+}
+_PARTS = {
+    "早朝": "dawn",
+    "午前": "morning",
+    "午後": "afternoon",
+    "夕方": "evening",
+    "深夜": "night",
+    "朝": "morning",
+    "昼": "noon",
+    "夜": "night",
+    "晩": "evening",
+}
+_HOLIDAYS = {
+    "クリスマスイブ": "eve",
+    "クリスマス・イブ": "eve",
+    "クリスマス": "christmas",
+    "大晦日": "silvester",
+    "元日": "newyear",
+    "元旦": "newyear",
+    "お正月": "newyear",
+    "正月": "newyear",
+    "バレンタインデー": "valentine",
+    "バレンタイン": "valentine",
+    "ハロウィン": "halloween",
+    "イースター": "easter",
+    "感謝祭": "thanksgiving",
+}
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
+_LEANS = {"この前": -1, "この間": -1, "前": -1, "先": -1, "次": 1, "今度": 1, "来る": 1}
+_EDGES = {
+    "初め": "start",
+    "はじめ": "start",
+    "始め": "start",
+    "初頭": "start",
+    "初旬": "early",
+    "上旬": "early",
+    "中旬": "mid",
+    "半ば": "mid",
+    "なかば": "mid",
+    "下旬": "late",
+    "終わり": "end",
+    "おわり": "end",
+    "末": "end",
+}
+_BOUNDS: dict[str, ModKind] = {
+    "以来": "since",
+    "以降": "since",
+    "から": "since",
+    "まで": "until",
+    "以前": "before",
+    "より前": "before",
+    "の前": "before",
+    "前": "before",
+    "より後": "after",
+    "の後": "after",
+    "以後": "after",
+    "後": "after",
+}
+
+
+def _year(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
+
+
+def _era(m: Hit) -> Piece | None:
+    year = _ERAS[m["era"]] + (1 if m["n"] == "元" else number(m["n"]))
+    if not m["m"]:
+        return Part("year", m.start(), m.end(), year=year)
+    kind, day = ("date", number(m["d"])) if m["d"] else ("month", 0)
+    return Part("date" if kind == "date" else "month", m.start(), m.end(), year=year, month=number(m["m"]), day=day)
+
+
+def _week(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="weekend" if m["e"] else "week", offset=_WHICH[m["w"]])
+
+
+def _month(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="month", offset=_WHICH[m["w"]])
+
+
+def _weekday(m: Hit) -> Piece | None:
+    if m.text.endswith(("毎週", "毎", "各", "隔週"), 0, m.start()):
+        return None
+    return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]], lean=_LEANS[m["w"]] if m["w"] else None)
+
+
+def _weekend(m: Hit) -> Piece | None:
+    return Part("unit", m.start(), m.end(), unit="weekend", offset=_LEANS[m["w"]] if m["w"] else None)
+
+
+def _day(m: Hit) -> Piece | None:
+    offset, hours = _DAYS[m[0]]
+    return Part("unit", m.start(), m.end(), unit="day", offset=offset, hours=HOURS[hours] if hours else None)
+
+
+def _ago(m: Hit) -> Piece | None:
+    return counted(m, _UNITS[m["u"]], 1 if m["f"] else -1)
+
+
+def _stretch(m: Hit) -> Piece | None:
+    count = 5 if m["v"] else number(m["n"])
+    return Part(
+        "stretch", m.start(), m.end(), unit=_UNITS[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
+    )
+
+
+def _lately(m: Hit) -> Piece | None:
+    return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+
+
+def _other_day(m: Hit) -> Piece | None:
+    return Part("about", m.start(), m.end(), unit="day", offset=-1, count=(1, 14))
+
+
+def _dom(m: Hit) -> Piece | None:
+    return Part("dom", m.start(), m.end(), day=number(m["d"]))
+
+
+def _season(m: Hit) -> Piece | None:
+    return Part("season", m.start(), m.end(), index=SEASONS[m["s"] or m["s2"]])
+
+
+def _holiday(m: Hit) -> Piece | None:
+    return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+
+
+def _clock(m: Hit) -> Piece | None:
+    return on_time(_PARTS, m)
+
+
+def _quarter(m: Hit) -> Piece | None:
+    return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
+
+
+def _edge(m: Hit) -> Piece | None:
+    return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]])
+
+
+def _edge_unit(m: Hit) -> Piece | None:
+    unit = {"年": "year", "月": "month"}[m["u"]]
+    edge = "end" if m["e"] == "末" else "start"
+    return Mod("edge", m.start(), m.end(), suffix=True, name=edge, instead=Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=edge))
+
+
+def _half(m: Hit) -> Piece | None:
+    return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
+
+
+def _bound(m: Hit) -> Piece | None:
+    return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+
+
+_ND = r"(?<![第\d一二三四五六七八九十何数])"
+_U = "分間?|時間|日間?|晩|週間?|[かヶカヵケ箇]月|四半期|年間?"
+
+_RULES: tuple[Rule, ...] = (
+    *numeric.digits(month_first=False),
+    (r"(?P<y>(?:19|20)\d0|[3-9]0)年代", on_decade),
+    (rf"(?P<era>令和|平成|昭和)(?P<n>\d{{1,2}}|元|[一二三四五六七八九十]{{1,3}})年(?:(?P<m>{MONTH})月(?:(?P<d>{DAY})日)?)?", _era),
+    (rf"(?<!\d)(?P<y>{YEAR})年(?!間|生|度生)(?:の?(?P<m>{MONTH})月(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?)?", on_date),
+    (rf"{_ND}(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})(?P<half>半)?(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))(?!半)", _ago),
+    (r"(?P<half>半)(?P<u>年|時間|日)(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))", _ago),
+    (rf"(?P<w>過去|ここ|この|直近|最近の?|今後|これから)(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})", _stretch),
+    (r"最近|近頃|ちかごろ|このごろ|この頃|ここのところ", _lately),
+    (r"先日|こないだ|この間(?!の?[月火水木金土日]曜)", _other_day),
+    (r"一昨年|おととし|去年|昨年|今年|本年|再来年|来年", _year),
+    (r"(?P<w>先々|先|今|再来|来)週(?P<e>末)?", _week),
+    (r"(?P<w>先々|先|今|再来|来)月", _month),
+    ("|".join(sorted(_DAYS, key=len, reverse=True)), _day),
+    (r"(?:(?P<w>この前|この間|前|先|次|今度|来る)の)?(?P<d>[月火水木金土日])曜日?", _weekday),
+    (r"(?:(?P<w>この前|この間|前|次|今度)の)?(?<!毎)週末", _weekend),
+    (rf"{_ND}(?P<m>{MONTH})月(?!曜|給|謝|間|額)(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?", on_date),
+    (r"(?<![\d月])(?P<d>3[01]|[12]\d|[1-9])日(?=[にはのま、。]|から|\Z)(?!の間|の前)", _dom),
+    (r"(?<![\w])(?P<s>[春夏秋冬])(?=に|休み|頃|から|まで)|(?<=[年の])(?P<s2>[春夏秋冬])(?!日|本|田|山|川|子)", _season),
+    (rf"(?P<h>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})", _holiday),
+    (
+        rf"(?P<u>{'|'.join(_PARTS)})?の?(?<!\d)(?P<h>\d{{1,2}}|十[一二]?|[一二三四五六七八九])時(?!間|代|々|点|期|計|刻)(?:(?P<half>半)|(?P<n>\d{{1,2}})分)?",
+        _clock,
+    ),
+    (rf"(?P<u>{'|'.join(_PARTS)})(?!日|食|刊|鮮)", _clock),
+    (r"第(?P<q>[1-4一二三四])四半期", _quarter),
+    (r"(?P<w>上半期|下半期|前半|後半)", _half),
+    (r"(?P<u>年|月)(?P<e>末|始|初)(?!め)", _edge_unit),
+    (rf"(?P<e>{'|'.join(sorted(_EDGES, key=len, reverse=True))})", _edge),
+    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _bound),
+)
+
+
+GRAMMAR = grammar(
+    _RULES,
+    join=r"\s*[の、,]?\s*",
+    links=(r"\s*(?:から|-|–|—|~|〜|～)\s*", r"\s*(?:から|と|-|~|〜|～)\s*"),
+    touch=r"\s*の?\s*",
+    future=r"予定|つもり|でしょう|だろう|ましょう|たい|行く|します|ます(?!か)|楽しみ|今度",
+    clause=r"、",
+    spaced=False,
+)

@@ -1,0 +1,178 @@
+"""The words of one language, and the handlers that read its rules' matches with them.
+
+Rules name their groups alike in every language: n number, v vague number, u unit or thing, w which (last, next), d day or
+weekday, m month, y year, s season, h hour, e edge, b bound, o ordinal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engrams.text.when.numeric import clock, full_year
+from engrams.text.when.parts import Hit, Mod, ModKind, Part, Piece, key
+
+HOURS = {
+    "dawn": (240, 420),
+    "morning": (300, 720),
+    "noon": (690, 810),
+    "afternoon": (720, 1080),
+    "evening": (1020, 1440),
+    "night": (1080, 1800),
+    "midnight": (0, 60),
+}
+FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Tables of words as they stand in ``View.low``. ``plain``: whole phrases to (unit, offset, part of the day)."""
+
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    numbers: Mapping[str, int]
+    units: Mapping[str, str]
+    seasons: Mapping[str, int]
+    hours: Mapping[str, str]
+    holidays: Mapping[str, str]
+    leans: Mapping[str, int]
+    vague: Mapping[str, str]
+    edges: Mapping[str, str]
+    bounds: Mapping[str, ModKind]
+    plain: Mapping[str, tuple[str, int, str]]
+    ordinals: Mapping[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        """Digits or a word; 0 where it is neither."""
+        word = key(text)
+        return int(word) if word.isdecimal() else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
+
+    def on_plain(self, m: Hit) -> Piece | None:
+        unit, offset, hours = self.plain[key(m[0])]
+        return Part("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
+
+    def on_ago(self, m: Hit) -> Piece | None:
+        """Groups n or v, u; ``f`` where it is ahead."""
+        sign = 1 if m["f"] else -1
+        unit = key(m["u"])
+        if m["v"]:
+            if unit not in self.units:
+                return None
+            return Part("about", m.start(), m.end(), unit=self.units[unit], offset=sign, count=FEW[self.vague[key(m["v"])]])
+        count = self.number(m["n"])
+        if unit in self.weekdays:
+            return Part("weekday", m.start(), m.end(), index=self.weekdays[unit], lean=sign, count=(count, count))
+        if unit in self.seasons:
+            return Part("season", m.start(), m.end(), index=self.seasons[unit], lean=sign, count=(count, count))
+        return Part("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
+
+    def on_stretch(self, m: Hit) -> Piece | None:
+        """The last three weeks: up to now, or from now. Without w it is the past, without n and v one unit."""
+        sign = 1 if m["w"] and self.leans[key(m["w"])] > 0 else -1
+        count = FEW[self.vague[key(m["v"])]][1] if m["v"] else self.number(m["n"]) if m["n"] else 1
+        return Part("stretch", m.start(), m.end(), unit=self.units[key(m["u"])], offset=sign, count=(count, count))
+
+    def on_lately(self, m: Hit) -> Piece | None:
+        """Recently: the last thirty days."""
+        return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+
+    def on_days(self, m: Hit) -> Piece | None:
+        """These last days: the last seven."""
+        return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(7, 7))
+
+    def on_rel(self, m: Hit) -> Piece | None:
+        """Last week, next March, this summer."""
+        lean, what, at, end = self.leans[key(m["w"])], key(m["u"]), m.start(), m.end()
+        if what in self.seasons:
+            return Part("season", at, end, index=self.seasons[what], lean=lean)
+        if what in self.holidays:
+            return Part("holiday", at, end, name=self.holidays[what], lean=lean)
+        if what in self.months:
+            return Part("month", at, end, month=self.months[what], lean=lean)
+        if what in self.weekdays:
+            return Part("weekday", at, end, index=self.weekdays[what], lean=lean)
+        if what in self.hours:
+            name = self.hours[what]
+            back = lean if name in ("night", "evening") else 0 if lean == 0 else None
+            return None if back is None else Part("unit", at, end, unit="day", offset=back, hours=HOURS[name])
+        unit = self.units[what]
+        return None if unit in ("minute", "hour", "day") else Part("unit", at, end, unit=unit, offset=lean)
+
+    def on_month(self, m: Hit) -> Piece | None:
+        year = m["y"]
+        return Part("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
+
+    def on_date(self, m: Hit) -> Piece | None:
+        """Groups d, m and perhaps d0 (first day of a range), d2 (its last), y."""
+        day, last = self.number(m["d"]), 0
+        if m["d0"]:
+            day, last = self.number(m["d0"]), day
+        elif m["d2"]:
+            last = self.number(m["d2"])
+        if not 1 <= day <= 31 or last > 31 or (last and last <= day):
+            return None
+        year = full_year(m["y"]) if m["y"] else None
+        return Part("date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last)
+
+    def on_weekday(self, m: Hit) -> Piece | None:
+        hours = m["h"]
+        return Part("weekday", m.start(), m.end(), index=self.weekdays[m["d"]], hours=HOURS[self.hours[hours]] if hours else None)
+
+    def on_season(self, m: Hit) -> Piece | None:
+        return Part("season", m.start("s"), m.end("s"), index=self.seasons[m["s"]])
+
+    def on_holiday(self, m: Hit) -> Piece | None:
+        return Part("holiday", m.start("u"), m.end("u"), name=self.holidays[key(m["u"])])
+
+    def on_quarter(self, m: Hit) -> Piece | None:
+        """Groups q (digit) or o (ordinal), y."""
+        index = int(m["q"]) if m["q"] else self.number(m["o"])
+        return Part("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
+
+    def on_weekend(self, m: Hit) -> Piece | None:
+        return Part("unit", m.start("u"), m.end("u"), unit="weekend")
+
+    def on_time(self, m: Hit) -> Piece | None:
+        """Groups u (part of the day) or h, n (minute), p (set: after noon), a (set: before noon)."""
+        if m["u"]:
+            return Part("clock", m.start(), m.end(), hours=HOURS[self.hours[key(m["u"])]])
+        hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None
+        if m["p"] or m["a"]:
+            if not 1 <= hour <= 12:
+                return None
+            hour = hour % 12 + (12 if m["p"] else 0)
+        return Part("clock", m.start(), m.end(), hours=clock(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+
+    def on_edge(self, m: Hit) -> Piece | None:
+        return Mod("edge", m.start(), m.end(), name=self.edges[key(m["e"])])
+
+    def on_edge_unit(self, m: Hit) -> Piece | None:
+        """End of the month: of this one."""
+        edge, what = self.edges[key(m["e"])], key(m["u"])
+        if what in self.seasons:
+            return Part("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
+        return Part("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
+
+    def on_bound(self, m: Hit) -> Piece | None:
+        return Mod(self.bounds[key(m["b"])], m.start("b"), m.end())
+
+    def on_within(self, m: Hit) -> Piece | None:
+        """The week of 3 June."""
+        return Mod("within", m.start(), m.end(), unit=self.units[key(m["u"])])
+
+    def on_shift(self, m: Hit) -> Piece | None:
+        """Two weeks before …: groups n or v, u, and f where it is after."""
+        unit = key(m["u"])
+        count = FEW[self.vague[key(m["v"])]][1] - 1 if m["v"] else self.number(m["n"]) if m["n"] else 1
+        signed = max(1, count) * (1 if m["f"] else -1)
+        if unit in self.weekdays:
+            return Mod("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
+        hours = HOURS[self.hours[unit]] if unit in self.hours else None
+        return Mod("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
+
+    def on_nth(self, m: Hit) -> Piece | None:
+        """The second Monday of …, counted from 0; the last is -1."""
+        order, unit = key(m["o"]), key(m["u"])
+        count = self.ordinals[order] - 1 if order in self.ordinals else -1
+        index = self.weekdays.get(unit, -1)
+        return Mod("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)

@@ -1,0 +1,127 @@
+"""Dates written in digits, alike in every language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from engrams.text.when.dates import Interval, decade, months
+from engrams.text.when.parts import Handler, Hit, Part, Piece, Rule, wordset
+
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+
+_ISO = (
+    r"(?<![\w./:+-])(?P<y>\d{4})[-/](?P<m>0?[1-9]|1[0-2])[-/](?P<d>\d{1,2})"
+    r"(?:[t ]\s?(?P<h>\d{1,2}):(?P<n>\d\d)(?::\d\d(?:[.,]\d{1,9})?)?(?:\s?(?P<z>z|[+-]\d\d:?\d\d)(?!\w))?)?(?!\d|[-/:.]\d)"
+)
+_YEAR_MONTH = r"(?<![\w./:+-])(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w/]|[-.:]\d)"
+_SLASH = r"(?<![\w./:+-])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>(?:19|20)\d\d|\d\d)(?![\w/])"
+_DOTS = r"(?<![\w./:+-])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>(?:19|20)\d\d)(?![\w/]|[.:]\d)"
+_YEAR = (
+    r"(?<![\w./:+$#€£¥@'-])(?<!\d,)(?<!\d\s)(?P<y>(?:1[89]|20)\d\d)(?:\s?[-–—]\s?(?P<y2>(?:19|20)\d\d|\d\d)(?!\w))?"
+    r"(?![\w%°$€£¥@]|[.,:/–-]\d|\s?[$€£¥%°]|[-–]\w)"
+)
+
+_COUNTED = wordset("""
+    dollars bucks usd eur euro euros gbp yuan yen rupees people miles mile km kms kilometers kilometres meters metres feet ft steps
+    calories kcal points pounds lbs kg grams mg ml words pages hours minutes seconds times followers views likes subscribers users rows
+    tokens pieces members students employees mb gb tb kb rpm hp watts sq square mah px mm cm lumens degrees ppm rs copies songs books
+    photos pictures games items stars leute menschen schritte kalorien meter kilometer stunden minuten seiten worter personas pasos
+    calorias metros kilometros horas paginas palabras personnes pas metres kilometres heures mots characters lines files requests
+    connections records votes tickets units questions days weeks months years tage wochen monate jahre jours semaines mois ans dias
+    semanas meses anos
+    """)
+_NUMBERED = wordset("""
+    room route apartment apt number no nr num about over than nearly almost approximately version v level flat suite highway page windows
+    model top only least most chapter id port error code extension ext zimmer nummer seite uber fast mehr als habitacion numero pagina mas
+    chambre plus presque environ unos casi pin line step issue ticket case
+    """)
+_ROUND = (1800, 1900, 2000)
+
+
+def full_year(text: str) -> int:
+    """A year of two or four digits: 70 to 99 are of the last century."""
+    digits = text.lstrip("'")
+    value = int(digits)
+    if len(digits) > 2:
+        return value
+    return 1900 + value if value >= 70 else 2000 + value
+
+
+def _iso(m: Hit) -> Piece | None:
+    part = Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+    if not m["h"]:
+        return part
+    hour, minute = int(m["h"]), int(m["n"])
+    if hour > 23 or minute > 59:
+        return replace(part, end=m.start("h") - 1)
+    if not m["z"]:
+        return replace(part, hours=clock(hour, minute))
+    shift = timedelta()
+    if (found := _OFFSET.match(m["z"])) is not None:
+        shift = timedelta(hours=int(found[2]), minutes=int(found[3])) * (-1 if found[1] == "-" else 1)
+    try:
+        start = datetime(int(m["y"]), int(m["m"]), int(m["d"]), hour, minute, tzinfo=UTC) - shift
+    except (ValueError, OverflowError):  # 31 February is no date
+        return None
+    return Part("fixed", part.at, part.end, span=Interval(start, start + timedelta(minutes=1), "minute"))
+
+
+def _year_month(m: Hit) -> Piece | None:
+    return Part("month", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]))
+
+
+def _slash(month_first: bool) -> Handler:
+    """05/07/2023 is May 7 where the language says the month first, unless that is impossible; else 5 July."""
+
+    def handle(m: Hit) -> Piece | None:
+        a, b = int(m["a"]), int(m["b"])
+        month, day = (a, b) if (month_first and a <= 12) or b > 12 else (b, a)
+        return Part("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day) if month <= 12 else None
+
+    return handle
+
+
+def _dots(m: Hit) -> Piece | None:
+    return Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+
+
+def digits(month_first: bool) -> tuple[Rule, ...]:
+    """The rules for dates of digits alone."""
+    return ((_ISO, _iso), (_YEAR_MONTH, _year_month), (_SLASH, _slash(month_first)), (_DOTS, _dots))
+
+
+def year(strong: Set[str]) -> Rule:
+    """A bare year. ``strong``: words after which even 2000 is one. Counts, prices and numbers of things are not."""
+
+    def handle(m: Hit) -> Piece | None:
+        if m.after(m.end()) in _COUNTED:
+            return None
+        before = m.before(m.start())
+        first = int(m["y"])
+        if before not in strong and (before in _NUMBERED or first in _ROUND or first < 1900):
+            return None
+        if not m["y2"]:
+            return Part("year", m.start(), m.end(), year=first)
+        last = int(m["y2"]) if len(m["y2"]) == 4 else first // 100 * 100 + int(m["y2"])
+        if last <= first:
+            return None
+        return Part("fixed", m.start(), m.end(), span=months(first, 1, 12 * (last - first + 1), "range"))
+
+    return _YEAR, handle
+
+
+def on_decade(m: Hit) -> Piece | None:
+    """Group y: 1980 or 80."""
+    value = int(m["y"])
+    if value < 100:
+        value += 1900 if value >= 30 else 2000
+    return Part("fixed", m.start(), m.end(), span=decade(value))
+
+
+def clock(hour: int, minute: int | None) -> tuple[int, int]:
+    """Minutes of the day of a time said to the minute, or to the hour."""
+    first = hour * 60 + (minute or 0)
+    return first, first + (60 if minute is None else 1)

@@ -1,0 +1,176 @@
+"""What a grammar finds in a text: dated parts, and words that change the part beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from engrams.text.when.dates import Interval
+
+PartKind: TypeAlias = Literal[
+    "date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "unit", "about", "stretch", "clock", "fixed"
+]
+ModKind: TypeAlias = Literal["since", "until", "by", "before", "after", "from", "between", "edge", "nth", "shift", "within"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a date, from ``at`` to ``end`` of the text.
+
+    ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for
+    ``about`` and ``stretch`` its sign says past or future and ``count`` how many. ``lean``: -1 last, 0 this, 1 next,
+    None not said. ``hours``: minutes of the day [from, to), up to 30 h for a night.
+    """
+
+    kind: PartKind
+    at: int
+    end: int
+    year: int | None = None
+    month: int = 0
+    day: int = 0
+    last_day: int = 0
+    index: int = 0
+    name: str = ""
+    unit: str = ""
+    offset: int | None = None
+    count: tuple[int, int] = (1, 1)
+    lean: int | None = None
+    hours: tuple[int, int] | None = None
+    edge: str = ""
+    span: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """A word that changes the part after it (or before it, ``suffix``). ``instead``: what it is where there is none."""
+
+    kind: ModKind
+    at: int
+    end: int
+    suffix: bool = False
+    name: str = ""
+    unit: str = ""
+    index: int = 0
+    count: int = 1
+    hours: tuple[int, int] | None = None
+    instead: Part | None = None
+
+
+Piece: TypeAlias = Part | Mod
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What one rule matched. ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, of the same length."""
+
+    match: re.Match[str]
+    text: str
+
+    @property
+    def low(self) -> str:
+        return self.match.string
+
+    def __getitem__(self, name: str | int) -> str:
+        """A group; empty where it took no part or the rule has none of that name."""
+        index = name if isinstance(name, int) else self.match.re.groupindex.get(name)
+        return "" if index is None else self.match[index] or ""
+
+    def start(self, name: str | int = 0) -> int:
+        return self.match.start(name)
+
+    def end(self, name: str | int = 0) -> int:
+        return self.match.end(name)
+
+    def capital(self, at: int) -> bool:
+        return self.text[at : at + 1].isupper()
+
+    def before(self, at: int) -> str:
+        """The word before ``at``."""
+        found = _LAST_WORD.search(self.low, max(0, at - 24), at)
+        return found[1] if found else ""
+
+    def after(self, at: int) -> str:
+        """The word after ``at``."""
+        found = _NEXT_WORD.match(self.low, at)
+        return found[1] if found else ""
+
+
+_LAST_WORD = re.compile(r"([^\W_]+)'?[\s,(-]*\Z")
+_NEXT_WORD = re.compile(r"[\s,]*([^\W_]+)")
+
+Handler: TypeAlias = Callable[[Hit], Piece | None]
+Rule: TypeAlias = tuple[str, Handler]
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How one language says times.
+
+    ``join``: what may stand between two parts of one date; ``to``: between the ends of a range; ``both``: the same after
+    "between"; ``touch``: between a modifying word and its part. ``future``: makes a date without a year a
+    coming one; so does ``present`` without ``past`` after "until".
+    """
+
+    scanner: re.Pattern[str]
+    rules: tuple[tuple[re.Pattern[str], Handler], ...]
+    join: re.Pattern[str]
+    to: re.Pattern[str]
+    both: re.Pattern[str]
+    touch: re.Pattern[str]
+    future: re.Pattern[str]
+    clause: re.Pattern[str]
+    present: re.Pattern[str]
+    past: re.Pattern[str]
+
+
+def grammar(  # each argument is one pattern of the language
+    rules: Sequence[Rule],
+    *,
+    join: str,
+    links: tuple[str, str],
+    touch: str,
+    future: str,
+    clause: str = "",
+    tenses: tuple[str, str] = ("(?!)", "(?!)"),
+    spaced: bool = True,
+) -> Grammar:
+    """Compile rules into one scanner: the rule that matches first at a place is then run alone, with its own groups."""
+    groups = "|".join(f"(?P<r{index}>{_bare(pattern)})" for index, (pattern, _) in enumerate(rules))
+    return Grammar(
+        scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
+        rules=tuple((re.compile(pattern), handler) for pattern, handler in rules),
+        join=re.compile(join),
+        to=re.compile(links[0]),
+        both=re.compile(links[1]),
+        touch=re.compile(touch),
+        future=re.compile(future),
+        clause=re.compile(r"[!?;\n。！？；]|\.(?=\s)" + (f"|{clause}" if clause else "")),
+        present=re.compile(tenses[0]),
+        past=re.compile(tenses[1]),
+    )
+
+
+def _bare(pattern: str) -> str:
+    """The pattern without the names of its groups, which may not repeat in the scanner."""
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+def anyof(table: Iterable[str]) -> str:
+    """An alternation, longest first; blanks match any white space."""
+    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(table, key=len, reverse=True))
+
+
+def wordset(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def key(text: str) -> str:
+    """A matched phrase as tables write it: one blank between words."""
+    return " ".join(text.split())
+
+
+def table(listing: dict[int, str]) -> dict[str, int]:
+    """{"jan": 1, "january": 1, …} from {1: "jan january", …}; words are split at commas where there are any."""
+    return {word.strip(): value for value, listed in listing.items() for word in (listed.split(",") if "," in listed else listed.split())}

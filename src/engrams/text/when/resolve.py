@@ -1,0 +1,163 @@
+"""From a part of a date to the interval it means, seen from a local time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from engrams.text.when import dates
+from engrams.text.when.dates import DAY, Interval
+from engrams.text.when.parts import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """From where a time is seen: ``now`` (local, naive) and whether the speaker looks ``ahead``."""
+
+    now: datetime
+    ahead: bool = False
+
+
+def recurs(part: Part) -> bool:
+    """Whether the part names no year at all."""
+    return part.kind in ("date", "month", "season", "holiday", "quarter") and part.year is None and part.lean is None
+
+
+def resolve(part: Part, sight: Sight) -> Interval:
+    """ValueError or OverflowError where there is no such time (31 February, the year 10000)."""
+    span = _base(part, sight)
+    if part.edge:
+        span = dates.edge(span, part.edge)
+    return _at(span, part.hours) if part.hours else span
+
+
+def _base(part: Part, sight: Sight) -> Interval:
+    now = sight.now
+    match part.kind:
+        case "date" | "month" | "season" | "holiday" | "quarter":
+            return _yearly(part, sight)
+        case "year":
+            return dates.months(part.year or 0, 1, 12, "year")
+        case "weekday":
+            return dates.days(_weekday(part, sight), 1)
+        case "dom":
+            return dates.days(_day_of_month(part, sight), 1)
+        case "unit":
+            return _unit(part, sight)
+        case "about":
+            low, high = part.count
+            ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
+            return Interval(dates.unit(part.unit, now, ends[0]).start, dates.unit(part.unit, now, ends[1]).end, "range")
+        case "stretch":
+            other = dates.step(now, part.unit, part.count[0] * (part.offset or 0))
+            return Interval(min(now, other), max(now, other), "range")
+        case "fixed":
+            assert part.span is not None
+            return part.span
+        case "clock":
+            return dates.days(now.date(), 1)
+
+
+def _unit(part: Part, sight: Sight) -> Interval:
+    if part.offset is not None:
+        return dates.unit(part.unit, sight.now, part.offset)
+    this = dates.unit(part.unit, sight.now, 0)
+    if sight.ahead or this.start <= sight.now:
+        return this
+    return dates.unit(part.unit, sight.now, -1)
+
+
+def _at(span: Interval, hours: tuple[int, int]) -> Interval:
+    first, last = hours
+    start, end = span.start + timedelta(minutes=first), span.start + timedelta(minutes=last)
+    return Interval(start, end, "minute" if last - first == 1 else "hour")
+
+
+def _of_year(part: Part) -> Callable[[int], Interval]:
+    match part.kind:
+        case "date":
+            last = max(part.day, part.last_day)
+            return lambda year: dates.days(date(year, part.month, part.day), _length(year, part, last), "range" if part.last_day else "day")
+        case "month":
+            return lambda year: dates.months(year, part.month, 1, "month")
+        case "season":
+            return lambda year: dates.season(year, part.index)
+        case "quarter":
+            return lambda year: dates.months(year, 3 * part.index + 1, 3, "range")
+        case _:
+            return lambda year: dates.feast(part.name, year)
+
+
+def _length(year: int, part: Part, last: int) -> int:
+    return (date(year, part.month, last) - date(year, part.month, part.day)).days + 1
+
+
+def _yearly(part: Part, sight: Sight) -> Interval:
+    make = _of_year(part)
+    if part.year is not None:
+        return make(part.year)
+    now = sight.now
+    today = dates.midnight(now.date())
+    around = [span for year in range(now.year - 8, now.year + 9) if (span := _try(make, year)) is not None]
+    count = part.count[0] - 1
+    if part.lean == 0:
+        running = [span for span in around if span.start <= now < span.end]
+        return running[0] if running else make(now.year)
+    if part.lean == -1:
+        return _pick([span for span in reversed(around) if span.end <= today], count)
+    if part.lean == 1:
+        return _pick([span for span in around if span.start > now], count)
+    if sight.ahead:
+        return _pick([span for span in around if span.end > today], 0)
+    return _pick([span for span in reversed(around) if span.start <= now], 0)
+
+
+def _try(make: Callable[[int], Interval], year: int) -> Interval | None:
+    try:
+        return make(year)
+    except (ValueError, OverflowError):  # 29 February, or a year outside the calendar: not a candidate
+        return None
+
+
+def _pick(spans: list[Interval], index: int) -> Interval:
+    if index >= len(spans):
+        raise ValueError(index)
+    return spans[index]
+
+
+def _weekday(part: Part, sight: Sight) -> date:
+    today = sight.now.date()
+    if part.unit == "week" and part.offset is not None:
+        return dates.monday(today) + (7 * part.offset + part.index) * DAY
+    before = today - ((today.weekday() - part.index - 1) % 7 + 1) * DAY
+    after = today + ((part.index - today.weekday() - 1) % 7 + 1) * DAY
+    count = part.count[0] - 1
+    if part.lean == -1:
+        return before - 7 * count * DAY
+    this = dates.monday(today) + part.index * DAY
+    if part.lean == 1:
+        return this + 7 * (1 + count) * DAY
+    if part.lean == 0:
+        return after if this < today and (today.weekday() >= 5 or sight.ahead) else this
+    return after if sight.ahead else before
+
+
+def _day_of_month(part: Part, sight: Sight) -> date:
+    today = sight.now.date()
+    first = today.replace(day=1)
+    if part.offset is not None:
+        return dates.move(first, part.offset).replace(day=part.day)
+    shifts = range(3) if sight.ahead else range(0, -3, -1)
+    for shift in shifts:
+        month = dates.move(first, shift)
+        if part.day <= dates.month_days(month.year, month.month):
+            day = month.replace(day=part.day)
+            if (day >= today) if sight.ahead else (day <= today):
+                return day
+    raise ValueError(part.day)
+
+
+def beside(part: Part, other: Interval, *, before: bool) -> Interval:
+    """The occurrence of a part without a year that is nearest before (or after) another interval begins."""
+    return resolve(replace(part, lean=None) if recurs(part) else part, Sight(other.start, ahead=not before))

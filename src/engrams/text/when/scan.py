@@ -1,0 +1,165 @@
+"""Finds the times that a text speaks of."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from functools import cache
+from importlib import import_module
+
+from engrams.text.when.compose import Node, Scene, compose
+from engrams.text.when.dates import BEGIN, END
+from engrams.text.when.letters import MARKS, fold
+from engrams.text.when.parts import Grammar, Hit, Part, Piece
+from engrams.text.when.span import EARLIEST, LATEST, Span
+from engrams.text.when.tongue import votes
+from engrams.text.when.triggers import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, languages
+
+_MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
+_UNSPACED = ("zh", "ja")
+_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
+
+
+def find(text: str, now: datetime) -> tuple[Span, ...]:
+    """The times that ``text`` speaks of, in its order, without overlaps; English, German, Spanish, French, Chinese, Japanese.
+
+    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without
+    a year is the last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and
+    5 July elsewhere. A winter is named after the year in which it begins. Vague times ("a few years ago") are wide ranges,
+    "recently" the last thirty days; a duration ("for three years") is no time. Never raises on any text.
+    """
+    low = fold(text) if not text.isascii() else text.lower()
+    words = set(WORDS.findall(low))
+    cjk = not text.isascii() and CJK.search(low) is not None
+    digits = DIGITS.search(low) is not None
+    if not (cjk or digits) and words.isdisjoint(TRIGGERS):
+        return ()
+    if len(low) != len(text):
+        return _mapped(text, now)
+    names = _grammars(words, low, digits=digits, cjk=cjk)
+    zone = now.tzinfo or UTC
+    starts = _starts(low)
+    nodes: list[Node] = []
+    for name in names:
+        grammar = _grammar(name)
+        pieces = _pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
+        nodes += compose(pieces, Scene(low, grammar, now.replace(tzinfo=None))) if pieces else []
+    return _spans(nodes, text, zone)
+
+
+def _grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
+    """Which grammars to try: those whose own words occur; where only shared ones do, the language of the other words."""
+    told = languages(words & TRIGGERS)
+    names: list[str] = []
+    if told or digits:
+        counts = votes(words)
+        most = max(counts.values())
+        best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
+        names = [name for name, sure in told.items() if counts[name] + (3 if sure else 0) >= most]
+        if (digits or not names) and best not in names:
+            names.append(best)
+    if cjk:
+        names += [] if _KANA.search(low) else ["zh"]
+        names += ["ja"] if JAPANESE.search(low) else []
+    return names
+
+
+@cache
+def _grammar(name: str) -> Grammar:
+    loaded = import_module(f"engrams.text.when.{_MODULES[name]}").GRAMMAR
+    assert isinstance(loaded, Grammar)
+    return loaded
+
+
+def _starts(low: str) -> list[int]:
+    """Where a date can begin: the words up to six before and three after one that says a time."""
+    tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
+    near: set[int] = set()
+    for index, (at, word) in enumerate(tokens):
+        if word in TRIGGERS or (word[0].isdigit() and DIGITS.match(low, at)):
+            near.update(range(index - 6, index + 4))
+    return [at for index, (at, _) in enumerate(tokens) if index in near]
+
+
+def _pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
+    """What the grammar reads, left to right; ``starts`` None: try every place."""
+    pieces: list[Piece] = []
+    at = 0
+    places = iter(starts) if starts is not None else None
+    while True:
+        if places is None:
+            found = grammar.scanner.search(low, at)
+        else:
+            start = next((place for place in places if place >= at), None)
+            found = grammar.scanner.match(low, start) if start is not None else None
+            if found is None and start is not None:
+                continue
+        if found is None:
+            return pieces
+        pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
+        m = pattern.match(low, found.start())
+        piece = handler(Hit(m, text)) if m else None
+        at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
+        if isinstance(piece, Part) and piece.span is not None and piece.span.start.tzinfo:
+            piece = _local(piece, zone)
+        if piece is not None:
+            pieces.append(piece)
+
+
+def _local(part: Part, zone: tzinfo) -> Part:
+    """A time with a zone of its own, as seen in ours."""
+    assert part.span is not None
+    span = part.span
+    try:
+        start, end = span.start.astimezone(zone), span.end.astimezone(zone)
+    except OverflowError:  # the first or last day of the calendar: the zone makes no difference worth an error
+        start, end = span.start, span.end
+    return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
+
+
+def _spans(nodes: list[Node], text: str, zone: tzinfo) -> tuple[Span, ...]:
+    """In order of the text; of two that overlap the longer."""
+    kept: list[Span] = []
+    for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
+        place = bisect_left(kept, node.at, key=_at)
+        before, after = kept[place - 1 : place], kept[place : place + 1]
+        if node.span is None or (before and before[0].at + len(before[0].text) > node.at) or (after and after[0].at < node.end):
+            continue
+        start, end = _utc(node.span.start, zone), _utc(node.span.end, zone)
+        if start < end:
+            raw = text[node.at : node.end]
+            at = node.at + len(raw) - len(raw.lstrip())
+            kept.insert(place, Span(start, end, node.span.grain, raw.strip(), at, node.recurs))
+    return tuple(kept)
+
+
+def _at(span: Span) -> int:
+    return span.at
+
+
+def _utc(moment: datetime, zone: tzinfo) -> datetime:
+    if moment == BEGIN:
+        return EARLIEST
+    if moment == END:
+        return LATEST
+    try:
+        return moment.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError:
+        return EARLIEST if moment.year < 5000 else LATEST
+
+
+def _mapped(text: str, now: datetime) -> tuple[Span, ...]:
+    """A text with separate combining marks: found without them, and placed in the original."""
+    places = [at for at, char in enumerate(text) if not MARKS.match(char)]
+    bare = "".join(text[at] for at in places)
+    spans = []
+    for span in find(bare, now):
+        last = places[span.at + len(span.text) - 1]
+        first = places[span.at]
+        stop = last + 1
+        while stop < len(text) and MARKS.match(text[stop]):
+            stop += 1
+        spans.append(Span(span.start, span.end, span.grain, text[first:stop], first, span.recurs))
+    return tuple(spans)

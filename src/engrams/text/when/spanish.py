@@ -1,0 +1,243 @@
+"""How Spanish says times."""
+
+from __future__ import annotations
+
+from engrams.text.when import numeric
+from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.parts import Hit, Mod, Part, Piece, Rule, anyof, grammar, key, table, wordset
+
+ES = Lexicon(
+    months=table(
+        {
+            1: "enero",
+            2: "febrero",
+            3: "marzo",
+            4: "abril",
+            5: "mayo",
+            6: "junio",
+            7: "julio",
+            8: "agosto",
+            9: "septiembre setiembre",
+            10: "octubre",
+            11: "noviembre",
+            12: "diciembre",
+        }
+    ),
+    weekdays=table({0: "lunes", 1: "martes", 2: "miercoles", 3: "jueves", 4: "viernes", 5: "sabado", 6: "domingo"}),
+    numbers=table(
+        {
+            1: "un una uno primero",
+            2: "dos",
+            3: "tres",
+            4: "cuatro",
+            5: "cinco",
+            6: "seis",
+            7: "siete",
+            8: "ocho",
+            9: "nueve",
+            10: "diez",
+            11: "once",
+            12: "doce",
+            15: "quince",
+            20: "veinte",
+            30: "treinta",
+        }
+    ),
+    units={
+        "minutos": "minute",
+        "minuto": "minute",
+        "horas": "hour",
+        "hora": "hour",
+        "dias": "day",
+        "dia": "day",
+        "noches": "day",
+        "semanas": "week",
+        "semana": "week",
+        "fines de semana": "weekend",
+        "fin de semana": "weekend",
+        "finde": "weekend",
+        "meses": "month",
+        "mes": "month",
+        "trimestre": "quarter",
+        "anos": "year",
+        "ano": "year",
+        "decadas": "decade",
+        "decada": "decade",
+        "siglo": "century",
+    },
+    seasons=table({0: "primavera", 1: "verano", 2: "otono", 3: "invierno"}),
+    hours={"manana": "morning", "madrugada": "dawn", "mediodia": "noon", "tarde": "afternoon", "noche": "night"},
+    holidays={
+        "navidad": "christmas",
+        "navidades": "christmas",
+        "nochebuena": "eve",
+        "vispera de navidad": "eve",
+        "nochevieja": "silvester",
+        "fin de ano": "silvester",
+        "ano nuevo": "newyear",
+        "reyes": "epiphany",
+        "semana santa": "holyweek",
+        "pascua": "easter",
+    },
+    leans={
+        "pasado": -1,
+        "pasada": -1,
+        "pasados": -1,
+        "pasadas": -1,
+        "anterior": -1,
+        "ultimo": -1,
+        "ultima": -1,
+        "ultimos": -1,
+        "ultimas": -1,
+        "este": 0,
+        "esta": 0,
+        "proximo": 1,
+        "proxima": 1,
+        "proximos": 1,
+        "proximas": 1,
+        "que viene": 1,
+        "que entra": 1,
+        "siguiente": 1,
+    },
+    vague={
+        "unos": "few",
+        "unas": "few",
+        "unos pocos": "few",
+        "unas pocas": "few",
+        "varios": "several",
+        "varias": "several",
+        "un par de": "couple",
+    },
+    edges={
+        "principios": "start",
+        "comienzos": "start",
+        "inicios": "start",
+        "principio": "start",
+        "mediados": "mid",
+        "finales": "end",
+        "fines": "end",
+        "final": "end",
+    },
+    bounds={
+        "desde": "since",
+        "desde el": "since",
+        "hasta": "until",
+        "hasta el": "until",
+        "antes de": "before",
+        "antes del": "before",
+        "despues de": "after",
+        "despues del": "after",
+        "entre": "between",
+        "entre el": "between",
+        "de": "from",
+        "del": "from",
+    },
+    plain={
+        "anteayer": ("day", -2, ""),
+        "antes de ayer": ("day", -2, ""),
+        "antier": ("day", -2, ""),
+        "ayer": ("day", -1, ""),
+        "anoche": ("day", -1, "night"),
+        "anteanoche": ("day", -2, "night"),
+        "hoy": ("day", 0, ""),
+        "pasado manana": ("day", 2, ""),
+        "esta manana": ("day", 0, "morning"),
+        "esta tarde": ("day", 0, "afternoon"),
+        "esta noche": ("day", 0, "night"),
+        "hoy en dia": ("day", 0, ""),
+    },
+    ordinals=table({1: "primer primera", 2: "segundo segunda", 3: "tercer tercera", 4: "cuarto cuarta"}),
+)
+_FUTURE = (
+    r"\b(?:voy|vas|va|vamos|van)\s+a\b|\b(?:sera|seran|estare|ire|iremos|tendre|tendremos|haremos|hare|viajare|viajaremos|proximo|proxima"
+    r"|empieza|comienza)\b"
+)
+_STRONG = wordset("en desde hasta antes despues de del ano anos entre verano invierno otono primavera")
+
+
+def _tomorrow(m: Hit) -> Piece | None:
+    """Mañana is the morning after "la" and "de la"; otherwise tomorrow."""
+    return None if m.before(m.start()) in ("la", "una", "cada", "de", "esta") else Part("unit", m.start(), m.end(), unit="day", offset=1)
+
+
+def _month(m: Hit) -> Piece | None:
+    before = m.before(m.start())
+    after = ("en", "desde", "hasta", "antes", "de", "del", "despues", "entre", "y", "a", "mes", "durante", "para")
+    return ES.on_month(m) if m["y"] or before in after else None
+
+
+def _weekday(m: Hit) -> Piece | None:
+    return None if m.before(m.start()) in ("los", "cada", "un", "todos", "las") else ES.on_weekday(m)
+
+
+def _eve(m: Hit) -> Piece | None:
+    return Mod("shift", m.start(), m.end(), unit="day", count=-1)
+
+
+def _holiday(m: Hit) -> Piece | None:
+    if m.before(m.start()) in ("feliz", "santa") or (key(m["u"]) == "reyes" and m.before(m.start()) not in ("en", "dia", "de")):
+        return None
+    return ES.on_holiday(m)
+
+
+_N = rf"(?P<n>\d{{1,4}}|{anyof(ES.numbers)})"
+_NV = rf"(?:(?P<v>{anyof(ES.vague)})|{_N})"
+_U = rf"(?P<u>{anyof(ES.units)})\b"
+_MON = rf"(?P<m>{anyof(ES.months)})\b"
+_Y = r"(?P<y>\d{4})(?![\w%:])"
+_GREAT = "fin\\s+de\\s+semana|finde|semana|mes|trimestre|ano|decada|siglo"
+_THING = rf"(?P<u>{_GREAT}|{anyof(ES.weekdays)}|{anyof(ES.months)}|{anyof(ES.seasons)}|{anyof(ES.holidays)}|noche)"
+_E = rf"(?:a|al|hacia|en)\s+(?:el\s+)?(?P<e>{anyof(ES.edges)})\s+(?:de\s+la\s+|de\s+|del\s+)"
+
+_RULES: tuple[Rule, ...] = (
+    *numeric.digits(month_first=False),
+    (rf"(?:{anyof(ES.plain)})\b", ES.on_plain),
+    (rf"hace\s+(?:unos\s+(?=\d)|casi\s+|mas\s+de\s+|como\s+)?{_NV}\s+{_U}", ES.on_ago),
+    (rf"{_NV}\s+(?P<u>{anyof(ES.units)})\s+atras\b", ES.on_ago),
+    (rf"(?P<f>dentro\s+de|en)\s+{_NV}\s+{_U}(?!\s+pasad)", ES.on_ago),
+    (r"(?:ultimamente|recientemente|hace\s+poco)\b", ES.on_lately),
+    (
+        rf"(?:en\s+|durante\s+)?(?:los|las|estos|estas)\s+(?P<w>ultimos|ultimas|pasados|pasadas|proximos|proximas)\s+(?:{_NV}\s+)?{_U}",
+        ES.on_stretch,
+    ),
+    (rf"(?:los|las)\s+{_NV}\s+(?P<w>ultimos|ultimas|pasados|pasadas|proximos|proximas)\s+{_U}", ES.on_stretch),
+    (rf"desde\s+hace\s+{_NV}\s+{_U}", ES.on_stretch),
+    (rf"{_E}(?:este\s+|esta\s+)?(?P<u>semana|mes|ano)\b(?!\s+(?:pasad|que|anterior|proxim))", ES.on_edge_unit),
+    (_E, ES.on_edge),
+    (rf"(?:el\s+|la\s+)?{_THING}\s+(?P<w>pasado|pasada|anterior|que\s+viene|que\s+entra|siguiente|proximo|proxima)\b", ES.on_rel),
+    (rf"(?:el\s+|la\s+)?(?P<w>pasado|pasada|ultimo|ultima|proximo|proxima|este|esta)\s+{_THING}\b", ES.on_rel),
+    (r"(?:el|este)\s+(?P<u>fin\s+de\s+semana|finde)\b", ES.on_weekend),
+    (
+        rf"(?:el\s+)?(?:(?P<d0>\d{{1,2}})\s*(?:-|–|al|a|y)\s*(?:el\s+)?)?(?P<d>\d{{1,2}}|primero|uno)\s+de\s+{_MON}(?:\s+(?:de|del)\s+{_Y})?",
+        ES.on_date,
+    ),
+    (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _month),
+    (rf"{_MON}", _month),
+    (rf"(?:el\s+)?(?:(?P<o>primer|segundo|tercer|cuarto)\s+trimestre|[tq](?P<q>[1-4]))(?:\s+(?:de|del)\s+{_Y})?(?!\w)", ES.on_quarter),
+    (rf"(?P<d>{anyof(ES.weekdays)})\b", _weekday),
+    (rf"(?P<u>{anyof(ES.holidays)})\b", _holiday),
+    (rf"(?:(?:en|durante)\s+(?:el\s+|la\s+)?|(?<=del\s)|(?<=de\s))(?P<s>{anyof(ES.seasons)})\b", ES.on_season),
+    (rf"(?P<s>{anyof(ES.seasons)})(?=\s+(?:de\s+|del\s+)?(?:19|20)\d\d\b)", ES.on_season),
+    (r"(?:los\s+anos|anos|los)\s+(?P<y>(?:19|20)\d0|[3-9]0)\b(?!\s+\w+s\b)", numeric.on_decade),
+    (
+        r"a\s+las?\s+(?P<h>\d{1,2})(?::(?P<n>\d\d))?(?:\s+(?:(?P<p>de\s+la\s+(?:tarde|noche)|p\.?\s?m\.?)|(?P<a>de\s+la\s+manana|a\.?\s?m\.?)))?(?!\w)",
+        ES.on_time,
+    ),
+    (rf"(?:por|en|de)\s+la\s+(?P<u>{anyof(ES.hours)})\b", ES.on_time),
+    (r"manana\b", _tomorrow),
+    (r"(?:la\s+vispera\s+de|el\s+dia\s+antes\s+de)\s+", _eve),
+    (rf"{_N}\s+(?P<u>dias?|semanas?|meses|mes|anos?)\s+(?:antes|(?P<f>despues))\s+del?\s+", ES.on_shift),
+    (r"(?:la\s+)(?P<u>semana)\s+del\s+", ES.on_within),
+    (rf"(?P<b>{anyof(ES.bounds)})\s", ES.on_bound),
+    numeric.year(_STRONG),
+)
+
+GRAMMAR = grammar(
+    _RULES,
+    join=r"\s*,?\s*(?:de|del|en|a|,)?\s*(?:el\s+|la\s+)?",
+    links=(r"\s*(?:-|–|—|a|al|hasta)\s*(?:el\s+)?", r"\s*,?\s*(?:y|-|–)\s*(?:el\s+)?"),
+    touch=r"\s*(?:en\s+)?(?:el\s+|la\s+|los\s+)?(?:ano\s+)?",
+    future=_FUTURE,
+    clause=r",\s|\s(?:pero|y\s+luego)\s",
+    tenses=(r"\b(?:es|esta|estamos|estoy|tengo|tenemos)\b", r"\b(?:fue|estuvo|estaba|era|vivi|trabaje)\b"),
+)

@@ -1,0 +1,31 @@
+"""The words of engrams: frozen data that every layer shares. Times are timezone-aware UTC."""
+
+from engrams.types.results import Context as Context
+from engrams.types.results import Cost as Cost
+from engrams.types.results import Decision as Decision
+from engrams.types.results import Derived as Derived
+from engrams.types.results import Found as Found
+from engrams.types.results import Hit as Hit
+from engrams.types.results import Receipt as Receipt
+from engrams.types.results import Trace as Trace
+from engrams.types.results import TraceRow as TraceRow
+from engrams.types.words import LAYER_OF as LAYER_OF
+from engrams.types.words import NO_META as NO_META
+from engrams.types.words import Edge as Edge
+from engrams.types.words import EdgeType as EdgeType
+from engrams.types.words import Evidence as Evidence
+from engrams.types.words import HistoryEntry as HistoryEntry
+from engrams.types.words import Json as Json
+from engrams.types.words import Kind as Kind
+from engrams.types.words import Layer as Layer
+from engrams.types.words import Meta as Meta
+from engrams.types.words import Provenance as Provenance
+from engrams.types.words import Record as Record
+from engrams.types.words import Role as Role
+from engrams.types.words import Scope as Scope
+from engrams.types.words import Status as Status
+from engrams.types.words import Tier as Tier
+from engrams.types.words import Turn as Turn
+from engrams.types.words import Vector as Vector
+from engrams.types.words import clean_text as clean_text
+from engrams.types.words import content_hash as content_hash

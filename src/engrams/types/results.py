@@ -1,0 +1,127 @@
+"""What writes and reads answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from engrams.types.words import Json, Kind, Record, Scope, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one stage decided about one text, and why."""
+
+    stage: str
+    verdict: str
+    reason: str = ""
+    text: str = ""
+    record: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a write or read spent on models."""
+
+    calls: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.calls + other.calls, self.tokens + other.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A memory that a write made or changed: ``verdict`` is add, keep, refine, replace, remove, conflict or hold."""
+
+    id: str
+    kind: Kind
+    text: str
+    verdict: str
+    replaces: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one write.
+
+    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused
+    (nothing stored) or incognito (kept in memory only). ``searchable``: lexical, dense. ``pending``: what is still to do, as
+    job names.
+    """
+
+    id: str
+    scope: Scope
+    outcome: Literal["stored", "duplicate", "redacted", "refused", "incognito"]
+    recorded_at: datetime
+    searchable: tuple[str, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    pending: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One found record. ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
+
+    ``status`` is the record's, except that a turn whose derived facts have all been superseded says ``superseded``.
+    ``facts``: what was derived from it.
+    """
+
+    record: Record
+    score: float
+    status: Status = Status.ACTIVE
+    parts: Mapping[str, float] = field(default_factory=dict)
+    facts: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One candidate in a trace: its score by part, its place, and why it was dropped (empty: selected)."""
+
+    id: str
+    text: str
+    score: float
+    parts: Mapping[str, float]
+    dropped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a read chose: the query as understood, each stage's time and counts, and its candidates, best first."""
+
+    query: str
+    understood: Mapping[str, Json]
+    stages: tuple[tuple[str, float, int], ...]
+    rows: tuple[TraceRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of a search: hits best first; ``abstain`` when nothing came near."""
+
+    hits: tuple[Hit, ...]
+    trace: Trace
+    abstain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Memory rendered for a prompt. ``prefix`` changes only when its facts do (``version``); ``tail`` is per query."""
+
+    prefix: str
+    tail: str
+    tokens: int
+    version: str
+    hits: tuple[Hit, ...] = ()
+    abstain: bool = False
+    trace: Trace | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.prefix, self.tail) if part)

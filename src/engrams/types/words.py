@@ -1,0 +1,320 @@
+"""The words of engrams: frozen data that every layer shares. Times are timezone-aware UTC."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from engrams.errors import InputError, ScopeError
+
+Json: TypeAlias = Any
+Meta: TypeAlias = Mapping[str, Any]
+Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
+
+NO_META: Meta = {}
+
+
+class Kind(StrEnum):
+    """What a record is."""
+
+    TURN = "turn"
+    EXCHANGE = "exchange"
+    FACT = "fact"
+    PREFERENCE = "preference"
+    PROCEDURE = "procedure"
+    CORRECTION = "correction"
+    NEGATIVE = "negative"
+    RULE = "rule"
+    EPISODE = "episode"
+    SUMMARY = "summary"
+    NOTE = "note"
+    GAP = "gap"
+
+
+class Layer(StrEnum):
+    """What a record is for; product names are facts, sessions, rules."""
+
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+
+
+class Tier(StrEnum):
+    """Where a record lives."""
+
+    WORKING = "working"
+    RECENT = "recent"
+    LONGTERM = "longterm"
+
+
+class Status(StrEnum):
+    """Where a record is in its life: only ``active`` is retrievable by default."""
+
+    CANDIDATE = "candidate"
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    FORGOTTEN = "forgotten"
+    PURGED = "purged"
+
+
+class EdgeType(StrEnum):
+    """How two nodes are linked."""
+
+    HAS_TAG = "has_tag"
+    IN_TOPIC = "in_topic"
+    RELATES_TO = "relates_to"
+    SUPERSEDES = "supersedes"
+    CONTRADICTS = "contradicts"
+    DERIVED_FROM = "derived_from"
+    CO_OCCURS = "co_occurs"
+    ABSTRACTED_FROM = "abstracted_from"
+
+
+LAYER_OF: dict[Kind, Layer] = {
+    Kind.TURN: Layer.EPISODIC,
+    Kind.EXCHANGE: Layer.EPISODIC,
+    Kind.EPISODE: Layer.EPISODIC,
+    Kind.SUMMARY: Layer.EPISODIC,
+    Kind.GAP: Layer.EPISODIC,
+    Kind.FACT: Layer.SEMANTIC,
+    Kind.PREFERENCE: Layer.SEMANTIC,
+    Kind.NOTE: Layer.SEMANTIC,
+    Kind.CORRECTION: Layer.SEMANTIC,
+    Kind.PROCEDURE: Layer.PROCEDURAL,
+    Kind.NEGATIVE: Layer.PROCEDURAL,
+    Kind.RULE: Layer.PROCEDURAL,
+}
+
+_MAX_LABELS = 16
+_MAX_LABEL = 200
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Whose memory, and which part of it: ``Scope(("user", "alice", "project", "x"))``.
+
+    Any non-empty tuple of labels; the first pair (or the only label) is the owner. Owner comes first in every key and
+    index of a store. ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``.
+    """
+
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.labels or not all(isinstance(label, str) and label.strip() for label in self.labels):
+            raise ScopeError("A scope needs an owner: its labels must be non-empty text.")
+        if len(self.labels) > _MAX_LABELS or any(len(label) > _MAX_LABEL for label in self.labels):
+            raise ScopeError(f"A scope has at most {_MAX_LABELS} labels of {_MAX_LABEL} characters.")
+        if any(unicodedata.category(char) in ("Cc", "Cs") for label in self.labels for char in label):
+            raise ScopeError("A scope label holds a control character.", hint="Use letters, digits and punctuation.")
+
+    @classmethod
+    def of(cls, value: Scope | str | Sequence[str] | None, **variables: str) -> Scope:
+        """A scope from a scope, a tuple of labels, or one string (a one-label scope).
+
+        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``. A variable that is missing
+        raises ScopeError naming the ones that were given.
+        """
+        if isinstance(value, Scope):
+            return value
+        if not value:
+            raise ScopeError
+        labels = (value,) if isinstance(value, str) else tuple(value)
+        try:
+            return cls(tuple(str(label).format_map(variables) if variables or "{" in str(label) else str(label) for label in labels))
+        except (KeyError, IndexError, ValueError) as problem:
+            known = ", ".join(sorted(variables)) or "none"
+            raise ScopeError(f"The scope template {labels!r} needs {problem}; given: {known}.") from None
+
+    @classmethod
+    def parse(cls, key: str) -> Scope:
+        """The inverse of ``key``."""
+        return _parsed(key)
+
+    @property
+    def key(self) -> str:
+        return "/".join(label.replace("%", "%25").replace("/", "%2F") for label in self.labels)
+
+    @property
+    def owner(self) -> Scope:
+        return self if len(self.labels) <= 2 else Scope(self.labels[:2])
+
+    @property
+    def is_owner(self) -> bool:
+        return len(self.labels) <= 2
+
+    def chain(self) -> tuple[Scope, ...]:
+        """This scope and those above it, nearest first, down to the owner: what a read in it sees."""
+        pairs = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
+        return (*pairs, self.owner)
+
+    def within(self, label: str, name: str) -> Scope:
+        """A scope one step deeper: ``scope.within("conversation", "c1")``."""
+        return Scope((*self.labels, label, name))
+
+    def __str__(self) -> str:
+        return self.key
+
+
+@lru_cache(maxsize=4096)
+def _parsed(key: str) -> Scope:
+    return Scope(tuple(part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing somebody said, as it comes in.
+
+    ``at``: when it was said (None: now). ``external_id``: the sender's own id for it; the same one twice in a scope is
+    stored once. ``caption``: text describing an attached picture or file; it is searchable.
+    """
+
+    text: str
+    role: Role = "user"
+    speaker: str = ""
+    at: datetime | None = None
+    session: str = ""
+    external_id: str = ""
+    caption: str = ""
+    meta: Meta = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A literal quote and the record it was said in."""
+
+    quote: str
+    source: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a record came from. ``channel`` sets its trust (user, assistant, import, tool, web, file)."""
+
+    channel: str = "user"
+    extractor: str = ""
+    prompt: str = ""
+    reason: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One memory of any kind.
+
+    ``valid_from``/``valid_to``: when it was true in the world. ``recorded_at``/``retired_at``: when we knew it; for
+    something said in the past and imported now, ``recorded_at`` is when it was said. ``ended_at``: when we learned of
+    ``valid_to``. Importance, confidence and trust are 0..1; strength counts repeated statements; ``version`` grows by
+    one with each change. ``meta`` holds JSON values only.
+    """
+
+    id: str
+    scope: Scope
+    kind: Kind
+    text: str
+    recorded_at: datetime
+    layer: Layer = Layer.EPISODIC
+    tier: Tier = Tier.RECENT
+    status: Status = Status.ACTIVE
+    role: str = ""
+    speaker: str = ""
+    session: str = ""
+    external_id: str = ""
+    caption: str = ""
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    ended_at: datetime | None = None
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    provenance: Provenance = Provenance()
+    importance: float = 0.5
+    confidence: float = 1.0
+    trust: float = 1.0
+    strength: int = 1
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    superseded_by: str = ""
+    summary: str = ""
+    version: int = 1
+    meta: Meta = field(default_factory=dict)
+
+    @property
+    def search_text(self) -> str:
+        """What the indexes see."""
+        return f"{self.text} [{self.caption}]" if self.caption else self.text
+
+    @property
+    def hash(self) -> str:
+        return content_hash(self.search_text)
+
+
+def content_hash(text: str) -> str:
+    """The same for texts that differ only in white space, case or Unicode form; 32 hex digits."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def clean_text(text: str, limit: int) -> str:
+    """The text as it may be stored: no NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
+    if not isinstance(text, str):
+        raise InputError(f"A text is needed, not {type(text).__name__}.")
+    kept = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
+    if not kept:
+        raise InputError("The text is empty.", hint="Give at least one visible character.")
+    size = len(kept.encode("utf-8"))
+    if size > limit:
+        raise InputError(
+            f"The text has {size:,} bytes; the limit is {limit:,}.",
+            hint="Split it, import it as a file, or raise `limits.text_bytes`.",
+        )
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A directed, weighted, counted link. ``source`` and ``target`` are node ids: a record's, ``tag:x`` or ``topic:x``."""
+
+    owner: Scope
+    source: str
+    target: str
+    type: EdgeType
+    weight: float = 1.0
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """An embedding of one record, unit length, as float32 bytes; ``model`` is the card's id."""
+
+    record: str
+    model: str
+    dimension: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One change of one record. ``before``/``after`` hold the fields that changed."""
+
+    record: str
+    version: int
+    at: datetime
+    action: str
+    actor: str
+    reason: str
+    before: Meta
+    after: Meta

@@ -1,0 +1,89 @@
+"""Is it known already? Exactly, or in nearly the same words; a different number, name, date or a negation makes it new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from engrams.text.fold import fold
+from engrams.text.terms import terms, tokens
+from engrams.types import Record, content_hash
+from engrams.write.candidate import Candidate
+from engrams.write.slots import same
+
+_NEGATION = frozenset("not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht kein keine nie sin nunca jamas pas jamais ne".split())
+_NUMBER = re.compile(r"\d[\d.,:/-]*")
+_WORDS = frozenset("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand million first second third half once twice".split())
+_MONTHS = frozenset("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split())
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
+_SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
+
+
+def exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
+    """The record that says the same: equal text, or equal subject, predicate, object and polarity."""
+    wanted = content_hash(candidate.text)
+    thing = bare(candidate.object)
+    for record in known:
+        if content_hash(record.text) == wanted:
+            return record
+        if thing and alike(candidate, record) and bare(record.object) == thing and polarity(record) == candidate.polarity and ends(record) == (candidate.effect == "ends"):
+            return record
+    return None
+
+
+def near(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
+    """The record of the same subject and predicate whose words overlap by ``threshold`` (Jaccard, 0..1) or more and that
+    differs in no number, name, date or negation; the closest of several."""
+    best: Record | None = None
+    most = threshold
+    for record in known:
+        if not alike(candidate, record) or polarity(record) != candidate.polarity or ends(record) != (candidate.effect == "ends"):
+            continue
+        overlap = jaccard(candidate.text, record.text)
+        if overlap >= most and not differs(candidate.text, record.text) and not _apart(candidate.valid_from, record.valid_from):
+            best, most = record, overlap
+    return best
+
+
+def jaccard(one: str, other: str) -> float:
+    """Shared words over all words of two texts, 0..1; two empty texts share nothing."""
+    left, right = set(tokens(one)), set(tokens(other))
+    return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def differs(one: str, other: str) -> bool:
+    """Whether two texts differ in something that a few words can hide: a negation, a number, a name, a date."""
+    left, right = set(tokens(one)), set(tokens(other))
+    changed = left ^ right
+    if changed & (_NEGATION | _WORDS | _MONTHS) or any("n't" in word for word in changed):
+        return True
+    if sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
+        return True
+    names = {fold(name) for name in _NAME.findall(one)} ^ {fold(name) for name in _NAME.findall(other)}
+    return bool(names & changed)
+
+
+def alike(candidate: Candidate, record: Record) -> bool:
+    """The same subject and, canonically, the same predicate."""
+    return fold(candidate.subject) == fold(record.subject) and same(candidate.predicate) == same(record.predicate)
+
+
+def bare(thing: str) -> tuple[str, ...]:
+    """The words of an object without articles and possessives, stemmed."""
+    words = [word for word in tokens(thing) if word not in _SMALL]
+    return tuple(terms(" ".join(words))) if words else ()
+
+
+def polarity(record: Record) -> bool:
+    """Whether a stored statement affirms."""
+    return bool(record.meta.get("polarity", True))
+
+
+def ends(record: Record) -> bool:
+    """Whether a stored statement says that something is no longer so."""
+    return record.meta.get("effect") == "ends"
+
+
+def _apart(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and abs((one - other).days) >= 1

@@ -1,0 +1,127 @@
+"""Is there anything to learn from this text? Decided without a model; the journal keeps every turn either way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from engrams.text.fold import fold
+from engrams.text.shape import word_count
+from engrams.text.terms import tokens
+from engrams.text.words import STOP
+from engrams.types import Decision, content_hash
+
+_SMALL_TALK_LENGTH = 40
+_ECHO_WORDS = 4
+
+# Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
+_SMALL_TALK = frozenset(
+    """
+    hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
+    good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
+    ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly indeed absolutely definitely totally
+    certainly agreed same understood gotcha got thanks thank thx ty tysm cheers much appreciated appreciate welcome np problem worries
+    sorry apologies pardon oops bye goodbye cya see later soon ttyl talk cu farewell take care
+    lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh wow whoa yay congrats congratulations bravo woohoo
+    how doing going things today there friend buddy mate dear please go ahead continue next done test testing ping
+    hallo servus moin danke bitte tschuss guten tag morgen abend ja nein genau klar gut prima super schon
+    hola buenos buenas dias tardes noches gracias adios hasta luego si vale claro bien
+    bonjour bonsoir salut merci oui non revoir bien daccord
+    ciao grazie prego ola obrigado obrigada
+    你 好 您 谢 謝 再 见 見 早 安 晚 嗯 哈 的 是 吗 嗎 对 對 行 可 以 了 啊 吧 呀 早上 不 客 气 氣
+    привет спасибо пока да нет хорошо здравствуйте
+    """.split()
+)
+
+_NOISE = re.compile(
+    r"traceback \(most recent call last\)|^\s*at [\w$.<>]+\([\w.]+:\d+\)"
+    r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed out|time-?out)\b"
+    r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
+    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service unavailable|504 gateway time-?out)\b"
+    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many requests)\b"
+    r"|^\s*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
+    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out) (?:after|waiting|while)\b"
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
+    re.MULTILINE,
+)
+_NOISE_SHARE = 400
+
+_CONTROL = re.compile(
+    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that|it|any of (?:this|that|it)"
+    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
+    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
+    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"
+    r"(?:memor(?:y|ies)|everything you (?:know|remember))"
+    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you (?:stored|saved|remembered|learned)"
+    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored )?memor(?:y|ies))"
+    r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
+    r"|off the record"
+    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
+    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que (?:sabes|recuerdas) (?:de|sobre) mi"
+    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
+    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
+)
+# "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
+_FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
+_NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
+
+
+def gate(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> Decision | None:
+    """None lets ``text`` through; else a Decision of stage ``gate`` whose reason says why nothing is learned from it.
+
+    Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself), ``small_talk``, ``noise``
+    (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with content).
+    """
+    reason = _reason(text, min_words, echoes)
+    return Decision("gate", "skip", reason, text[:80]) if reason else None
+
+
+def fingerprint(text: str) -> str:
+    """What ``gate`` compares with: the same for texts that differ only in case, blanks and punctuation."""
+    return content_hash(" ".join(tokens(text)))
+
+
+def is_small_talk(text: str) -> bool:
+    """At most 40 characters, and every word with content is a greeting, thanks, assent or the like."""
+    stripped = text.strip()
+    if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
+        return False
+    words = [word.replace("'", "") for word in tokens(stripped)]
+    content = [word for word in words if word not in STOP and not _is_symbol(word)]
+    return bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_known(word) for word in words))
+
+
+def is_control(text: str) -> bool:
+    """A request about memory itself: forget that, what do you remember, do not save this."""
+    folded = fold(text[:2000])
+    return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
+
+
+def is_noise(text: str) -> bool:
+    """A text that is mostly an error message or a trace, such as a failed reply."""
+    found = _NOISE.search(fold(text[:4000]))
+    return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
+
+
+def _reason(text: str, min_words: int, echoes: Collection[str]) -> str:
+    if echoes and word_count(text) >= _ECHO_WORDS and fingerprint(text) in echoes:
+        return "echo"
+    if is_control(text):
+        return "control"
+    if is_small_talk(text):
+        return "small_talk"
+    if is_noise(text):
+        return "noise"
+    head = text[:2000]
+    content = [word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)]
+    if not content:
+        return "stop_words"
+    return "short" if word_count(" ".join(content)) + bool(_FIRST_PERSON.search(head)) < min_words else ""
+
+
+def _is_symbol(word: str) -> bool:
+    return not any(char.isalnum() for char in word)
+
+
+def _known(word: str) -> bool:
+    return word in _SMALL_TALK or _is_symbol(word)

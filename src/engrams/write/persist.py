@@ -1,0 +1,202 @@
+"""Meetings to one batch: records, changes, edges, vectors and reasons, all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from engrams import clock
+from engrams.ports import Batch, Change, Put
+from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status, Vector
+from engrams.write.candidate import Candidate
+from engrams.write.policy import Ruling
+from engrams.write.reconcile import Meeting
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_TIME = 10
+_MOST_EVIDENCE = 8
+_MOST_REINFORCEMENTS = 20
+
+
+def derived_id(candidate: Candidate) -> str:
+    """The id of the record that a candidate becomes: the same whenever the same source is read again. Sorts by source time."""
+    source = candidate.sources[0] if candidate.sources else ""
+    stamp = source[:_TIME] if len(source) == 26 else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))[:_TIME]
+    number = int.from_bytes(hashlib.blake2b(f"{source}\x1f{candidate.key}".encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big")
+    digits = []
+    for _ in range(16):
+        digits.append(_ALPHABET[number & 31])
+        number >>= 5
+    return stamp + "".join(reversed(digits))
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a digest has decided so far. Later statements of the same digest meet the earlier ones through ``near``."""
+
+    owner: Scope
+    scope: Scope
+    now: datetime
+    seen: dict[str, Record] = field(default_factory=dict)
+    fresh: dict[str, Record] = field(default_factory=dict)
+    before: dict[str, Record] = field(default_factory=dict)
+    actions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
+    derived: list[Derived] = field(default_factory=list)
+
+    def learn(self, records: Sequence[Record]) -> None:
+        """Take note of stored records; those changed here stay as changed."""
+        for record in records:
+            self.before.setdefault(record.id, record)
+            self.seen.setdefault(record.id, record)
+
+    def apply(self, meeting: Meeting, ruling: Ruling, source: Record) -> str:
+        """Carry out one meeting; the id of the record that now says it."""
+        candidate = meeting.candidate
+        if meeting.verdict == "keep":
+            return self._bump(meeting, ruling, source)
+        new = self._record(meeting, ruling, source)
+        held = new.status is Status.CANDIDATE
+        if held and meeting.verdict in ("replace", "refine", "remove"):
+            new = replace(new, meta={**new.meta, "awaits": [record.id for record in meeting.targets]})
+            meeting = Meeting("add", candidate, reason=meeting.reason)
+        match meeting.verdict:
+            case "add" | "keep":
+                pass
+            case "replace" | "remove":
+                new = self._close(meeting, new)
+            case "refine":
+                new = self._refine(meeting, new)
+            case "conflict":
+                for target in meeting.targets:
+                    self._edge(new.id, target.id, EdgeType.CONTRADICTS)
+            case _ as never:
+                assert_never(never)
+        if meeting.after is not None:
+            self._edge(meeting.after.id, new.id, EdgeType.SUPERSEDES)
+        self.fresh[new.id] = new
+        self.seen[new.id] = new
+        for origin in candidate.sources or (source.id,):
+            self._edge(new.id, origin, EdgeType.DERIVED_FROM)
+        verdict = "hold" if held else meeting.verdict
+        replaced = tuple(target.id for target in meeting.targets) if verdict in ("replace", "refine", "remove") else ()
+        self.derived.append(Derived(new.id, new.kind, new.text, verdict, replaced, f"{meeting.reason}; {ruling.reason}"[:240]))
+        return new.id
+
+    def remove(self, targets: Sequence[Record], reason: str) -> None:
+        """End statements that nothing new takes the place of."""
+        for target in targets:
+            self._change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
+            self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
+
+    def supersede(self, note: Record, fact: Record) -> None:
+        """A note that was nothing but the statement that ``fact`` lost goes with it."""
+        self._change(
+            note, "supersede", f"all it said was superseded by {fact.superseded_by}", status=Status.SUPERSEDED, valid_to=fact.valid_to,
+            ended_at=fact.ended_at, retired_at=fact.retired_at, superseded_by=fact.superseded_by,
+        )  # fmt: skip
+
+    def batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
+        """Everything in one transaction."""
+        changes = [
+            Change(self.owner, id, fields, self.actions[id][0], old.version)
+            for id, old in self.before.items()
+            if (fields := _differences(old, self.seen[id]))
+        ]
+        puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.fresh.values())
+        why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
+        return Batch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
+
+    def _record(self, meeting: Meeting, ruling: Ruling, source: Record) -> Record:
+        candidate = meeting.candidate
+        meta: dict[str, Any] = {}
+        if not candidate.polarity:
+            meta["polarity"] = False
+        if candidate.effect in ("ends", "corrects"):
+            meta["effect"] = candidate.effect
+        for name, value in (("event", candidate.effect == "changes" or candidate.category == "event"), ("hearsay", candidate.hearsay), ("whole", candidate.whole)):
+            if value:
+                meta[name] = True
+        if candidate.modality != "asserted":
+            meta["modality"] = candidate.modality
+        status = Status.ACTIVE
+        if ruling.action in ("commit_at_session_end", "require_repetition"):
+            status, meta["hold"] = Status.CANDIDATE, ruling.action
+        elif meeting.until is not None:
+            status = Status.SUPERSEDED
+        id = derived_id(candidate)
+        return Record(
+            id=id, scope=self.scope, kind=candidate.kind, text=candidate.text, recorded_at=candidate.said_at or source.recorded_at,
+            layer=LAYER_OF[candidate.kind], status=status, role=source.role, speaker=source.speaker, session=source.session,
+            external_id=f"x:{source.id}:{candidate.key}", valid_from=candidate.valid_from, valid_to=meeting.until or candidate.valid_to,
+            ended_at=(candidate.said_at or source.recorded_at) if meeting.until else None, superseded_by=meeting.after.id if meeting.after else "", subject=candidate.subject,
+            predicate=candidate.predicate, object=candidate.object, category=candidate.category, tags=candidate.tags,
+            triggers=candidate.triggers, steps=candidate.steps, evidence=candidate.evidence,
+            provenance=Provenance(source.provenance.channel, candidate.extractor, candidate.prompt, candidate.reason), importance=candidate.importance,
+            confidence=candidate.confidence, trust=candidate.trust, meta=meta,
+        )  # fmt: skip
+
+    def _close(self, meeting: Meeting, new: Record) -> Record:
+        """The targets end where the new statement begins; a correction retires them instead: they were never so."""
+        said = new.recorded_at
+        begun = new.valid_from or said
+        for target in meeting.targets:
+            self._edge(new.id, target.id, EdgeType.SUPERSEDES)
+            if meeting.retract:
+                self._change(target, "retract", meeting.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
+            else:
+                end = max(begun, target.valid_from) if target.valid_from else begun
+                self._change(target, "supersede", meeting.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id)
+        return new if meeting.retract else replace(new, valid_from=begun)
+
+    def _refine(self, meeting: Meeting, new: Record) -> Record:
+        """The same fact in better words: it keeps the time from which it was true."""
+        begun = [target.valid_from for target in meeting.targets if target.valid_from]
+        for target in meeting.targets:
+            self._edge(new.id, target.id, EdgeType.SUPERSEDES)
+            self._change(target, "refine", meeting.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
+        strength = 1 + max((target.strength for target in meeting.targets), default=0)
+        return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength)
+
+    def _bump(self, meeting: Meeting, ruling: Ruling, source: Record) -> str:
+        if not meeting.targets:
+            return ""
+        target = meeting.targets[0]
+        seen = {item.source for item in target.evidence} | {item.get("source") for item in target.meta.get("reinforcements", ())}
+        if source.id in seen:
+            self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), "learned from this before"))
+            return target.id
+        entry = {"source": source.id, "session": source.session, "at": source.recorded_at.isoformat()}
+        meta = {**target.meta, "reinforcements": [*target.meta.get("reinforcements", ()), entry][-_MOST_REINFORCEMENTS:]}
+        values: dict[str, Any] = {"strength": target.strength + 1, "confidence": min(1.0, target.confidence + 0.05)}
+        quotes = meeting.candidate.evidence or (Evidence(source.text[:200], source.id, source.speaker),)
+        values["evidence"] = (*target.evidence, *quotes)[:_MOST_EVIDENCE]
+        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or target.strength + 1 >= 2):
+            meta.pop("hold", None)
+            values["status"] = Status.ACTIVE
+        values["meta"] = meta
+        self._change(target, "bump", meeting.reason, **values)
+        self._edge(target.id, source.id, EdgeType.DERIVED_FROM)
+        self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), meeting.reason))
+        return target.id
+
+    def _change(self, target: Record, action: str, reason: str, **values: Any) -> None:
+        current = self.fresh.get(target.id) or self.seen.get(target.id) or target
+        changed = replace(current, **values)
+        if target.id in self.fresh:
+            self.fresh[target.id] = changed
+        else:
+            self.before.setdefault(target.id, target)
+            self.actions[target.id] = (action, reason)
+        self.seen[target.id] = changed
+
+    def _edge(self, source: str, target: str, type: EdgeType) -> None:
+        self.edges[source, target, type] = Edge(self.owner, source, target, type)
+
+
+def _differences(old: Record, new: Record) -> dict[str, Any]:
+    names = ("status", "valid_from", "valid_to", "ended_at", "retired_at", "superseded_by", "strength", "confidence", "evidence", "meta")
+    return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}

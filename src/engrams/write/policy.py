@@ -1,0 +1,128 @@
+"""Is a candidate stored now, held, or dropped? Hard guards first; nothing, not even a model, overrules them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from engrams.text.fold import fold
+from engrams.types import Kind
+from engrams.write import secrets
+from engrams.write.candidate import Candidate
+from engrams.write.gate import is_control
+
+Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
+
+_REASON = 240
+_PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
+_TURN = re.compile(r"\b(?:right now|at the moment|for now|for today|just this once|this time|just now|today|tonight|gerade|por ahora|pour l'instant|现在|暂时)\b|现在|暂时")
+_DURABLE = re.compile(
+    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the )?future|going forward|ever|permanently|for good|for life|forever|remember"
+    r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
+)
+_SAFETY = re.compile(
+    r"\b(?:skip|ignore|bypass|disable|turn off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
+    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content (?:filters?|polic(?:y|ies))|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
+    r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)? no)\b"
+    r"|\b(?:don't|do not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help|hotline|therapist|doctor|emergency|crisis|professional)"
+    r"|\b(?:jailbreak|do anything now|developer mode|unfiltered|uncensored)\b"
+)
+_LOSS = re.compile(
+    r"\b(?:died|passed away|passed on|death|funeral|lost my (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
+    r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
+)
+_SELF_BELIEF = re.compile(
+    r"\b(?:is|am|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
+    r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent|not good enough|nothing)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What becomes of a candidate, and why, in at most 240 characters."""
+
+    action: Action
+    reason: str
+
+
+def judge(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> Ruling:
+    """The ruling on one candidate under the policy ``mode``.
+
+    ``explicit``: the user asked for it to be remembered. ``floor``: the confidence below which nothing is stored. With
+    ``llm`` and no model's word yet, what the guards let through is held: never written unreviewed.
+    """
+    guarded = guard(candidate)
+    if guarded is not None:
+        return guarded
+    if candidate.confidence < floor:
+        return Ruling("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
+    match mode:
+        case "off":
+            return Ruling("commit_now", "policy off")
+        case "rules":
+            return _rules(candidate, explicit=explicit)
+        case "llm":
+            return Ruling("commit_at_session_end", "awaits review")
+
+
+def guard(candidate: Candidate) -> Ruling | None:
+    """The hard guards: what is dropped whatever anybody says."""
+    text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
+    if candidate.predicate.lower() in _PROVENANCE:
+        return Ruling("drop", "guard: only says where something was said")
+    if is_control(text):
+        return Ruling("drop", "guard: a request about memory itself")
+    if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION) and _SAFETY.search(text):
+        return Ruling("drop", "guard: asks to give up a safety measure")
+    if secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
+        return Ruling("drop", "guard: holds a secret")
+    if _passing(candidate, text):
+        return Ruling("drop", "guard: true for this turn only")
+    return None
+
+
+def clamp(candidate: Candidate, ruling: Ruling) -> Ruling:
+    """A model's ruling within what the guards allow: losses and triggers never at once, a low view of oneself only if repeated."""
+    guarded = guard(candidate)
+    if guarded is not None:
+        return guarded
+    text = fold(candidate.text)
+    if ruling.action == "commit_now" and _SELF_BELIEF.search(text):
+        return Ruling("require_repetition", "clamp: a low view of oneself")
+    if ruling.action == "commit_now" and _LOSS.search(text):
+        return Ruling("commit_at_session_end", "clamp: a loss or trigger")
+    return Ruling(ruling.action, ruling.reason[:_REASON])
+
+
+def promotes(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
+    """Whether a held candidate has the support to be stored (004): said twice; or once, and borne out by the session's arc
+    twice or by an earlier session. ``repetition``: it was held for repetition, so an arc alone does not count."""
+    if support >= 2:
+        return True
+    if repetition:
+        return support >= 1 and earlier >= 1
+    return transcript >= 1 and (arc >= 2 or earlier >= 1)
+
+
+def _rules(candidate: Candidate, *, explicit: bool) -> Ruling:
+    text = fold(candidate.text)
+    if _SELF_BELIEF.search(text) and not explicit:
+        return Ruling("require_repetition", "a low view of oneself")
+    if _LOSS.search(text) and not explicit:
+        return Ruling("commit_at_session_end", "a loss or trigger")
+    if explicit:
+        return Ruling("commit_now", "asked to remember")
+    if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION):
+        return Ruling("commit_now", "a lasting instruction")
+    if candidate.kind is Kind.PREFERENCE and candidate.confidence < 0.65:
+        return Ruling("commit_at_session_end", "an implied preference")
+    return Ruling("commit_now", "stated plainly")
+
+
+def _passing(candidate: Candidate, text: str) -> bool:
+    """A state or wish tied to this turn: ``I'm vegan today``; a dated event is lasting."""
+    if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
+        return False
+    quote = fold(" ".join(item.quote for item in candidate.evidence)) or text
+    return bool(_TURN.search(quote)) and not _DURABLE.search(quote)

@@ -1,0 +1,7 @@
+"""Statements taken from ordinary talk without a model."""
+
+from __future__ import annotations
+
+from engrams.write.rules.extract import extract as extract
+from engrams.write.rules.extract import is_explicit as is_explicit
+from engrams.write.rules.speech import Speech as Speech

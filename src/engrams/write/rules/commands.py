@@ -1,0 +1,151 @@
+"""What the user asks of the assistant for good: rules, things never to do, procedures, names to use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from engrams.text.terms import terms
+from engrams.types import Evidence, Kind
+from engrams.write.candidate import Candidate
+from engrams.write.rules.clauses import Sentence
+from engrams.write.rules.lexicon import lemma, third
+from engrams.write.rules.speech import Speech
+
+_REMEMBER = re.compile(
+    r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
+    r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never forget|for the record|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
+    r"(?:\s+(?:that|this|dass|que))?\s*[:,]?\s+(?=\S)",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE)
+_WANT = r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s+)?"
+_ALWAYS = re.compile(
+    rf"(?:(?:from now on|from here on|going forward|in (?:the )?future|for all future \w+|by default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
+    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)\W+(?:from now on|from here on|going forward|in (?:the )?future|by default|every (?:single )?time))$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEVER = re.compile(
+    rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?: ever)?|don't ever|do not ever|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
+    r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do not|stop|avoid)\s+(?P<b>.+)$"
+    r"|(?:please )?(?:don't|do not|stop|avoid)\s+(?P<c>.+?)\s+(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WHEN = re.compile(
+    r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the user|someone|there|a|an|the|it)\b[^,]{3,120}),\s*(?:then\s+)?(?:please\s+)?(?:you (?:should|must)\s+)?(?P<b>(?!(?:i|we|it|he|she|they|my|the|there|that|this)\b)\w.{3,400})$",
+    re.IGNORECASE | re.DOTALL,
+)
+_CALL_ME = re.compile(r"(?:(?:you can|please|just|everyone|people|friends|my friends|they all)\s+)*(?:calls?|address) me\s+(?P<a>(?!(?:when|if|back|at|on|later|a|an|the|again|tomorrow|crazy|out|and|maybe|to|in)\b)[\w][\w'.-]*(?: [A-Z][\w'.-]*)?)(?:[,.!]|$| instead| for short| from now on)", re.IGNORECASE)
+_IMPERATIVE = frozenset(
+    """
+    use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain check
+    run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell stop
+    """.split()
+)
+_STEPS = re.compile(
+    r"(?:^|\n)\W*(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to|for|i use to|we use to)|to)\s+)(?P<name>[^:\n.,]{3,80}?)(?:\s*(?:is|are|:\s*$))?\s*[:,]\s*(?P<body>.{10,2000})",
+    re.IGNORECASE | re.DOTALL,
+)
+_ITEM = re.compile(r"(?:^|\n|(?<=\s))\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+(.+?)(?=(?:\n|\s)\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+|\n\s*\n|$)", re.IGNORECASE | re.DOTALL)
+_THEN = re.compile(r"\s*(?:,|;)?\s*(?:and\s+)?\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A text without its ``remember that``; ``explicit``: it had one."""
+
+    text: str
+    at: int
+    explicit: bool
+
+
+def remembered(text: str) -> Remembered:
+    """The statement inside ``please remember that …``."""
+    match = _REMEMBER.match(text)
+    return Remembered(text[match.end() :], match.end(), True) if match else Remembered(text, 0, False)
+
+
+def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
+    """The lasting rule that one sentence lays down; None for a request about this turn only."""
+    lead = _FIRST.match(sentence.text)
+    at = lead.end() if lead else 0
+    piece = sentence.text[at:].rstrip()
+    quote = text[sentence.start + at : sentence.start + at + len(piece)]
+    if match := _CALL_ME.match(piece):
+        name = match["a"].rstrip(".,!")
+        if not name[0].isupper() and name.islower() and len(name) < 2:
+            return None
+        return _candidate(quote, speech, Kind.FACT, f"{_cap(speech.speaker)} is called {name}", speech.subject, "is_named", name, category="identity", single=True)
+    if match := _NEVER.match(piece):
+        body = _body(match)
+        if body and _imperative(body, negative=True):
+            return _candidate(quote, speech, Kind.NEGATIVE, f"Never {body}", "assistant", "never", body, triggers=tuple(terms(body)[:6]))
+        return None
+    if match := _WHEN.match(piece):
+        trigger, action = match["a"].strip(), match["b"].strip()
+        if not _imperative(action):
+            return None
+        return _candidate(quote, speech, Kind.PROCEDURE, f"When {_about(trigger, speech)}, {action}", "assistant", f"when {trigger}", action, triggers=(trigger,), steps=(action,))
+    if match := _ALWAYS.match(piece):
+        body = _body(match)
+        if body and _imperative(body):
+            return _candidate(quote, speech, Kind.RULE, f"Always {body}", "assistant", "always", body)
+    return None
+
+
+def procedure(text: str, speech: Speech) -> Candidate | None:
+    """``To deploy: 1. build 2. push``: a procedure with its steps; at least two."""
+    match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
+    if match is None:
+        return None
+    body = match["body"]
+    steps = tuple(" ".join(item.split()).rstrip(" ,;") for item in _ITEM.findall(body))
+    if len(steps) < 2 and re.search(r"\bfirst\b|\bthen\b", body, re.IGNORECASE):
+        line = body.split("\n")[0].split(". I ")[0]
+        steps = tuple(piece.strip(" ,;.") for piece in _THEN.split(line) if piece.strip(" ,;."))
+    if len(steps) < 2 or any(len(step) > 300 for step in steps):
+        return None
+    name = match["name"].strip()
+    end = body.rfind(steps[-1].split(" ")[-1])
+    quote = text[match.start("name") : match.start("body") + (end + len(steps[-1].split(" ")[-1]) if end >= 0 else len(body))]
+    told = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return _candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
+
+
+def _candidate(
+    quote: str, speech: Speech, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object
+) -> Candidate:
+    made = Candidate(
+        text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
+        evidence=(Evidence(quote.strip(), speech.source, "" if speech.speaker == "the user" else speech.speaker),), confidence=0.9, importance=0.8,
+        trust=speech.trust, said_at=speech.said, settled=speech.said, reason=f"rule {kind}",
+    )  # fmt: skip
+    return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
+
+
+def _body(match: re.Match[str]) -> str:
+    found = next((group for group in match.groups() if group), "")
+    return re.sub(r"^(?:please|always)\s+", "", found.strip(" .!,"), flags=re.IGNORECASE)
+
+
+def _imperative(body: str, *, negative: bool = False) -> bool:
+    """Whether the words tell somebody to do something, rather than tell of it: ``use metric units``, not ``loved the sea``."""
+    first = body.split()[0].lower().strip(",.'\"") if body.split() else ""
+    known = lemma(first)
+    if first in _IMPERATIVE:
+        return True
+    return negative and known is not None and (first == known[0] or first.endswith("ing")) and first not in ("have", "be", "forget", "mind", "give", "know", "worry")
+
+
+def _about(trigger: str, speech: Speech) -> str:
+    """``I say`` as ``the user says``."""
+    first, _, rest = trigger.partition(" ")
+    if first.lower() != "i" or not rest:
+        return trigger
+    word, _, more = rest.partition(" ")
+    known = lemma(word.lower())
+    return f"{speech.speaker} {third(word.lower()) if known and 'base' in known[1] else word} {more}".strip()
+
+
+def _cap(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,83 @@
+"""Times in a clause: resolved against when it was said, and written out so that the fact can stand alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from engrams.text.shape import mentions_time
+from engrams.text.when import EARLIEST, LATEST, Span, find
+
+_MONTHS = "January February March April May June July August September October November December".split()
+_SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
+_PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
+_VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
+_DURATION = re.compile(r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|an?|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) (day|week|month|year|decade)s?\b", re.IGNORECASE)
+_NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "fifteen": 15, "twenty": 20}
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
+
+
+def spans(text: str, said: datetime) -> tuple[Span, ...]:
+    """The times that a text names; none where it plainly names none."""
+    return find(text, said) if mentions_time(text) else ()
+
+
+def within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+    """The spans written between two places of the text."""
+    return tuple(span for span in found if start <= span.at < end)
+
+
+def dated(found: Sequence[Span]) -> Span | None:
+    """The one that tells when: the most exact, the first of equals; vague words and open sides do not count."""
+    order = ("minute", "hour", "day", "weekend", "week", "month", "season", "year", "range")
+    usable = [span for span in found if span.text.lower() not in _VAGUE and span.start != EARLIEST and span.end != LATEST]
+    return min(usable, key=lambda span: order.index(span.grain)) if usable else None
+
+
+def since(text: str, said: datetime) -> datetime | None:
+    """When a state that has lasted ``for four years`` began."""
+    match = _DURATION.search(text)
+    if match is None:
+        return None
+    number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1].lower()]
+    try:
+        return said - timedelta(days=number * _DAYS[match[2].lower()])
+    except OverflowError:
+        return None
+
+
+def spell(span: Span, before: str) -> str:
+    """The span as it reads at any later time: ``on 7 May 2023``; the words themselves where they name a year or mean no date.
+
+    ``before``: the text that stands before it; a preposition there is kept and not repeated.
+    """
+    words = span.text
+    if _YEAR.search(words) or words.lower() in _VAGUE or span.grain == "range" or span.start.year < 2:
+        return words
+    own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)
+    given = _PREPOSITION.search(before)
+    date = span.start
+    last = span.end - timedelta(seconds=1)
+    match span.grain:
+        case "minute" | "hour":
+            clock = re.search(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)?", words, re.IGNORECASE)
+            lead = f"at {clock[0].strip()} on " if clock and re.search(r"\d", words) and ("m" in clock[0].lower() or ":" in clock[0]) else "on "
+            text = f"{lead}{date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "day":
+            text = f"on {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "weekend":
+            text = f"on the weekend of {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "week":
+            text = f"in the week of {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "month":
+            text = f"in {_MONTHS[date.month - 1]} {date.year}"
+        case "season":
+            name = _SEASON.search(words)
+            text = f"in {name[0].lower()} {date.year}" if name else f"in {_MONTHS[date.month - 1]} to {_MONTHS[last.month - 1]} {last.year}"
+        case _:
+            text = f"in {date.year}"
+    if own:
+        return own[0] + text.partition(" ")[2]
+    return text.partition(" ")[2] if given else text

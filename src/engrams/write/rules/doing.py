@@ -1,0 +1,369 @@
+"""What somebody does, has, likes and plans: the readings of every verb but be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engrams.types import Kind
+from engrams.write.rules.grammar import Clause, Token
+from engrams.write.rules.lexicon import PREPOSITIONS, gerund, lemma, past, third
+from engrams.write.rules.predicates import (
+    BEGINS,
+    CHATTER,
+    INTENDS,
+    OPINIONS,
+    PREFERS,
+    PROPER,
+    RELATIONS,
+    STOPS,
+    TELLING,
+    VAGUE,
+    VERBS,
+)
+from engrams.write.rules.speech import Reading, Speech, concrete, content, head, proper, trimmed, weighty
+
+_DEICTIC = frozenset(
+    "idea thought color colors colour colours texture vibe vibes look looks design pic picture photo photos painting message sentiment sound view support".split()
+)
+_PARTICLES = frozenset("back over out here up down away together around off along forward".split())
+_STATES = frozenset(("lives_in", "works_at", "studies_at", "from", "grew_up_in", "job"))
+_WEIGHTY = {"home": 0.8, "work": 0.7, "family": 0.7, "health": 0.8, "identity": 0.7, "decision": 0.7, "education": 0.6}
+_ABLE = frozenset("play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write".split())
+_ALONE = frozenset("retire graduate divorce relocate elope".split())
+
+
+def doing(clause: Clause, speech: Speech) -> Reading | None:
+    """The reading of a clause by its verb; None for talk, thought, courtesy and what names nothing."""
+    words = trimmed(clause.rest)
+    special = _SPECIAL.get(clause.verb)
+    if special is not None:
+        reading = special(clause, words, speech)
+        if reading is not None:
+            return _finished(reading, clause)
+        if clause.verb in ("like", "love", "want", "need", "get"):
+            return None
+    if clause.tense == "would":
+        return None
+    if clause.verb in STOPS | {"give"} and (stopped := _stopping(clause, words)):
+        return stopped
+    reading = _placed(clause, words, speech) or _listed(clause, words) or _open(clause, words)
+    return _finished(reading, clause) if reading else None
+
+
+def _finished(reading: Reading, clause: Clause) -> Reading | None:
+    """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
+    from dataclasses import replace
+
+    longer = "no longer" in clause.adverbs or (clause.negated and any(word.lower in ("anymore", "longer") for word in clause.rest))
+    if longer or clause.tense == "used":
+        return replace(reading, effect="ends", polarity=True, confidence=max(reading.confidence, 0.85))
+    if clause.tense in ("future", "must") and reading.predicate not in ("plans_to", "needs_to", "wants_to"):
+        return None
+    if clause.negated and reading.effect == "changes":
+        return None
+    if clause.negated and reading.predicate != "likes":
+        return replace(reading, polarity=False)
+    return reading
+
+
+def _placed(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    """Verbs whose object must be a name: live in X, work at X, move from Y to X."""
+    rest = list(words)
+    while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
+        rest.pop(0)
+    if clause.verb == "grow" and rest and rest[0].lower == "up":
+        rest.pop(0)
+        sense = PROPER["grow", "up"] if len(rest) > 1 and rest[0].lower in ("in", "near") else None
+        place = proper(rest[1:], speech.lower) if sense else ()
+        return Reading("grew_up_in", "identity", place, confidence=0.9, importance=0.7) if place else None
+    if clause.verb in ("move", "relocate", "travel", "fly", "come") and rest and rest[0].lower == "from":
+        to = next((i for i, word in enumerate(rest) if word.lower == "to"), None)
+        if to is not None:
+            rest = rest[to:]
+    prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
+    sense = PROPER.get((clause.verb, prep))
+    if sense is None:
+        return None
+    place = proper(rest[1:] if prep else rest, speech.lower)
+    if not place or (clause.verb in ("leave", "quit", "visit", "attend", "speak") and not place[0].text[0].isupper() and not speech.lower):
+        return None
+    if clause.verb == "stay" and clause.tense != "present":
+        return None
+    if sense.effect == "ends" and clause.tense not in ("past", "perfect"):
+        return None
+    if clause.tense in ("past", "was") and sense.effect == "states" and sense.predicate in _STATES and clause.verb in ("live", "work", "study", "reside", "teach"):
+        return Reading(f"{past(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
+    extra: tuple[Reading, ...] = ()
+    at = next((i for i, word in enumerate(rest) if word.lower == "as" and i + 2 < len(rest) and rest[i + 1].lower in ("a", "an", "the", "their")), None)
+    if sense.predicate == "works_at" and at is not None and sense.effect != "ends":
+        role = trimmed(_until(tuple(rest[at + 2 :])))
+        extra = (Reading("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
+    event = clause.tense in ("past", "perfect") and sense.effect != "states"
+    importance = _WEIGHTY.get(sense.category, 0.5)
+    return Reading(sense.predicate, sense.category, place, "", sense.effect, True, 0.9, importance, Kind.FACT, event or sense.category == "event", extra=extra)
+
+
+def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
+    rest = words
+    if rest and clause.verb == "take" and rest[0].lower == "part":
+        rest = rest[1:]
+        clause_prep = rest[0].lower if rest else ""
+        return Reading("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and concrete(rest[1:]) else None
+    if rest and clause.verb == "sign" and rest[0].lower == "up":
+        at = next((i for i, word in enumerate(rest) if word.lower in ("for", "with")), None)
+        return Reading("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True) if at is not None and concrete(rest[at + 1 :]) else None
+    while rest and rest[0].lower in _PARTICLES:
+        rest = rest[1:]
+    prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
+    sense = VERBS.get((clause.verb, prep))
+    if sense is None:
+        return None
+    target = rest[1:] if prep else rest
+    if clause.verb == "work" and prep == "as":
+        target = target[1:] if target and target[0].lower in ("a", "an", "the") else target
+        target = _until(target)
+    if not concrete(target):
+        return None
+    ongoing = clause.tense in ("present", "progressive", "been", "can")
+    name = sense.predicate
+    if sense.effect == "states" and sense.category in ("activity", "work", "technical", "possession") and not ongoing and clause.tense != "used":
+        name = f"{past(clause.verb)}{'_' + prep if prep else ''}"
+    confidence = sense.confidence if len([word for word in target if content(word)]) > 0 else 0.5
+    event = not ongoing
+    importance = _WEIGHTY.get(sense.category, 0.5)
+    return Reading(name, sense.category, target, "", sense.effect, True, confidence, importance, event=event)
+
+
+def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
+    """Any other verb: a predicate of its own, where it tells something about the world and names what."""
+    telling = clause.tense in ("past", "perfect") and clause.verb in TELLING
+    if clause.verb in CHATTER and not telling:
+        return None
+    rest = words
+    prep = ""
+    if rest and rest[0].lower in PREPOSITIONS | {"to"}:
+        prep, rest = rest[0].lower, rest[1:]
+    if not rest and clause.verb in _ALONE:
+        return Reading(past(clause.verb), "event", (), confidence=0.8, event=True)
+    if not concrete(rest) or head(rest) == "" or (head(rest) in VAGUE and not weighty(rest)):
+        return None
+    if clause.tense == "can" and clause.verb not in _ABLE:
+        return None
+    stem = {"present": third, "can": third, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past)(clause.verb)
+    event = clause.tense in ("past", "perfect", "was")
+    weight = 0.72 if event else 0.65
+    if telling:
+        weight = 0.6
+    category = "event" if event else "activity"
+    return Reading(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
+
+
+def _until(words: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Up to the first preposition or clause word: a role, not what is done in it."""
+    end = next((i for i, word in enumerate(words) if i and (word.lower in ("at", "for", "in", "with", "on", "since", "and", "but", "who", "where") or word.lower == ",")), len(words))
+    return words[:end]
+
+
+def _stopping(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
+    """``I stopped smoking``, ``I gave up coffee``: what was a habit is none."""
+    if clause.verb == "give":
+        if not words or words[0].lower != "up" or not concrete(words[1:]):
+            return None
+        words = words[1:]
+    elif not words or not (known := lemma(words[0].lower)) or "ing" not in known[1]:
+        return None
+    if clause.tense not in ("past", "perfect") or clause.negated:
+        return None
+    known = lemma(words[0].lower)
+    if known and "ing" in known[1]:
+        return Reading(third(known[0]), "activity", words[1:], effect="ends", confidence=0.85, event=True, importance=0.6)
+    return Reading("likes", "preference", words, effect="ends", confidence=0.75, event=True, importance=0.6)
+
+
+def _opinion(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    positive = OPINIONS[clause.verb]
+    if clause.tense == "would":
+        return _intent(clause, words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
+    if clause.negated:
+        positive = not positive
+    if not concrete(words) or words[0].lower in ("how", "when", "that", "what", "seeing", "hearing", "having", "if"):
+        return None
+    if words[0].lower in ("the", "his", "her", "its") and (head(words) in _DEICTIC or clause.tense == "progressive"):
+        return None
+    if clause.tense in ("past", "perfect", "was"):
+        return Reading("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
+    if clause.tense not in ("present", "been", "progressive", "used"):
+        return None
+    weak = any(adverb in ("kinda", "kind", "sort", "pretty", "lately", "recently", "currently") for adverb in clause.adverbs)
+    confidence = 0.6 if weak or clause.tense != "present" else 0.85 if words[0].lower != "to" else 0.8
+    return Reading("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
+
+
+def _prefers(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if clause.tense not in ("present", "would", "past") or not concrete(words):
+        return None
+    return Reading("prefers", "preference", words, polarity=not clause.negated, confidence=0.9, importance=0.7, kind=Kind.PREFERENCE)
+
+
+def _standing(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if clause.tense == "can" and clause.negated and concrete(words):
+        return Reading("likes", "preference", words, polarity=False, confidence=0.85, importance=0.6, kind=Kind.PREFERENCE)
+    return None
+
+
+def _intent(clause: Clause, words: tuple[Token, ...], predicate: str) -> Reading | None:
+    body = words[1:] if words and words[0].lower == "to" else words
+    if len(body) > 1 and body[0].lower == "make" and body[1].lower in ("sure", "it", "that"):
+        return None
+    if len(body) < 2 or body[0].lower in CHATTER and body[0].lower not in ("make", "find", "give", "get", "leave", "set", "put", "share", "help", "bring", "ensure") or not concrete(body[1:]):
+        return None
+    return Reading(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
+
+
+def _intends(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if clause.tense == "would" or (clause.negated and clause.verb != "decide"):
+        return None
+    predicate = INTENDS[clause.verb]
+    if clause.infinitive:
+        if clause.verb in ("wish", "agree"):
+            return None
+        return _intent(clause, words, predicate)
+    if clause.verb in ("plan", "think", "dream", "consider") and words and words[0].lower in ("on", "about", "of"):
+        return _intent(clause, words, "plans_to") if words[1:] and words[1].lower.endswith("ing") else None
+    if clause.verb == "plan" and clause.tense in ("progressive", "been", "present") and concrete(words) and words[0].lower in ("a", "an", "our", "my", "the"):
+        return Reading("planning", "plan", words, confidence=0.8)
+    if clause.verb == "consider" and words and words[0].lower.endswith("ing"):
+        return _intent(clause, words, "considers")
+    return None
+
+
+def _beginning(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    """``I started a job at X``, ``I started painting``, ``I started learning to cook``."""
+    if clause.tense not in ("past", "perfect", "progressive") or not words:
+        return None
+    if job := _employed(words, speech):
+        return job
+    known = lemma(words[0].lower)
+    body = words[1:] if words[0].lower == "to" else words
+    if known and "ing" in known[1]:
+        if known[0] in CHATTER and known[0] not in ("make", "get"):
+            return None
+        return Reading("started", "activity", body, confidence=0.8, event=True)
+    if words[0].lower == "to":
+        return None
+    if not concrete(body) or (head(body) in VAGUE and not weighty(body)):
+        return None
+    return Reading("started", "event", body, confidence=0.8, event=True)
+
+
+def _employed(words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    """``a new job at X (as Y)``: where somebody works from now on."""
+    at = next((i for i, word in enumerate(words[:5]) if word.lower in ("job", "position", "role", "gig", "internship", "offer", "work", "working")), None)
+    if at is None or at + 2 >= len(words):
+        return None
+    prep = at + 1
+    if words[prep].lower == "as" and len(words) > prep + 2:
+        role = _until(words[prep + 2 :] if words[prep + 1].lower in ("a", "an", "the") else words[prep + 1 :])
+        later = next((i for i in range(prep, len(words)) if words[i].lower in ("at", "for", "with")), None)
+        extra = Reading("job", "work", role, effect="changes", confidence=0.85, importance=0.8, text="works as")
+        if later is not None and (firm := proper(words[later + 1 :], speech.lower)):
+            return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=(extra,))
+        return Reading("job", "work", role, "", "changes", True, 0.85, 0.8, event=True) if role else None
+    if words[prep].lower not in ("at", "with", "for", "from") or not (firm := proper(words[prep + 1 :], speech.lower)):
+        return None
+    return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True)
+
+
+def _losing(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    """``I quit my job (at X)``: where somebody works no longer."""
+    at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
+    if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
+        return None
+    firm = proper(words[at + 2 :], speech.lower) if at + 2 < len(words) and words[at + 1].lower in ("at", "with", "for") else ()
+    return Reading("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
+
+
+def _getting(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    if not words or clause.tense not in ("past", "perfect", "progressive") or clause.negated:
+        return None
+    word = words[0].lower
+    if job := _employed(words, speech):
+        return job
+    if word in ("married", "hitched"):
+        who = words[2:] if len(words) > 2 and words[1].lower == "to" else ()
+        name = proper(who)
+        if name or clause.tense != "progressive":
+            return Reading("married_to" if name else "got_married", "family", name or words[1:], "", "changes" if name else "states", True, 0.9, 0.8, event=True)
+        return Reading("plans_to", "plan", words, confidence=0.8)
+    if word in ("engaged", "divorced", "promoted", "accepted", "hired", "diagnosed", "admitted", "injured", "invited", "published", "certified", "licensed"):
+        if word == "promoted" and len(words) > 2 and words[1].lower == "to":
+            return Reading("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
+        return Reading(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
+    if word in ("fired", "laid", "sacked"):
+        at = next((i for i, one in enumerate(words) if one.lower in ("from", "by")), None)
+        return Reading("works_at", "work", proper(words[at + 1 :]) if at else (), "", "ends", True, 0.9, 0.8, event=True)
+    if word == "into" and concrete(words[1:]) and clause.tense in ("past", "perfect", "progressive"):
+        return Reading("got_into", "activity", words[1:], confidence=0.7, event=True)
+    if word == "back" and len(words) > 2 and words[1].lower == "from" and concrete(words[2:]):
+        return Reading("got_back_from", "event", words[2:], confidence=0.8, event=True)
+    noun = head(words)
+    if clause.tense == "progressive" or not concrete(words) or noun in VAGUE or word in PREPOSITIONS | {"to"} or lemma(word) and "ing" in (lemma(word) or ("", ()))[1]:
+        return None
+    if word in ("a", "an", "my", "our", "some", "two", "three", "new", "tickets", "the") or word.isdigit():
+        return Reading("got", "possession", words, confidence=0.72, event=True)
+    return None
+
+
+def _having(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if not concrete(words) or (head(words) in VAGUE and not weighty(words)) or clause.tense not in ("present", "past", "perfect", "used"):
+        return None
+    noun = head(words)
+    event = clause.tense != "present"
+    family = noun in RELATIONS
+    if event:
+        return Reading("had", "event", words, confidence=0.62, event=True)
+    return Reading("has", "family" if family else "possession", words, confidence=0.85 if family else 0.72, importance=0.7 if family else 0.5)
+
+
+def _going(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    """``I went camping``, ``I went to a concert``; the ways of going that tell nothing are left out."""
+    if not words or clause.tense not in ("past", "perfect", "present", "progressive"):
+        return None
+    known = lemma(words[0].lower)
+    if known and "ing" in known[1] and clause.tense != "progressive":
+        name = "goes" if clause.tense == "present" else "went"
+        return Reading(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went")
+    while words and words[0].lower in ("out", "over", "back", "down", "up", "all", "together"):
+        words = words[1:]
+    if len(words) > 1 and words[0].lower in ("to", "on") and concrete(words[1:]) and head(words[1:]) not in VAGUE:
+        if clause.tense == "progressive":
+            return Reading("plans_to", "plan", words, confidence=0.7)
+        name = "goes" if clause.tense == "present" else "went"
+        return Reading(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words[1:], confidence=0.85, event=name == "went")
+    return None
+
+
+def _turning(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if clause.tense in ("past", "perfect") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
+        return Reading("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
+    return None
+
+
+_Special = Callable[[Clause, "tuple[Token, ...]", Speech], Reading | None]
+_SPECIAL: dict[str, _Special] = {
+    **dict.fromkeys(OPINIONS, _opinion),
+    **dict.fromkeys(PREFERS, _prefers),
+    **dict.fromkeys(INTENDS, _intends),
+    **dict.fromkeys(BEGINS, _beginning),
+    "stand": _standing,
+    "quit": _losing,
+    "lose": _losing,
+    "leave": _losing,
+    "get": _getting,
+    "land": _beginning,
+    "accept": _beginning,
+    "have": _having,
+    "go": _going,
+    "turn": _turning,
+    "think": _intends,
+}

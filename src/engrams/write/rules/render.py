@@ -1,0 +1,118 @@
+"""A fact as a sentence about the third person that stands alone: right verb forms, no ``I``, no ``yesterday``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engrams.text.when import Span
+from engrams.write.rules.dates import spell
+from engrams.write.rules.grammar import Clause
+from engrams.write.rules.lexicon import FREQUENCY, gerund, lemma, participle, past, third
+
+_SELF = re.compile(
+    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b", re.IGNORECASE
+)
+_THEY = {
+    "i'm": "they are", "i am": "they are", "i was": "they were", "i've": "they have", "i'd": "they would", "i'll": "they will", "we're": "they are",
+    "we are": "they are", "we were": "they were", "we've": "they have", "we'd": "they would", "we'll": "they will", "myself": "themselves",
+    "ourselves": "themselves", "mine": "theirs", "ours": "theirs", "my": "their", "our": "their", "me": "them", "us": "them", "i": "they", "we": "they",
+}  # fmt: skip
+_FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want to", "gotta": "have to"}
+_COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
+
+
+def speak(text: str, start: int, end: int, found: Sequence[Span], name: str = "") -> str:
+    """The words between two places, with times spelled out and the first person turned into the third.
+
+    ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they).
+    """
+    parts: list[str] = []
+    at = start
+    for span in found:
+        stop = span.at + len(span.text)
+        if span.at >= at and stop <= end:
+            parts.extend((text[at : span.at], spell(span, text[start : span.at])))
+            at = stop
+    whole = "".join((*parts, text[at:end])).replace("’", "'")
+    whole = _COLLOQUIAL.sub(lambda match: _FULL[match[0].lower()], whole)
+    whole = _SELF.sub(lambda match: _turned(match[0], name), whole)
+    return " ".join(whole.split()).strip(" ,;:-")
+
+
+def verb(clause: Clause) -> str:
+    """The verb group for he or she: ``moved``, ``does not eat``, ``is learning``, ``has lived``."""
+    word, surface = clause.verb, clause.surface.lower()
+    often = next((f"{adverb} " for adverb in clause.adverbs if adverb in FREQUENCY and adverb != "never"), "")
+    never = "never" in clause.adverbs
+    no_longer = "no longer" in clause.adverbs or ("anymore" in (token.lower for token in clause.rest) and clause.negated)
+    no = "never " if never else ""
+    negated = clause.negated and not never and not no_longer
+    if no_longer:
+        often = "no longer "
+    if word == "be":
+        return _being(clause, often + no, negated)
+    match clause.tense:
+        case "past" | "used" if negated:
+            return f"{often}did not {word}"
+        case "past":
+            known = lemma(surface)
+            return f"{often}{no}{surface if known and 'past' in known[1] else past(word)}"
+        case "used":
+            return f"{often}{no}used to {word}"
+        case "perfect":
+            known = lemma(surface)
+            done = surface if known and "part" in known[1] else participle(word)
+            return f"has {'not ' if negated else ''}{often}{no}{done}"
+        case "progressive":
+            return f"is {'not ' if negated else ''}{often}{gerund(word)}"
+        case "was":
+            return f"was {'not ' if negated else ''}{often}{gerund(word)}"
+        case "been":
+            return f"has {'not ' if negated else ''}{often}been {gerund(word)}"
+        case "future":
+            return f"will {'not ' if negated else ''}{often}{no}{word}"
+        case "can":
+            return f"can{'not' if negated else ''} {often}{word}"
+        case "must":
+            return f"{'does not have' if negated else 'has'} to {word}"
+        case "would":
+            return f"would {'not ' if negated else ''}{often}{word}"
+        case _:
+            return f"{often}does not {word}" if negated else f"{often}{no}{third(word)}"
+
+
+def sentence(subject: str, *parts: str) -> str:
+    """The words as one sentence: a capital at the head, no full stop."""
+    whole = " ".join(part for part in (subject, *parts) if part).strip()
+    return whole[:1].upper() + whole[1:]
+
+
+def _being(clause: Clause, often: str, negated: bool) -> str:
+    no = "not " if negated else ""
+    match clause.tense:
+        case "past":
+            return f"was {no}{often}".rstrip()
+        case "perfect":
+            return f"has {no}{often}been"
+        case "future":
+            return f"will {no}{often}be"
+        case "used":
+            return "used to be"
+        case "can":
+            return f"can{'not' if negated else ''} be"
+        case _:
+            return f"is {no}{often}".rstrip()
+
+
+def _turned(word: str, name: str) -> str:
+    lower = word.lower()
+    if not name:
+        return _THEY[lower]
+    if lower in ("my", "our", "mine", "ours"):
+        return f"{name}'s"
+    if lower in ("me", "us", "i", "we", "myself", "ourselves"):
+        return name
+    head, _, tail = lower.replace("'", " '").partition(" ")
+    verbs = {"'m": "is", "am": "is", "was": "was", "'ve": "has", "'d": "would", "'ll": "will", "'re": "is", "are": "is", "were": "was"}
+    return f"{name} {verbs.get(tail, tail)}" if head in ("i", "we") else word

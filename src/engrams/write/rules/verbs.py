@@ -1,0 +1,218 @@
+"""The verb group of an English clause: adverbs, auxiliaries and negation around one main verb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engrams.write.rules.grammar import Tense, Token
+from engrams.write.rules.lexicon import ADVERBS, BE, HEDGES, MODALS, PREPOSITIONS, lemma
+
+_NOT = frozenset(("not", "n't", "never"))
+_GO = frozenset(("going", "gonna"))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``after``: the place behind the verb. ``infinitive``: for want to, plan to and the like, the verb that follows."""
+
+    verb: str
+    surface: str
+    tense: Tense
+    negated: bool
+    hedged: bool
+    adverbs: tuple[str, ...]
+    after: int
+    infinitive: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    words: Sequence[Token]
+    at: int
+    negated: bool = False
+    hedged: bool = False
+    adverbs: tuple[str, ...] = ()
+
+    @property
+    def lower(self) -> str:
+        return self.words[self.at].lower if self.at < len(self.words) else ""
+
+    @property
+    def next(self) -> str:
+        return self.words[self.at + 1].lower if self.at + 1 < len(self.words) else ""
+
+    def skip(self) -> None:
+        """Past adverbs, hedges and negation."""
+        while self.at < len(self.words):
+            word = self.lower
+            if word in _NOT:
+                self.negated = not self.negated or word == "never"
+            elif word in HEDGES:
+                self.hedged = True
+            elif word == "no" and self.next == "longer":
+                self.adverbs, self.at = (*self.adverbs, "no longer"), self.at + 2
+                continue
+            elif word not in ADVERBS or (word == "kind" and self.next != "of") or (word == "sort" and self.next != "of"):
+                if not (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",))):
+                    return
+            self.adverbs = (*self.adverbs, word)
+            self.at += 1
+
+    def group(self, verb: str, tense: Tense) -> Group:
+        surface = self.words[self.at].text
+        self.at += 1
+        infinitive = ""
+        if self.lower == "to" and self.next and (known := lemma(self.next)) and "base" in known[1]:
+            infinitive = known[0]
+        return Group(verb, surface, tense, self.negated, self.hedged, self.adverbs, self.at, infinitive)
+
+
+def group(words: Sequence[Token], at: int, like: Tense | None = None) -> Group | None:
+    """The verb group that begins at ``at``; ``like``: the tense of a verb it is joined to (and sold, and studying)."""
+    read = _Reader(words, at)
+    read.skip()
+    word = read.lower
+    if not word:
+        return None
+    if word in BE and not (word == "'s" and not read.next):
+        read.at += 1
+        return _being(read, BE[word])
+    if word == "'s":
+        read.at += 1
+        return _being(read, "present")
+    if word in ("have", "'ve", "has", "had"):
+        return _having(read)
+    if word in ("will", "'ll", "shall", "gonna"):
+        read.at += 1
+        return _bare(read, "future")
+    if word == "gotta":
+        read.at += 1
+        return _bare(read, "must")
+    if word == "can" and not read.hedged:
+        read.at += 1
+        return _bare(read, "can")
+    if word == "'d" and read.next in ("been", "had", "never"):
+        read.at += 1
+        return _having(read, moved=True)
+    if word in MODALS:
+        read.at += 1
+        return _bare(read, "would")
+    if word in ("do", "does", "did") and (read.next in _NOT or read.next in ADVERBS or _is_base(read.next)):
+        read.at += 1
+        return _bare(read, "past" if word == "did" else "present")
+    if word == "been":
+        return _been(read)
+    if word == "used" and read.next == "to":
+        read.at += 2
+        return _bare(read, "used")
+    return _main(read, like)
+
+
+def _is_base(word: str) -> bool:
+    known = lemma(word)
+    return bool(known and "base" in known[1])
+
+
+def _bare(read: _Reader, tense: Tense) -> Group | None:
+    read.skip()
+    if tense == "used" and read.lower == "to":
+        read.at += 1
+        read.skip()
+    if read.lower == "be" or (read.lower == "have" and read.next == "been"):
+        read.at += 1
+        read.skip()
+        if (known := lemma(read.lower)) and known[1] & {"ing"}:
+            return read.group(known[0], tense)
+        return Group("be", "be", tense, read.negated, read.hedged, read.adverbs, read.at)
+    known = lemma(read.lower)
+    if known is None:
+        return read.group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS else None
+    return read.group(known[0], tense) if "base" in known[1] else None
+
+
+def _being(read: _Reader, tense: str) -> Group | None:
+    """After a form of be: progressive, going to, or what somebody is."""
+    read.skip()
+    word = read.lower
+    if not word:
+        return None
+    if word in _GO and (word == "gonna" or (read.next == "to" and _goes_on(read))):
+        read.at += 1 if word == "gonna" else 2
+        return _bare(read, "future" if tense == "present" else "would")
+    if word == "used" and read.next == "to":
+        return None
+    known = lemma(word)
+    if known and "ing" in known[1] and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living") or word == "living":
+        return read.group(known[0] if known else "live", "progressive" if tense == "present" else "was")
+    return Group("be", "is" if tense == "present" else "was", "present" if tense == "present" else "past", read.negated, read.hedged, read.adverbs, read.at)
+
+
+def _goes_on(read: _Reader) -> bool:
+    """``going to move`` and not ``going to church``."""
+    after = read.words[read.at + 2].lower if read.at + 2 < len(read.words) else ""
+    while after in ADVERBS and read.at + 3 < len(read.words):
+        return True
+    known = lemma(after)
+    third = read.words[read.at + 3].lower if read.at + 3 < len(read.words) else ""
+    return bool(after == "be" or (known and "base" in known[1] and after not in ("school", "church", "work", "camp", "dance", "practice", "bed") or (after == "work" and third in PREPOSITIONS)))
+
+
+def _having(read: _Reader, *, moved: bool = False) -> Group | None:
+    """After have: the perfect, having to, or what somebody has."""
+    word = "had" if moved else read.lower
+    at = read.at
+    if not moved:
+        read.at += 1
+    read.skip()
+    if read.lower == "been":
+        return _been(read)
+    if read.lower == "got" and word in ("have", "'ve", "has"):
+        if read.next == "to":
+            read.at += 2
+            return _bare(read, "must")
+        return read.group("have", "present")
+    if read.lower == "to" and _is_base(read.next):
+        read.at += 1
+        return _bare(read, "must")
+    known = lemma(read.lower)
+    if known and "part" in known[1] and word != "'s" and read.lower not in ("cost", "cast") and not (word == "had" and known[1] & {"base"}):
+        return read.group(known[0], "perfect")
+    if word == "'ve":
+        return None
+    return Group("have", read.words[at].text, "past" if word == "had" else "present", read.negated, read.hedged, read.adverbs, read.at)
+
+
+def _been(read: _Reader) -> Group | None:
+    read.at += 1
+    read.skip()
+    known = lemma(read.lower)
+    if known and "ing" in known[1]:
+        return read.group(known[0], "been")
+    if not read.lower:
+        return None
+    return Group("be", "been", "perfect", read.negated, read.hedged, read.adverbs, read.at)
+
+
+def _main(read: _Reader, like: Tense | None) -> Group | None:
+    word = read.lower
+    known = lemma(word)
+    if word == "wanna":
+        read.at += 1
+        if (inner := lemma(read.lower)) and "base" in inner[1]:
+            return Group("want", "want", "present", read.negated, read.hedged, read.adverbs, read.at, inner[0])
+        return None
+    if known is None:
+        return None
+    verb, forms = known
+    if like in ("progressive", "been", "was", "perfect", "past", "used") and like is not None:
+        return read.group(verb, like)
+    if "past" in forms and ("base" not in forms):
+        return read.group(verb, "past")
+    if forms == {"ing"}:
+        return read.group(verb, "progressive")
+    if "past" in forms and word in ("quit", "set", "put", "cut", "hit", "shut", "split", "hurt", "spread", "burst", "beat"):
+        return read.group(verb, "past")
+    if forms & {"base", "s"}:
+        return read.group(verb, "present")
+    return read.group(verb, "past") if "past" in forms else None

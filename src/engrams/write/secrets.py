@@ -1,0 +1,135 @@
+"""Keys, passwords and tokens in a text: found and taken out before anything is stored.
+
+Each rule names the literals of which one must occur before its pattern is tried, so that a text without them costs
+a few substring searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engrams.write.patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret at ``text[start:end]``; ``rule`` names its family."""
+
+    rule: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    name: str
+    literals: tuple[str, ...]
+    find: re.Pattern[str]
+    check: Callable[[str], bool] | None
+    folded: bool
+
+
+_SHORTEST = 6
+_ENTROPY = 2.9
+_PLACEHOLDER = re.compile(
+    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted|your[-_ ]|my[-_]|insert|todo|foobar).*"
+    r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
+    r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body|response|res|cfg|ctx|secrets|vault)[.\[].*"
+    r"|(?:getenv|environ|getpass|input|prompt|get_|load_|read_|hash_|generate_|create_|bcrypt|argon).*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def scan(text: str) -> tuple[Finding, ...]:
+    """Every secret in ``text``, in order, without overlaps."""
+    lower = text.lower()
+    found: list[Finding] = []
+    for rule in _RULES:
+        where = lower if rule.folded else text
+        if not any(literal in where for literal in rule.literals):
+            continue
+        for match in rule.find.finditer(text):
+            group = "v" if "v" in rule.find.groupindex else 0
+            if match[group] and (rule.check is None or rule.check(match[group])):
+                found.append(Finding(rule.name, *match.span(group)))
+    return _apart(found) if found else ()
+
+
+def redact(text: str) -> tuple[str, tuple[Finding, ...]]:
+    """The text with each secret replaced by ``[redacted:rule]``, and what was found where in the original."""
+    findings = scan(text)
+    return replace(text, findings), findings
+
+
+def replace(text: str, findings: tuple[Finding, ...]) -> str:
+    """The text with each finding replaced by its rule's mark."""
+    parts: list[str] = []
+    at = 0
+    for finding in findings:
+        parts.extend((text[at : finding.start], f"[redacted:{finding.rule}]"))
+        at = finding.end
+    return "".join((*parts, text[at:])) if findings else text
+
+
+def names() -> tuple[str, ...]:
+    """The rule families."""
+    return tuple(dict.fromkeys(rule.name for rule in _RULES))
+
+
+def _apart(found: list[Finding]) -> tuple[Finding, ...]:
+    """Of findings that overlap, the one that starts first, then the longest; extended to cover what the others cover."""
+    kept: list[Finding] = []
+    for finding in sorted(found, key=lambda item: (item.start, -item.end)):
+        if kept and finding.start < kept[-1].end:
+            last = kept[-1]
+            kept[-1] = Finding(last.rule, last.start, max(last.end, finding.end))
+        else:
+            kept.append(finding)
+    return tuple(kept)
+
+
+def _random(value: str) -> bool:
+    """Letters and digits mixed as in a generated value: at least 2.9 bits a character (Shannon), and no placeholder."""
+    bare = value.strip("\"'`")
+    if len(bare) < _SHORTEST or _PLACEHOLDER.match(bare):
+        return False
+    if not (any(char.isdigit() for char in bare) and any(char.isalpha() for char in bare)):
+        return False
+    counts = Counter(bare)
+    return -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values()) >= _ENTROPY
+
+
+def _assigned(value: str) -> bool:
+    """The value of something called a password: anything that is no placeholder, no code and no plain word."""
+    bare = value.strip("\"'`")
+    if len(bare) < 4 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
+        return False
+    return not bare.isalpha() or bare != value or not (bare.islower() or bare.istitle())
+
+
+def _spoken(value: str) -> bool:
+    """What follows "my password is": not one of the words that say something about it, such as wrong or expired."""
+    bare = value.strip("\"'`“”„«»「」.,;!?。，！")
+    if len(bare) < 3 or _PLACEHOLDER.match(bare):
+        return False
+    if bare.isalpha() and bare.isascii():
+        return bare.lower() not in PLAIN and not bare.lower().endswith(("ed", "ing", "able", "ible", "ly"))
+    return True
+
+
+def _numeric(value: str) -> bool:
+    return len(set(value)) > 1 or len(value) == 4
+
+
+_CHECKS: dict[str, Callable[[str], bool]] = {"random": _random, "assigned": _assigned, "spoken": _spoken, "numeric": _numeric}
+_RULES: tuple[_Rule, ...] = (
+    *(_Rule(name, literals, re.compile(find), None, False) for name, literals, find in RULES),
+    *(
+        _Rule(name, literals or PASSWORD_WORDS, re.compile(find, re.IGNORECASE), _CHECKS.get(check), True)
+        for name, literals, find, check in PROSE
+    ),
+)

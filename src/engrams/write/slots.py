@@ -1,0 +1,77 @@
+"""Which slots hold one value at a time, and which predicates speak of the same thing. Data; rules and reconcile read it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from engrams.text.fold import fold
+
+Verdict: TypeAlias = Literal["single", "multi"]
+
+# One value at a time: a new one closes the old.
+SINGLE = frozenset(
+    """
+    lives_in works_at job is_named age birthday married_to dating marital_status diet from born_in phone email address home_town height weight
+    timezone nationality manager boss salary title major studies_at relationship hair_color eye_color native_language first_language
+    username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
+    """.split()
+)
+
+# Nouns that name a property of which a thing or person has one: "my manager is X", "the deadline is Y".
+ATTRIBUTES = frozenset(
+    """
+    name nickname surname birthday age address email e-mail phone number mobile extension username handle job title role position profession occupation
+    employer company workplace manager boss supervisor landlord doctor dentist therapist gp school university college major degree salary income
+    rent mortgage budget deadline due date target goal limit quota price cost rate fee version port host url domain path branch database
+    framework language stack editor ide shell browser os platform provider region timezone currency locale theme font format encoding
+    capital capacity size height weight length width color colour shade diet allergy religion nationality hometown city country
+    wife husband spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad
+    team lead owner maintainer reviewer client vendor schedule time start end launch release flight seat gate room password pin
+    plan status priority stage phase score grade rating rank level temperature speed distance duration dose dosage medication
+    car ride breed species type model brand make pronouns zodiac sign starsign
+    meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
+    """.split()
+)
+
+# Opinions: one predicate with a polarity, so that loving and hating the same thing meet.
+OPINION = "likes"
+
+_SAME = {
+    "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in", "residence": "lives_in",
+    "lived_in": "lives_in", "moved_to": "lives_in", "city": "lives_in", "home_city": "lives_in", "location": "lives_in", "relocated_to": "lives_in",
+    "works_for": "works_at", "employed_by": "works_at", "employed_at": "works_at", "employer": "works_at", "company": "works_at", "workplace": "works_at",
+    "works_as": "job", "occupation": "job", "profession": "job", "job_title": "job", "position": "job", "role": "job", "title": "job",
+    "name": "is_named", "full_name": "is_named", "first_name": "is_named", "called": "is_named", "goes_by": "is_named",
+    "is_aged": "age", "born_on": "birthday", "birth_date": "birthday", "date_of_birth": "birthday",
+    "spouse": "married_to", "wife": "married_to", "husband": "married_to",
+    "phone_number": "phone", "mobile": "phone", "mobile_number": "phone", "cell": "phone", "number": "phone",
+    "email_address": "email", "e-mail": "email", "mail": "email", "home_address": "address", "hometown": "home_town",
+    "comes_from": "from", "is_from": "from", "originally_from": "from", "supervisor": "manager", "boss": "manager",
+    "loves": "likes", "enjoys": "likes", "adores": "likes", "hates": "likes", "dislikes": "likes", "loathes": "likes", "detests": "likes", "is_fan_of": "likes",
+    "colour": "color", "favorite_colour": "favorite_color", "favourite_color": "favorite_color", "girlfriend": "dating", "boyfriend": "dating",
+    "owns": "has", "possesses": "has", "due_date": "deadline", "due": "deadline",
+}  # fmt: skip
+
+_NEGATIVE = frozenset("hates dislikes loathes detests".split())
+
+
+def same(predicate: str) -> str:
+    """The canonical form of a predicate: lower case, underscores, one word for one meaning."""
+    plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")
+    plain = plain.replace("favourite", "favorite")
+    return _SAME.get(plain, plain)
+
+
+def opposes(predicate: str) -> bool:
+    """Whether a predicate states its canonical form's contrary: hates for likes."""
+    return fold(predicate).strip() in _NEGATIVE
+
+
+def is_single(predicate: str, subject: str = "") -> bool:
+    """Whether (subject, predicate) holds one value at a time. ``subject``: of a thing, its last word counts too."""
+    name = same(predicate)
+    if name in SINGLE or name.startswith("favorite_") or name.endswith(("_name", "_number", "_deadline", "_date", "_version", "_port", "_address")):
+        return True
+    if name == "is":
+        return subject.rpartition(" ")[2].lower() in ATTRIBUTES
+    return False

@@ -1,0 +1,174 @@
+"""A disk that is full, read-only or damaged, and another process at work on the same home."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams.errors import StoreError
+
+OWNER = ("user", "alice")
+PRELUDE = """
+import json, os, resource, signal, sys
+import engrams
+from engrams.errors import EngramsError, StoreError
+from engrams import Turn
+OWNER = ("user", "alice")
+home = sys.argv[1]
+"""
+
+
+def script(home: Path, body: str, *arguments: str) -> dict[str, object]:
+    """Run ``body`` in a process of its own; its last line of output is JSON."""
+    code = PRELUDE + textwrap.dedent(body)
+    done = subprocess.run([sys.executable, "-c", code, str(home), *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def texts(home: Path) -> list[str]:
+    with engrams.open(home=home) as memory:
+        return [record.text for record in memory.list(scope=OWNER, limit=1000).records if record.kind == "note"]
+
+
+def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
+    """When no more can be written, the write raises StoreError with a hint, and what was acknowledged before stays."""
+    pytest.importorskip("resource")
+    with engrams.open(home=home) as memory:
+        memory.add("There was room for this", scope=OWNER)
+    told = script(
+        home,
+        """
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        stored, error, hint = [], "", ""
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            memory.search("room", scope=OWNER)
+            size = sum(os.path.getsize(os.path.join(home, name)) for name in os.listdir(home))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 200_000, resource.RLIM_INFINITY))
+            for number in range(2000):
+                try:
+                    stored.append(memory.add(f"Note number {number} " + "and so on " * 50, scope=OWNER).id)
+                except StoreError as problem:
+                    error, hint = problem.message, problem.hint
+                    break
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            after = memory.add("There is room again", scope=OWNER).id
+            readable = sum(memory.get(id, scope=OWNER) is not None for id in stored)
+        print(json.dumps({"stored": stored, "error": error, "hint": hint, "after": after, "readable": readable}))
+        """,
+    )
+    assert told["error"]
+    assert told["hint"]
+    stored = told["stored"]
+    assert isinstance(stored, list)
+    assert told["readable"] == len(stored) > 0
+    with engrams.open(home=home) as memory:
+        assert all(memory.get(name, scope=OWNER) for name in [*stored, told["after"]])
+        assert memory.check()["ok"]
+    assert "There was room for this" in texts(home)
+
+
+def test_a_home_that_cannot_be_written_is_an_error_that_says_so(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Without the right to write, opening or writing raises StoreError with a hint; nothing else escapes."""
+    with engrams.open(home=home) as memory:
+        memory.add("Written while it was allowed", scope=OWNER)
+    lent = Path("/tmp") / f"engrams-read-only-{os.getpid()}"
+    shutil.copytree(home, lent)
+    try:
+        for path in (*lent.rglob("*"), lent):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        told = script(
+            lent,
+            """
+            with engrams.open(store__url=":memory:", jobs__workers=0) as memory:  # loads what this user may not read
+                memory.add("warm up", scope=OWNER)
+                memory.search("warm", scope=OWNER)
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            error, hint = "", ""
+            try:
+                with engrams.open(home=home, jobs__workers=0) as memory:
+                    memory.add("Not allowed", scope=OWNER)
+            except StoreError as problem:
+                error, hint = problem.message, problem.hint
+            print(json.dumps({"error": error, "hint": hint}))
+            """,
+        )
+    finally:
+        lent.chmod(0o755)
+        shutil.rmtree(lent, ignore_errors=True)
+    assert told["error"]
+    assert told["hint"]
+    assert texts(home) == ["Written while it was allowed"]
+
+
+def test_two_processes_may_write_at_once(home: Path) -> None:
+    """Two processes that add to one home at the same time both succeed, and each sees the other's."""
+    body = PRELUDE + textwrap.dedent(
+        """
+        with engrams.open(home=home) as memory:
+            for number in range(150):
+                memory.add(Turn(f"Process {sys.argv[2]} says {number}", external_id=f"{sys.argv[2]}-{number}"), scope=OWNER)
+            memory.drain(30)
+        """
+    )
+    both = [subprocess.Popen([sys.executable, "-c", body, str(home), name], stderr=subprocess.PIPE, text=True) for name in "AB"]
+    errors = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    with engrams.open(home=home) as memory:
+        kept = {record.external_id for record in memory.list(scope=OWNER, limit=1000).records if record.external_id}
+        assert kept == {f"{name}-{number}" for name in "AB" for number in range(150)}
+        found = memory.search("What does process B say about 149?", scope=OWNER, limit=5)
+        assert "B-149" in [hit.record.external_id for hit in found.hits]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "header", "truncated", "pages"])
+@pytest.mark.covers("S1.54")
+def test_an_unreadable_database_is_moved_aside(home: Path, damage: str) -> None:
+    """A database that cannot be read is kept as `.corrupt-<time>`, and memory goes on with a new one."""
+    with engrams.open(home=home) as memory:
+        for number in range(60):
+            memory.add(f"Before the damage, number {number}", scope=OWNER)
+    file = home / "memory.db"
+    for other in home.glob("memory.db-*"):
+        other.unlink()
+    content = file.read_bytes()
+    spoilt = {
+        "garbage": os.urandom(len(content)),
+        "header": b"\0" * 100 + content[100:],
+        "truncated": content[: len(content) // 3],
+        "pages": content[:4096] + os.urandom(len(content) - 4096),
+    }[damage]
+    file.write_bytes(spoilt)
+    with engrams.open(home=home) as memory:
+        memory.add("After the damage", scope=OWNER)
+        assert memory.search("after the damage", scope=OWNER).hits
+        assert memory.check()["ok"]
+    aside = [path for path in home.iterdir() if ".corrupt-" in path.name]
+    assert spoilt in [path.read_bytes() for path in aside]
+
+
+def test_an_empty_database_file_is_a_new_one(home: Path) -> None:
+    """A file of no bytes, as a crash at creation leaves it, is used as it is."""
+    home.mkdir()
+    (home / "memory.db").touch()
+    with engrams.open(home=home) as memory:
+        memory.add("First words", scope=OWNER)
+    assert texts(home) == ["First words"]
+
+
+def test_a_file_where_the_home_should_be_is_an_error_that_says_so(home: Path) -> None:
+    """A home that cannot be a folder raises StoreError with a hint."""
+    home.write_text("I am a file")
+    with pytest.raises(StoreError) as caught, engrams.open(home=home) as memory:
+        memory.add("Nowhere to go", scope=OWNER)
+    assert caught.value.hint

@@ -1,0 +1,38 @@
+"""The stores that must all behave the same: every test here that takes ``store`` runs on each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engrams.ports import Clock, Store
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import SqliteStore
+from tests.store.make import Time
+
+
+def _file(home: Path, clock: Clock) -> Store:
+    return SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+
+
+def _memory(home: Path, clock: Clock) -> Store:
+    return SqliteStore.open(":memory:", StoreSettings(), clock)
+
+
+BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {"sqlite-file": _file, "sqlite-memory": _memory}
+
+
+@pytest.fixture
+def clock() -> Time:
+    """A clock that only the test moves."""
+    return Time()
+
+
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest, home: Path, clock: Time) -> Iterator[Store]:
+    """An empty store of each backend."""
+    opened = BACKENDS[request.param](home, clock)
+    yield opened
+    opened.close()

@@ -1,0 +1,258 @@
+"""Changing records, their life, and the history of both."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.ports import Change, Put, Query, Store
+from engrams.types import Evidence, Kind, Scope, Status, Tier
+from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
+
+
+def test_a_change_is_one_version_up(store: Store) -> None:
+    """Changed fields are read back and the version grows by one a change."""
+    one = record("Alice likes tea")
+    add(store, one)
+    after = change(store, one, importance=0.9, tags=["x"], tier="longterm", valid_to="2025-05-01", meta={"a": 1})
+    assert (after.importance, after.tags, after.tier, after.version) == (0.9, ("x",), Tier.LONGTERM, 2)
+    assert (after.valid_to, after.meta) == (datetime.fromisoformat("2025-05-01T00:00:00+00:00"), {"a": 1})
+    assert change(store, one, text="Alice loves tea").version == 3
+
+
+def test_a_change_to_the_same_value_is_none(store: Store) -> None:
+    """Setting what is already so adds no version and no history."""
+    one = record("Alice likes tea")
+    add(store, one)
+    assert change(store, one, text="Alice likes tea", tags=[]).version == 1
+    assert len(store.history(ALICE, one.id)) == 1
+
+
+def test_reading_leaves_no_history(store: Store) -> None:
+    """Access counts are kept without a new version, so that a read in between spoils no edit."""
+    one = record("Alice likes tea")
+    add(store, one)
+    after = change(store, one, "access", access_count=3, last_accessed=at(days=1))
+    assert (after.access_count, after.last_accessed, after.version) == (3, at(days=1), 1)
+    assert len(store.history(ALICE, one.id)) == 1
+    assert change(store, one, expect=1, text="Alice loves tea").version == 2
+
+
+def test_the_expected_version_must_be_there(store: Store) -> None:
+    """A change that expects another version is a conflict and leaves the record alone, with all of its batch."""
+    one, two = record("one"), record("two")
+    add(store, one, two)
+    change(store, one, text="one, changed")
+    with pytest.raises(ConflictError) as caught:
+        store.commit(
+            batch(changes=(Change(ALICE, two.id, {"text": "no"}, "edit"), Change(ALICE, one.id, {"text": "late"}, "edit", expect=1)))
+        )
+    assert caught.value.hint
+    assert sorted(texts(store)) == ["one, changed", "two"]
+
+
+def test_two_changes_of_one_batch_expect_the_same_version(store: Store) -> None:
+    """Both changes of one record in one write may name the version it had when it was read."""
+    one = record("one")
+    add(store, one)
+    store.commit(batch(changes=tuple(Change(ALICE, one.id, fields, "edit", expect=1) for fields in ({"text": "two"}, {"importance": 1.0}))))
+    assert (get(store, one).text, get(store, one).importance, get(store, one).version) == ("two", 1.0, 3)
+
+
+@pytest.mark.covers("S1.62")
+def test_a_change_needs_the_owner(store: Store) -> None:
+    """A record that does not exist, or is another owner's, cannot be changed."""
+    one = record("Alice likes tea")
+    add(store, one)
+    for owner, name in ((BOB, one.id), (ALICE, "nobody"), (ALICE, "")):
+        with pytest.raises(NotFoundError):
+            store.commit(batch(changes=(Change(owner, name, {"text": "mine"}, "edit"),)))
+    assert get(store, one) == one
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "other"},
+        {"version": 9},
+        {"colour": "red"},
+        {"hash": "0" * 32},
+        {"scope": BOB},
+        {"status": "happy"},
+        {"status": Status.PURGED},
+        {"kind": "poem"},
+        {"importance": "high"},
+        {"valid_to": "soon"},
+        {"recorded_at": None},
+        {"tags": "notalist"},
+        {"tags": [1]},
+        {"strength": 1.5},
+        {"meta": {"x": object()}},
+        {"text": None},
+        {"text; DROP TABLE records": "x"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_changed_is_refused(store: Store, fields: dict[str, Any]) -> None:
+    """Unknown and fixed fields, values of the wrong sort, and another owner's scope are bad input."""
+    one = record("Alice likes tea")
+    add(store, one)
+    with pytest.raises(InputError):
+        store.commit(batch(changes=(Change(ALICE, one.id, fields, "edit"),)))
+    assert get(store, one) == one
+
+
+def test_a_record_can_move_within_its_owner(store: Store) -> None:
+    """The scope of a record may change as long as its owner does not."""
+    one = record("Alice likes tea")
+    add(store, one)
+    project = ALICE.within("project", "x")
+    assert change(store, one, scope=project).scope == project
+    assert store.scopes(ALICE) == (project,)
+
+
+def test_a_new_text_is_found_and_the_old_one_is_not(store: Store) -> None:
+    """After an edit the search finds the new words only, and the vector of the old text is gone."""
+    one = record("Alice likes tea")
+    add(store, Put(one, vector=vector(one, 1, 0)))
+    assert found(store, "tea") == found(store, "", [1, 0]) == {one.id}
+    change(store, one, text="Alice prefers coffee")
+    assert found(store, "tea") == set()
+    assert found(store, "coffee") == {one.id}
+    assert found(store, "", [1, 0]) == set()
+    assert [missing.id for missing in store.missing("tiny", "", 10)] == [one.id]
+    assert texts(store, hash=get(store, one).hash) == ["Alice prefers coffee"]
+    assert texts(store, hash=one.hash) == []
+
+
+def test_an_edit_with_a_new_vector_keeps_it(store: Store) -> None:
+    """A vector that comes with the new text in the same write stays."""
+    one = record("Alice likes tea")
+    add(store, Put(one, vector=vector(one, 1, 0)))
+    store.commit(batch(changes=(Change(ALICE, one.id, {"text": "coffee"}, "edit"),), vectors=((ALICE, vector(one, 0, 1)),)))
+    assert found(store, "", [0, 1]) == {one.id}
+
+
+def test_history_tells_everything(store: Store) -> None:
+    """Each change is told with its time, actor, reason, and the values before and after, oldest first."""
+    one = record("Alice likes tea", valid_from=START)
+    add(store, one)
+    change(store, one, "edit", text="Alice likes coffee", when=at(hours=1))
+    change(store, one, "forget", status=Status.FORGOTTEN, when=at(hours=2))
+    change(store, one, "restore", status=Status.ACTIVE, valid_from=at(days=-1), when=at(hours=3))
+    first, edit, forget, restore = store.history(ALICE, one.id)
+    assert (first.action, first.before, first.after) == ("add", {}, {"text": "Alice likes tea", "kind": "fact", "status": "active"})
+    assert (edit.version, edit.at, edit.actor, edit.reason) == (2, at(hours=1), "test", "because")
+    assert (edit.before, edit.after) == ({"text": "Alice likes tea"}, {"text": "Alice likes coffee"})
+    assert (forget.before["status"], forget.after["status"]) == ("active", "forgotten")
+    assert restore.after == {"status": "active", "valid_from": at(days=-1).isoformat()}
+
+
+@pytest.mark.covers("S1.62")
+def test_history_needs_the_owner(store: Store) -> None:
+    """Another owner, or an unknown id, has no history."""
+    one = record("Alice likes tea")
+    add(store, one)
+    assert store.history(BOB, one.id) == store.history(ALICE, "nobody") == ()
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "allowed"),
+    [
+        ("candidate", "active", True),
+        ("candidate", "forgotten", True),
+        ("active", "superseded", True),
+        ("active", "archived", True),
+        ("active", "forgotten", True),
+        ("active", "candidate", False),
+        ("superseded", "active", True),
+        ("superseded", "candidate", False),
+        ("archived", "active", True),
+        ("archived", "candidate", False),
+        ("forgotten", "active", True),
+        ("forgotten", "candidate", True),
+        ("forgotten", "superseded", True),
+    ],
+)
+def test_a_life_has_an_order(store: Store, begin: str, end: str, allowed: bool) -> None:
+    """A status follows only where a record's life leads."""
+    one = record("Alice likes tea", status=Status(begin))
+    add(store, one)
+    if allowed:
+        assert change(store, one, status=end).status == end
+    else:
+        with pytest.raises(InputError):
+            change(store, one, status=end)
+
+
+def test_a_superseded_record_has_an_end(store: Store) -> None:
+    """Superseding without saying when it ended retires the record at the time of the write; activating undoes that."""
+    one, two = record("one"), record("two")
+    add(store, one, two)
+    assert change(store, one, status=Status.SUPERSEDED, when=at(days=2)).retired_at == at(days=2)
+    assert change(store, one, status=Status.ACTIVE).retired_at is None
+    ended = change(store, two, status=Status.SUPERSEDED, valid_to=at(days=1), ended_at=at(days=2), when=at(days=2))
+    assert (ended.valid_to, ended.retired_at) == (at(days=1), None)
+
+
+def test_a_new_kind_and_evidence_are_found(store: Store) -> None:
+    """What a change sets is what a listing finds."""
+    one = record("Alice likes tea", evidence=(Evidence("tea", "t1"),))
+    add(store, one)
+    change(store, one, kind=Kind.PREFERENCE, evidence=[Evidence("likes tea", "t2")])
+    assert texts(store, kinds=(Kind.PREFERENCE,)) == texts(store, sources=("t2",)) == ["Alice likes tea"]
+    assert texts(store, kinds=(Kind.FACT,)) == texts(store, sources=("t1",)) == []
+
+
+def test_outbox_keeps_its_order_until_cleared(store: Store) -> None:
+    """File-side effects wait in the order they came, and only those carried out leave."""
+    one = record("one", Scope(("user", "alice", "project", "x")))
+    add(store, one, outbox=tuple(("file", ALICE, one.id, {"step": step}) for step in range(4)))
+    first, *rest = store.outbox(10)
+    assert (first.topic, first.owner, first.record, first.payload) == ("file", ALICE, one.id, {"step": 0})
+    store.clear([first.id, rest[1].id, 999])
+    assert [entry.payload["step"] for entry in store.outbox(10)] == [1, 3]
+    assert len(store.outbox(1)) == 1
+
+
+def test_a_vector_comes_later(store: Store) -> None:
+    """Records without a vector are listed for backfill by id and page; one that was given is found and leaves the list."""
+    many = [record(f"fact {number}", id=f"01{number:03}") for number in range(5)]
+    held = record("held", status=Status.CANDIDATE)
+    others = record("Bob's", BOB, id="01002x")
+    add(store, *many, held, others)
+    first = store.missing("tiny", "", 3)
+    assert [one.id for one in first] == ["01000", "01001", "01002"]
+    assert [one.id for one in store.missing("tiny", first[-1].id, 10)] == ["01002x", "01003", "01004"]
+    add(store, vectors=((ALICE, vector(many[0], 1, 0)), (BOB, vector(others, 1, 0)), (ALICE, vector(many[1], 1, 0, 0, model="wide"))))
+    assert found(store, "", [1, 0]) == {many[0].id}
+    assert [one.id for one in store.missing("tiny", "", 2)] == ["01001", "01002"]
+    assert "01001" not in [one.id for one in store.missing("wide", "", 10)]
+    assert store.counts(None)["model"] == {"tiny": 2, "wide": 1}
+
+
+def test_a_vector_needs_its_record(store: Store) -> None:
+    """A vector for a record that never was is an error; for one that was purged meanwhile it is dropped."""
+    one = record("secret")
+    with pytest.raises(NotFoundError):
+        add(store, vectors=((ALICE, vector(one, 1, 0)),))
+    add(store, one)
+    with pytest.raises(NotFoundError):
+        add(store, vectors=((BOB, vector(one, 1, 0)),))
+    store.purge(ALICE, [one.id], START)
+    add(store, vectors=((ALICE, vector(one, 1, 0)),))
+    assert not store.vectors(ALICE, [one.id], "tiny").any()
+
+
+def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
+    """A record that changes between two pages neither moves nor appears twice."""
+    many = [record(f"fact {number}", recorded_at=at(minutes=number)) for number in range(6)]
+    add(store, *many)
+    page = store.find(Query(reach=reach(), order="oldest", limit=3))
+    change(store, many[1], text="changed")
+    rest = store.find(Query(reach=reach(), order="oldest", limit=3, after=page.next))
+    assert [one.id for one in (*page.records, *rest.records)] == [one.id for one in many]
+

@@ -1,0 +1,251 @@
+"""A life of memories on the command line, end to end against a real store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HIT = {
+    "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
+    "role", "external_id", "caption", "facts", "parts",
+}  # fmt: skip
+
+
+def texts(done: Any) -> list[str]:
+    """What a search or list found."""
+    return [item["text"] for item in done.json.get("hits", done.json.get("records"))]
+
+
+def test_what_was_added_is_found(engrams: Any) -> None:
+    """`add` prints a receipt and the next `search` finds it, with every field of a hit and nothing else."""
+    receipt = engrams("add", "The spare key is under the blue flowerpot", "--json").json
+    assert receipt["outcome"] == "stored"
+    assert receipt["scope"] == ["user", "ann"]
+    found = engrams("search", "where is the spare key?", "--limit", "3", "--json").json
+    assert set(found) == {"hits", "abstain"}
+    assert set(found["hits"][0]) == HIT
+    assert found["hits"][0]["id"] == receipt["id"]
+    assert found["hits"][0]["scope"] == ["user", "ann"]
+    assert 0 <= found["hits"][0]["score"] <= 1
+    assert found["abstain"] is False
+    human = engrams("search", "where is the spare key?")
+    assert "under the blue flowerpot" in human.out
+    assert receipt["id"] in human.out
+
+
+def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
+    """Memory outlives the process, and another user finds nothing of it."""
+    engrams("add", "The wifi password hint is our first cat")
+    call = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()", "search", "wifi hint", "--home", str(home), "--json"]
+    done = subprocess.run([*call, "--user", "ann"], capture_output=True, text=True, check=True)
+    assert "first cat" in json.loads(done.stdout)["hits"][0]["text"]
+    done = subprocess.run([*call, "--user", "bob"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"hits": [], "abstain": True}
+
+
+@pytest.mark.covers("S2.48")
+def test_adding_many(engrams: Any, tmp_path: Path) -> None:
+    """Several arguments, a file and standard input each give a list of receipts; an item's conversation is its scope."""
+    assert len(engrams("add", "Ann likes tea", "Ann likes chess", "--json").json) == 2
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps({"memories": ["The car is green", {"content": "The boat is red", "conversation_id": "work"}]}))
+    receipts = engrams("add", "-f", str(file), "--json").json
+    assert [receipt["scope"] for receipt in receipts] == [["user", "ann"], ["user", "ann", "conversation", "work"]]
+    done = engrams("add", "-", "--json", stdin="- The bike is blue\n2. The train is yellow\n\n")
+    assert len(done.json) == 2
+    listed = texts(engrams("list", "--kind", "note", "--json"))
+    assert {"The bike is blue", "The train is yellow", "The car is green", "The boat is red"} <= set(listed)
+    broken = engrams("add", "-f", "-", "--json", stdin='["not closed')
+    assert broken.code == 0
+    assert '["not closed' in texts(engrams("list", "--json"))
+
+
+@pytest.mark.covers("S2.49")
+def test_conversations_and_silence(engrams: Any) -> None:
+    """-c puts a memory into a conversation that another one does not see; -q prints nothing."""
+    done = engrams("add", "The secret plan is a picnic", "-c", "plans", "-q")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert texts(engrams("search", "secret plan", "-c", "plans", "--json")) == ["The secret plan is a picnic"]
+    assert texts(engrams("search", "secret plan", "-c", "other", "--json")) == []
+    assert texts(engrams("search", "secret plan", "--json")) == ["The secret plan is a picnic"]
+
+
+def test_one_bad_text_does_not_cost_the_others(engrams: Any) -> None:
+    """Where several are added, an empty one is told and the rest is stored; the exit code says that something failed."""
+    done = engrams("add", "A good one about geese", "   ", "Another good one about ducks", "--json")
+    assert done.code == 1
+    assert len(json.loads(done.out)) == 2
+    assert "error: The text is empty" in done.err
+    assert engrams("add", "  ").code == 1
+
+
+def test_turns_with_speaker_time_and_filters(engrams: Any) -> None:
+    """--speaker, --role, --session and --at describe a turn, and the same options and --where find it again."""
+    engrams("add", "I planted tomatoes", "--speaker", "Zoe", "--session", "s1", "--at", "2024-05-01T10:00", "--id", "z1")
+    engrams("add", "I planted beans", "--speaker", "Yan", "--role", "assistant", "--session", "s2", "--at", "2024-06-01")
+    hit = engrams("search", "planted", "--speaker", "Zoe", "--json").json["hits"][0]
+    assert (hit["text"], hit["kind"], hit["external_id"], hit["session"]) == ("I planted tomatoes", "turn", "z1", "s1")
+    assert hit["recorded_at"] == "2024-05-01T10:00:00+00:00"
+    assert texts(engrams("list", "--where", "recorded_at>=2024-05-15", "--where", "recorded_at<2024-07-01", "--json")) == [
+        "I planted beans"
+    ]
+    assert texts(engrams("list", "--role", "assistant", "--json")) == ["I planted beans"]
+    assert texts(engrams("list", "--where", "text~tomatoes", "--kind", "turn", "--json")) == ["I planted tomatoes"]
+    assert engrams("list", "--where", "colour=red").code == 1
+
+
+def test_facts_change_and_the_past_can_be_seen(engrams: Any) -> None:
+    """A later statement replaces an earlier one; --as-of and --history still show the earlier one."""
+    engrams("add", "I live in Paris", "--at", "2024-01-01")
+    engrams("add", "I moved to Berlin", "--at", "2024-06-01")
+    assert "Berlin" in texts(engrams("search", "where do I live?", "--json"))[0]
+    past = engrams("search", "where do I live?", "--as-of", "2024-03-01", "--json")
+    assert all("Berlin" not in text for text in texts(past))
+    assert any("Paris" in text for text in texts(past))
+    assert any("Paris" in text for text in texts(engrams("search", "where do I live?", "--history", "--json")))
+
+
+def test_show_edit_and_history(engrams: Any) -> None:
+    """A memory is shown by the beginning of its id, edited with its version checked, and its history tells the changes."""
+    made = engrams("add", "The meeting is on Monday", "--json").json["id"]
+    shown = engrams("show", made[:20], "--json").json
+    assert shown["record"]["text"] == "The meeting is on Monday"
+    version = str(shown["record"]["version"])
+    edited = engrams(
+        "edit", made, "The meeting is on Tuesday", "--field", "tags=work,weekly", "--expect", version, "--reason", "moved", "--json"
+    ).json
+    assert (edited["text"], edited["tags"]) == ("The meeting is on Tuesday", ["work", "weekly"])
+    assert engrams("edit", made, "x y", "--expect", version).code == 1
+    assert engrams("edit", made).code == 1
+    assert texts(engrams("list", "--tag", "work", "--json")) == ["The meeting is on Tuesday"]
+    changes = engrams("history", made, "--json").json["history"]
+    assert changes[-1]["before"]["text"] == "The meeting is on Monday"
+    assert changes[-1]["reason"] == "moved"
+    human = engrams("show", made)
+    assert "The meeting is on Tuesday" in human.out
+    assert "The meeting is on Monday -> The meeting is on Tuesday" in human.out
+    assert "moved" in engrams("history", made).out
+
+
+def test_unknown_ids_are_not_found(engrams: Any) -> None:
+    """Every command that takes an id ends with 3 where there is no such memory."""
+    engrams("add", "Something to have a store")
+    for command in ("show", "history", "forget", "restore"):
+        assert engrams(command, "01abcdefgh").code == 3
+    assert engrams("edit", "01abcdefgh", "x y").code == 3
+    assert engrams("purge", "01abcdefgh", "--confirm", "purge").code == 3
+
+
+def test_forget_and_restore(engrams: Any) -> None:
+    """A forgotten memory is found by no search, is listed as forgotten, and comes back."""
+    made = engrams("add", "My locker number is 2041", "--json").json["id"]
+    assert engrams("forget", made, "--json").json[0]["status"] == "forgotten"
+    assert "2041" not in engrams("search", "locker number", "--json").out
+    assert texts(engrams("list", "--status", "forgotten", "--json")) == ["My locker number is 2041"]
+    assert engrams("restore", made).code == 0
+    assert texts(engrams("search", "locker number", "--json")) == ["My locker number is 2041"]
+    assert engrams("restore", made).code == 4
+
+
+@pytest.mark.covers("S4.53")
+@pytest.mark.parametrize("word", ["y", "yes", "PURGE", "clear", " ", ""])
+def test_purge_wants_the_exact_word(engrams: Any, word: str) -> None:
+    """Anything but the word itself, typed or given, cancels a purge and keeps everything."""
+    engrams("add", "A note about violets")
+    assert engrams("purge", "--all", stdin=f"{word}\n").code == 4
+    assert len(texts(engrams("list", "--json"))) >= 1
+    if word.strip():
+        assert engrams("purge", "--all", "--confirm", word).code == 4
+
+
+def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
+    """A purged memory is in no file any more; a purge of a conversation leaves what is above it."""
+    made = engrams("add", "The word is xylophonist", "--json").json["id"]
+    engrams("add", "Above the conversation")
+    engrams("add", "Inside the conversation", "-c", "c1")
+    proof = engrams("purge", made, "--json", stdin="purge\n").json
+    assert sum(proof["removed"].values()) > 0
+    assert not any(proof["remaining"].values())
+    assert all(b"xylophonist" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert engrams("purge", "--all", "-c", "c1", "--confirm", "purge").code == 0
+    assert texts(engrams("list", "--kind", "note", "--json")) == ["Above the conversation"]
+    assert engrams("purge").code == 1
+    assert engrams("purge", made, "--all").code == 1
+
+
+def test_explain_answers_why(engrams: Any) -> None:
+    """`explain` says in words what spoke for each memory and why others were left out."""
+    for text in ("Bruno the beagle eats chicken", "Bruno the beagle sleeps at noon", "The piano is out of tune"):
+        engrams("add", text)
+    human = engrams("explain", "what does Bruno eat?", "--limit", "1").out
+    assert "why:" in human
+    assert "Left out" in human
+    assert "not among the best 1" in human
+    shown = engrams("explain", "what does Bruno eat?", "--limit", "1", "--json").json
+    assert set(shown) == {"hits", "abstain", "trace"}
+    assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes"}
+    assert any(row["dropped"] for row in shown["trace"]["rows"])
+
+
+def test_context_keeps_its_budget(engrams: Any) -> None:
+    """`context` gives text for a prompt within the tokens asked for."""
+    for number in range(20):
+        engrams("add", f"Fact number {number} about the lighthouse keeper and his many books")
+    made = engrams("context", "the lighthouse keeper", "--tokens", "60", "--json").json
+    assert set(made) == {"text", "prefix", "tail", "tokens", "version", "abstain", "hits"}
+    assert 0 < made["tokens"] <= 60
+    assert "lighthouse" in engrams("context", "the lighthouse keeper").out
+    assert engrams("context", "the lighthouse keeper", "--tokens", "0", "--json").json["text"] == ""
+
+
+def test_list_goes_on_where_it_stopped(engrams: Any) -> None:
+    """Pages of a list join to the whole, in both orders."""
+    engrams("add", *(f"Note {number} about rivers" for number in range(7)), "-q")
+    for order in ("newest", "oldest"):
+        found: list[str] = []
+        after = ""
+        while True:
+            page = engrams("list", "--kind", "note", "--limit", "3", "--order", order, "--after", after, "--json").json
+            found += [record["text"] for record in page["records"]]
+            after = page["next"]
+            if not after:
+                break
+        assert len(found) == len(set(found)) == 7
+    assert "--after" in engrams("list", "--limit", "3").err
+
+
+def test_nothing_found_says_so(engrams: Any) -> None:
+    """A search of an empty memory prints nothing on standard output and says so beside it."""
+    done = engrams("search", "anything")
+    assert (done.code, done.out) == (0, "")
+    assert "Nothing found" in done.err
+    assert "Nothing here" in engrams("list").err
+
+
+def test_stored_text_cannot_steer_the_terminal(engrams: Any) -> None:
+    """Escape sequences in a memory are shown harmless, and come back as they were in JSON."""
+    engrams("add", "red \x1b[31malert\u202e txet", "-q")
+    assert "\x1b" not in engrams("list").out + engrams("search", "alert").out
+    assert "\x1b[31m" in texts(engrams("list", "--json"))[0]
+
+
+def test_secrets_are_not_stored(engrams: Any, home: Path) -> None:
+    """With write.secrets=refuse a text with a key is refused with its own exit code and stays out of every file."""
+    secret = "sk-proj-" + "a1B2c3D4e5" * 4
+    done = engrams("add", f"My key is {secret}", "--set", "write.secrets=refuse", "--json")
+    assert done.code == 4
+    assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "RefusedError"
+    assert all(secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+def test_a_broken_store_has_its_own_code(engrams: Any, home: Path) -> None:
+    """A home that cannot hold a store ends with 5 and a hint."""
+    home.write_text("I am a file")
+    done = engrams("add", "x y z")
+    assert done.code == 5
+    assert "hint: " in done.err

@@ -1,0 +1,68 @@
+"""Health, readiness and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.surfaces.http.running import running
+
+import engrams
+from engrams import errors
+from engrams.memory import MemoryEngine
+from engrams.settings import Settings
+from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.health import place
+from engrams.surfaces.http.problems import problem, status_of
+from engrams.testing import temp_engine
+
+
+@pytest.fixture
+def engine() -> Iterator[MemoryEngine]:
+    with temp_engine(serve__upstream="http://someone:secret@127.0.0.1:9/v1", serve__top_k=3) as found:
+        yield found
+
+
+@pytest.mark.covers("S2.5")
+def test_health(engine: MemoryEngine) -> None:
+    """Status, store path, base URL without its password, default_top_k, version and jobs are told."""
+    with running(create_app(engine, engine.settings)) as url:
+        report = httpx2.get(url + "/health").json()
+        assert httpx2.get(url + "/ready").json() == {"ready": True}
+    assert report["status"] == "ok"
+    assert report["memory_store"] == str(engine.settings.home / "memory.db")
+    assert report["openai_base_url"] == "http://127.0.0.1:9/v1"
+    assert report["default_top_k"] == 3
+    assert report["version"] == engrams.__version__
+    assert "jobs" in report
+
+
+def test_a_closed_store_is_not_ready(engine: MemoryEngine) -> None:
+    """The process lives, so health answers and says degraded; ready is a 503 problem with a hint."""
+    with running(create_app(engine, engine.settings)) as url:
+        engine.close()
+        assert httpx2.get(url + "/health").json()["status"] == "degraded"
+        answer = httpx2.get(url + "/ready")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert answer.json()["hint"]
+
+
+def test_places_are_shown_without_passwords() -> None:
+    """A database address loses its password; a path and an incognito store are shown as they are."""
+    assert place(Settings.model_validate({"store": {"url": "postgresql://u:p@ss@h/db"}})) == "postgresql://h/db"
+    assert place(Settings(home=Path("/x"))) == "/x/memory.db"
+    assert place(Settings(incognito=True)) == ":memory:"
+
+
+def test_every_error_has_a_status() -> None:
+    """Each error class maps to a status, an unknown subclass to its parent's, and the body carries the hint."""
+    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramsError)]
+    assert all(400 <= status_of(kind()) < 600 for kind in classes)
+
+    class Special(errors.NotFoundError):
+        pass
+
+    assert problem(Special("gone", hint="look")).status_code == 404
+    assert b'"hint": "look"' in problem(Special("gone", hint="look")).body

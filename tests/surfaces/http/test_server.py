@@ -1,0 +1,78 @@
+"""engrams serve, as a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from engrams.errors import SettingsError
+from engrams.settings import ServeSettings, Settings
+from engrams.surfaces.http.server import address, check, listen, serve
+
+RUN = "from engrams.settings import load; from engrams.surfaces.http.server import serve; serve(load().settings)"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+def test_other_machines_are_kept_out(host: str) -> None:
+    """An address that others can reach is refused before anything is opened."""
+    with pytest.raises(SettingsError, match=r"serve\.host"):
+        serve(Settings(serve=ServeSettings(host=host)))
+
+
+def test_it_is_not_its_own_upstream() -> None:
+    """An upstream that is this very server would ask itself for ever."""
+    for upstream in ("http://localhost:8100/v1", "http://127.0.0.1:8100"):
+        with pytest.raises(SettingsError, match="very server"):
+            check(ServeSettings(upstream=upstream))
+    check(ServeSettings(upstream="http://localhost:11434/v1"))
+
+
+def test_a_taken_port() -> None:
+    """A port in use is an error that names another."""
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(SettingsError) as caught:
+        listen(ServeSettings(port=other.getsockname()[1]))
+    assert "--port" in caught.value.hint
+
+
+def test_addresses() -> None:
+    """An IPv6 address stands in brackets."""
+    with listen(ServeSettings(host="127.0.0.1", port=0)) as listener:
+        assert address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    if socket.has_ipv6:
+        try:
+            listener = listen(ServeSettings(host="[::1]", port=0))
+        except SettingsError:
+            pytest.skip("no IPv6 loopback here")
+        with listener:
+            assert address(listener).startswith("http://[::1]:")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals) -> None:
+    """The process prints its address, keeps what is told, and on a signal closes its store and ends with 0."""
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_SERVE__PORT": "0", "ENGRAMS_USER": "ann"}
+    with subprocess.Popen([sys.executable, "-c", RUN], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
+        assert "no upstream" in line
+        for _ in range(200):
+            try:
+                answer = httpx2.post(
+                    url + "/v1/chat/completions", json={"messages": [{"role": "user", "content": "My dog is called Rex."}]}
+                )
+                break
+            except httpx2.ConnectError:
+                continue
+        assert answer.status_code == 200
+        process.send_signal(ending)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert not (home / "memory.db-wal").exists()

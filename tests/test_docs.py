@@ -1,0 +1,156 @@
+"""The documentation is complete and true: what it names exists, what exists is named, and its code runs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engrams import errors
+from engrams.settings import describe, presets
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+SECTIONS = "limits|store|embed|chat|write|read|jobs|serve"
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path) -> Iterator[tuple[int, str]]:
+    """The Python code of a page with the line it starts at; a block fenced as ``python no-run`` only shows."""
+    text = path.read_text("utf-8")
+    for found in FENCE.finditer(text):
+        if found.group(1).strip() == "python":
+            yield text.count("\n", 0, found.start()) + 1, found.group(2)
+
+
+def anchors(path: Path) -> set[str]:
+    """The heading anchors of a page, as GitHub makes them."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", path.read_text("utf-8")), re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
+        found.add(plain.strip().replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.exists() and any(blocks(page))], ids=name)
+def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of a page run, one after the other, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path / "home"))
+    space: dict[str, object] = {"__name__": "page"}
+    for line, code in blocks(page):
+        exec(compile("\n" * line + code, name(page), "exec"), space)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_an_example_runs(script: Path, tmp_path: Path) -> None:
+    """Each script in examples runs by itself and leaves nothing where it was started."""
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link names a file that exists, and every anchor a heading in it."""
+    broken = []
+    for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_page_is_reachable() -> None:
+    """Following links from the README leads to every page."""
+    seen: set[Path] = set()
+    queue = [ROOT / "README.md"]
+    while queue:
+        page = queue.pop()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        queue += [
+            (page.parent / target.partition("#")[0]).resolve() for target in LINK.findall(page.read_text("utf-8")) if ":" not in target
+        ]
+    assert [name(page) for page in PAGES if page not in seen] == []
+
+
+def test_every_command_is_documented() -> None:
+    """Every command of the command line stands in the reference."""
+    typer_main = pytest.importorskip("typer.main")
+    main = pytest.importorskip("engrams.surfaces.cli.main")
+    page = (DOCS / "reference" / "cli.md").read_text("utf-8")
+
+    def walk(command: object, path: str) -> Iterator[str]:
+        for part, child in getattr(command, "commands", {}).items():
+            if not getattr(child, "hidden", False):
+                yield f"{path} {part}"
+                yield from walk(child, f"{path} {part}")
+
+    assert [path for path in walk(typer_main.get_command(main.app), "engrams") if path not in page] == []
+
+
+def test_every_setting_is_documented() -> None:
+    """Every setting stands in the reference, by its dotted name."""
+    page = (DOCS / "reference" / "settings.md").read_text("utf-8")
+    assert [setting for setting, *_ in describe() if f"`{setting}`" not in page] == []
+
+
+def test_every_error_is_documented() -> None:
+    """Every error class stands in the reference."""
+    page = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    classes = [item for item, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, errors.EngramsError)]
+    assert [item for item in classes if f"`{item}`" not in page] == []
+    assert len(classes) <= 12
+
+
+def test_settings_named_in_the_text_exist() -> None:
+    """A dotted name in code style that looks like a setting is one."""
+    known = {setting for setting, *_ in describe()}
+    known |= {setting.rpartition(".")[0] for setting in known}
+    wrong = {
+        f"{name(page)}: {found}"
+        for page in PAGES
+        for found in re.findall(rf"`((?:{SECTIONS})\.[a-z_.]+)`", page.read_text("utf-8"))
+        if found not in known
+    }
+    assert wrong == set()
+
+
+def test_presets_named_in_the_text_exist() -> None:
+    """Where the text says `preset = "x"` or `--preset x`, x ships."""
+    wrong = {
+        f"{name(page)}: {found}"
+        for page in PAGES
+        for found in re.findall(r"(?:--preset |preset = \")([a-z]+)", page.read_text("utf-8"))
+        if found not in presets()
+    }
+    assert wrong == set()
+
+
+def test_no_file_names_where_packages_come_from() -> None:
+    """The requirement lists hold hashes and no index, so that any mirror serves."""
+    wrong = [
+        path.name for path in (ROOT / "requirements").iterdir() if re.search(r"https?://|--(extra-)?index-url", path.read_text("utf-8"))
+    ]
+    assert wrong == []
+    for path in (ROOT / "requirements").glob("*.txt"):
+        text = path.read_text("utf-8")
+        assert len(re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE)) <= text.count("--hash=sha256:"), path.name

@@ -1,0 +1,109 @@
+"""The house rules on size and names; every offender is printed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "engrams"
+MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS = 400, 60, 8
+FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "base", "manager", "managers", "service", "services", "misc"}
+
+
+def files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    extra = sum(arg is not None for arg in (node.args.vararg, node.args.kwarg))
+    return len([arg for arg in given if arg.arg not in ("self", "cls")]) + extra
+
+
+def is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A typer command: its parameters are the command line's options, which is their place."""
+    return any(
+        isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "command" for item in node.decorator_list
+    )
+
+
+def report(offenders: list[str]) -> None:
+    if offenders:
+        pytest.fail("\n" + "\n".join(offenders), pytrace=False)
+
+
+def test_files_are_short() -> None:
+    """No Python file of the package, tests, benches or scripts is longer than 400 lines."""
+    counted = [(len(path.read_text("utf-8").splitlines()), path) for path in files("src", "tests", "bench", "scripts", "examples")]
+    report([f"{path.relative_to(ROOT)}: {lines} lines, at most {MAX_FILE}" for lines, path in counted if lines > MAX_FILE])
+
+
+def test_functions_are_short() -> None:
+    """No function of the package is longer than 60 lines."""
+    found = [(path, node, (node.end_lineno or node.lineno) - node.lineno + 1) for path in files("src") for node in functions(path)]
+    report(
+        [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines} lines, at most {MAX_FUNCTION}"
+            for path, node, lines in found
+            if lines > MAX_FUNCTION
+        ]
+    )
+
+
+def test_functions_take_few_parameters() -> None:
+    """No function of the package takes more than 8 parameters; a command of the command line may."""
+    found = [(path, node, parameters(node)) for path in files("src") for node in functions(path) if not is_command(node)]
+    report(
+        [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {count} parameters, at most {MAX_PARAMETERS}"
+            for path, node, count in found
+            if count > MAX_PARAMETERS
+        ]
+    )
+
+
+def test_names_are_one_plain_word() -> None:
+    """Modules and folders of the package are named by one lower-case word, and none by a word that says nothing."""
+    offenders = []
+    for path in SOURCE.rglob("*"):
+        name = path.stem
+        if "__pycache__" in path.parts or name == "__init__" or not (path.is_dir() or path.suffix == ".py"):
+            continue
+        if not (name.isascii() and name.isalnum() and name == name.lower()) and name != "__main__":
+            offenders.append(f"{path.relative_to(ROOT)}: a name is one lower-case word")
+        if name in FORBIDDEN:
+            offenders.append(f"{path.relative_to(ROOT)}: {name!r} says nothing about what is inside")
+    report(offenders)
+
+
+def test_nothing_is_left_to_do() -> None:
+    """No reminder to finish something and no stub stands in the package."""
+    offenders = []
+    for path in files("src"):
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", line):
+                offenders.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
+    report(offenders)
+
+
+def test_every_test_says_what_it_checks() -> None:
+    """Every test has a docstring that states the behaviour."""
+    report(
+        [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has no docstring"
+            for path in files("tests")
+            for node in functions(path)
+            if node.name.startswith("test_") and not ast.get_docstring(node)
+        ]
+    )

@@ -9,6 +9,8 @@ from engrams import clock as clocks
 from engrams.memory import MemoryEngine, Parts
 from engrams.models.chat.choose import choose as choose_chat
 from engrams.models.embed.choose import choose as choose_embedder
+from engrams.models.rerank.choose import Choice
+from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
 from engrams.ports import Chat, Clock, Embedder, Store
 from engrams.settings import Settings, StoreSettings, load
@@ -31,15 +33,18 @@ def open(  # noqa: A001 - engrams.open is the name people look for
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
-    counter = choose_counter(settings.read.tokens, clock)
+    chat = chat or choose_chat(settings.chat, clock)
+    judge = settings.rerank
+    choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
     return MemoryEngine(
         Parts(
             settings=settings,
             store=store(settings, clock),
             embedder=embedder or choose_embedder(settings.embed),
-            chat=chat or choose_chat(settings.chat, clock),
-            counter=counter,
+            chat=chat,
+            counter=choose_counter(settings.read.tokens, clock),
             clock=clock,
+            reranker=choose_reranker(choice, clock, chat),
         )
     )
 

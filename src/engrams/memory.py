@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
-from engrams.ports import AsOf, Chat, Clock, Embedder, Erased, Page, Query, Store, TokenCounter, Where
+from engrams.ports import AsOf, Chat, Clock, Embedder, Erased, Page, Query, Reranker, Store, TokenCounter, Where
 from engrams.read import context as contexts
 from engrams.read import flow as reading
 from engrams.read.request import Deps, Request, reach
@@ -38,6 +38,7 @@ class Parts:
     chat: Chat | None
     counter: TokenCounter
     clock: Clock
+    reranker: Reranker | None = None
 
 
 class MemoryEngine:
@@ -53,7 +54,8 @@ class MemoryEngine:
         self.embedder = parts.embedder
         self.chat_model = parts.chat
         self._store, self._clock, self._counter = parts.store, parts.clock, parts.counter
-        self._deps = Deps(parts.store, parts.store, parts.store, parts.embedder, parts.counter, parts.settings.read)
+        store, section = parts.store, parts.settings
+        self._deps = Deps(store, store, store, parts.embedder, parts.counter, section.read, section.graph, section.rerank, parts.reranker)
         self._journal = Journal(parts.store, parts.embedder, parts.clock, parts.settings)
         self._digest = Digest(parts.store, parts.embedder, parts.chat, parts.clock, parts.settings)
         backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)

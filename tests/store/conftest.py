@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.store.make import Time
 
 from engrams.ports import Clock, Store
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from tests.store.make import Time
 
 
 def _file(home: Path, clock: Clock) -> Store:

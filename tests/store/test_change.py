@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
 
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Change, Put, Query, Store
 from engrams.types import Evidence, Kind, Scope, Status, Tier
-from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
 
 
 def test_a_change_is_one_version_up(store: Store) -> None:
@@ -218,6 +218,7 @@ def test_outbox_keeps_its_order_until_cleared(store: Store) -> None:
     assert len(store.outbox(1)) == 1
 
 
+@pytest.mark.covers("S3.58", "S4.59")
 def test_a_vector_comes_later(store: Store) -> None:
     """Records without a vector are listed for backfill by id and page; one that was given is found and leaves the list."""
     many = [record(f"fact {number}", id=f"01{number:03}") for number in range(5)]
@@ -255,4 +256,3 @@ def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
     change(store, many[1], text="changed")
     rest = store.find(Query(reach=reach(), order="oldest", limit=3, after=page.next))
     assert [one.id for one in (*page.records, *rest.records)] == [one.id for one in many]
-

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.store.make import ALICE, BOB, START, add, at, batch, change, get, reach, record, texts, turn, vector
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Change, JobSpec, Put, Query, Store
 from engrams.types import Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
-from tests.store.make import ALICE, BOB, START, add, at, batch, change, get, reach, record, texts, turn, vector
 
 FULL = Record(
     id="01full",
@@ -73,7 +73,9 @@ def test_defaults_come_back(store: Store) -> None:
 
 @given(
     text=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=200),
-    meta=st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=8), st.integers(-(2**70), 2**70) | st.text(max_size=4)),
+    meta=st.dictionaries(
+        st.text(st.characters(exclude_categories=("Cs",)), max_size=8), st.integers(-(2**70), 2**70) | st.text(max_size=4)
+    ),
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back(store: Store, text: str, meta: dict[str, Any]) -> None:

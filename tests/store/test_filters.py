@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.store.make import ALICE, BOB, START, add, at, reach, record, seek, texts
 
 from engrams.errors import InputError
 from engrams.ports import Condition, Query, Store, Where
 from engrams.types import Kind, Provenance
-from tests.store.make import ALICE, BOB, START, add, at, found, reach, record, texts
 
 
 def only(field: str, op: Any, value: Any) -> Where:
@@ -33,7 +33,16 @@ def filled(store: Store) -> Store:
             valid_from=at(days=1),
             meta={"n": 1, "s": "abc", "b": True, "l": ["x", 1, True], "user": {"access-level": 3, "1st": "y"}, "z": None, "ü": "ö"},
         ),
-        record("two", importance=0.5, strength=5, tags=("red",), speaker="Bea", valid_from=at(days=2), kind=Kind.NOTE, meta={"n": 2.5, "s": "b%"}),
+        record(
+            "two",
+            importance=0.5,
+            strength=5,
+            tags=("red",),
+            speaker="Bea",
+            valid_from=at(days=2),
+            kind=Kind.NOTE,
+            meta={"n": 2.5, "s": "b%"},
+        ),
         record("three", importance=0.9, speaker="ann", provenance=Provenance("tool"), meta={"n": "1", "s": "", "b": False, "l": []}),
         record("bob", BOB, meta={"n": 1, "s": "abc", "b": True}),
     )
@@ -142,9 +151,9 @@ def test_conditions_join(filled: Store) -> None:
 @pytest.mark.covers("S2.33", "S1.62")
 def test_a_filter_narrows_a_search_and_never_leaves_the_owner(filled: Store) -> None:
     """A search sees only what the filter allows, and no filter reaches another owner's records."""
-    assert len(found(filled, "one two three bob")) == 3
-    assert len(found(filled, "one two three bob", where=only("meta.n", "eq", 1))) == 1
-    assert found(filled, "one two three bob", where=only("speaker", "eq", "Zoe")) == set()
+    assert len(seek(filled, "two bob")) == 3
+    assert len(seek(filled, "two bob", where=only("meta.n", "eq", 1))) == 1
+    assert seek(filled, "two bob", where=only("speaker", "eq", "Zoe")) == {}
     assert texts(filled, where=Where("or", (Condition("text", "eq", "bob"), Condition("scope", "eq", BOB)))) == []
 
 
@@ -228,14 +237,21 @@ def _holds(have: Any, op: str, want: Any) -> bool:
     return _sort(have) == _sort(want) and _COMPARE[op](have, want)
 
 
-@given(have=st.lists(_VALUES, min_size=1, max_size=6), op=st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), want=_VALUES, negate=st.booleans())
+@given(
+    have=st.lists(_VALUES, min_size=1, max_size=6),
+    op=st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]),
+    want=_VALUES,
+    negate=st.booleans(),
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_metadata_compares_as_python_does(store: Store, have: list[Any], op: str, want: Any, negate: bool) -> None:
     """For any values, a condition on metadata and its negation hold exactly where Python says, types kept apart."""
     if op in _COMPARE and _sort(want) not in ("number", "str"):
         return
     session = f"{have}{op}{want}{negate}"
-    add(store, *(record(f"{place}", ALICE, session=session, meta={} if value is None else {"v": value}) for place, value in enumerate(have)))
+    add(
+        store, *(record(f"{place}", ALICE, session=session, meta={} if value is None else {"v": value}) for place, value in enumerate(have))
+    )
     condition = only("meta.v", op, want)
     expected = [str(place) for place, value in enumerate(have) if _holds(value, op, want) != negate]
     seen = texts(store, session=session, where=Where("not", (condition,)) if negate else condition)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.store.make import ALICE, BOB, START, add, at, change, get, reach, record, texts, turn
 
 from engrams.errors import InputError
 from engrams.ports import AsOf, Query, Reach, Store
 from engrams.types import Evidence, Kind, Layer, Scope, Status, Tier
-from tests.store.make import ALICE, BOB, START, add, at, change, get, reach, record, texts, turn
 
 PROJECT = ALICE.within("project", "x")
 DEEP = PROJECT.within("conversation", "c1")

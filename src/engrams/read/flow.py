@@ -1,4 +1,4 @@
-"""query -> candidates -> fuse -> join -> diversify -> trace."""
+"""query -> candidates -> fuse -> expand -> join -> rerank -> diversify -> trace."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 from engrams.ports import Pool
 from engrams.read.diversify import mmr, repeated
 from engrams.read.evidence import current_first, join
+from engrams.read.expand import bonuses
 from engrams.read.query import Prepared, prepare
 from engrams.read.request import Deps, Request
+from engrams.read.rerank import rerank
 from engrams.read.score import Scored, score
 from engrams.types import Found, Hit, Record, Trace, TraceRow
 
@@ -44,21 +46,48 @@ def search(request: Request, deps: Deps) -> Found:
     pool = deps.search.seek(prepared.seek)
     stages.done("candidates", len(pool.ids))
     scored = score(pool, prepared.understood, deps.settings, request.now.timestamp())
+    stages.done("fuse", len(pool.ids))
+    scored = _expand(pool, scored, request, deps)
+    stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     order = np.argsort(-scored.scores, kind="stable")[: int(request.limit * _SPARE) + 10]
-    stages.done("fuse", len(order))
     hits, dropped = _floor(_fetch(request, deps, pool, scored, order), deps.settings.floor)
     joined = join(hits, request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
-    ranked = joined.hits if prepared.understood.past or request.as_of else current_first(joined.hits)
-    stages.done("join", len(ranked))
+    stages.done("join", len(joined.hits))
+    judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.judging)
+    dropped.update(refused)
+    stages.done("rerank", len(judged))
+    ranked = tuple(judged) if prepared.understood.past or request.as_of else current_first(judged)
     twins = repeated(ranked, deps.settings.duplicate, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    ranked = tuple(hit for hit in ranked if hit.record.id not in twins)
-    chosen = _vary(ranked, request, deps)
+    chosen = _vary(tuple(hit for hit in ranked if hit.record.id not in twins), request, deps)
     stages.done("diversify", len(chosen))
     best = max((hit.score for hit in chosen), default=0.0)
-    trace = _trace(request, prepared, pool, hits, chosen, dropped, stages)
+    trace = _trace(request, _notes(pool, prepared, note), prepared, [*hits, *judged], chosen, dropped, stages)
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
+
+
+def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:
+    """Add what links from the best lend to others."""
+    best = np.argsort(-scored.scores, kind="stable")[: deps.links.seeds]
+    seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
+    extra = bonuses(seeds, request.scope.owner, deps.graph, deps.links)
+    if not extra:
+        return scored
+    linked = np.zeros(len(pool.ids), np.float32)
+    for place, name in enumerate(pool.ids):
+        if name in extra:
+            linked[place] = extra[name]
+    return Scored(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
+
+
+def _notes(pool: Pool, prepared: Prepared, judging: str) -> tuple[str, ...]:
+    notes = [judging] if judging else []
+    if not pool.exact:
+        notes.append(f"{pool.total} records in reach: the best of each source were scored")
+    if prepared.seek.vector is None:
+        notes.append("no vector for this query: found by words only")
+    return tuple(notes)
 
 
 def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any) -> list[Hit]:
@@ -87,15 +116,18 @@ def _vary(hits: tuple[Hit, ...], request: Request, deps: Deps) -> tuple[Hit, ...
 
 
 def _trace(
-    request: Request, prepared: Prepared, pool: Pool, hits: list[Hit], chosen: tuple[Hit, ...], dropped: Mapping[str, str], stages: Stages
+    request: Request,
+    notes: tuple[str, ...],
+    prepared: Prepared,
+    hits: list[Hit],
+    chosen: tuple[Hit, ...],
+    dropped: Mapping[str, str],
+    stages: Stages,
 ) -> Trace:
     selected = {hit.record.id: hit for hit in chosen}
     rows = [TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
-    for hit in hits:
+    for hit in {hit.record.id: hit for hit in hits}.values():
         if hit.record.id not in selected:
             why = dropped.get(hit.record.id, f"not among the best {request.limit}")
             rows.append(TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
-    notes = [] if pool.exact else [f"{pool.total} records in reach: the best of each source were scored"]
-    if prepared.seek.vector is None:
-        notes.append("no vector for this query: found by words only")
-    return Trace(request.text, prepared.understood.as_json(), tuple(stages.rows), tuple(rows), tuple(notes))
+    return Trace(request.text, prepared.understood.as_json(), tuple(stages.rows), tuple(rows), notes)

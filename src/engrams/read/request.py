@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Search, TokenCounter, Where
-from engrams.settings import ReadSettings
+from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, TokenCounter, Where
+from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Scope
 
 
@@ -39,6 +39,9 @@ class Deps:
     embedder: Embedder
     counter: TokenCounter
     settings: ReadSettings
+    links: GraphSettings
+    judging: RerankSettings
+    reranker: Reranker | None = None
 
 
 def reach(scope: Scope) -> Reach:

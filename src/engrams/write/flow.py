@@ -19,7 +19,7 @@ from engrams.write.gate import gate
 from engrams.write.persist import Ledger, derived_id
 from engrams.write.reconcile import Meeting, reconcile
 from engrams.write.rules import Speech, extract, is_explicit
-from engrams.write.slots import same
+from engrams.write.slots import also_ends, same
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _OPEN = (Status.ACTIVE, Status.CANDIDATE)
@@ -195,7 +195,8 @@ def _neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger
     """The statements a candidate must meet: those of its slot, of its subject where it corrects, and the nearest in meaning."""
     reach = _reach(record.scope)
     found: list[Record] = []
-    for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate))):
+    also = [predicate for predicate, _ in also_ends(candidate.predicate, candidate.object)]
+    for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate), *also)):
         query = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, predicate=predicate, limit=_SLOT)
         found += deps.records.find(query).records
     if candidate.effect == "corrects" and not candidate.predicate:

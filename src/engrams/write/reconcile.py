@@ -11,7 +11,7 @@ from engrams.text.fold import fold
 from engrams.types import Record, Status
 from engrams.write.candidate import Candidate
 from engrams.write.dedup import alike, bare, ends, exact, near, polarity
-from engrams.write.slots import is_single, same
+from engrams.write.slots import also_ends, is_single, same
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
@@ -55,19 +55,20 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
         case "ends":
             return _end(candidate, slot)
         case "states" | "changes":
-            return _meet(candidate, slot, threshold)
+            return _meet(candidate, slot, open_, threshold)
 
 
-def _meet(candidate: Candidate, slot: list[Record], threshold: float) -> Meeting:
+def _meet(candidate: Candidate, slot: list[Record], known: list[Record], threshold: float) -> Meeting:
     contrary = [record for record in slot if polarity(record) != candidate.polarity and _same_thing(candidate.object, record.object)]
+    contrary += [record for record in known if _closes(candidate, record)]
     contrary += [record for record in slot if ends(record) and polarity(record) == candidate.polarity and _same_thing(candidate.object, record.object)]
-    if contrary:
-        return _settle(candidate, contrary, "the contrary was known")
     values = [record for record in slot if not ends(record) and polarity(record)]
+    if contrary and not (values and candidate.single):
+        return _settle(candidate, contrary, "the contrary was known")
     if not candidate.polarity:
         return Meeting("add", candidate, reason="denies nothing known")
     if (candidate.single or is_single(candidate.predicate, candidate.subject)) and values:
-        return _one_value(candidate, values)
+        return _one_value(candidate, values, [record for record in contrary if record not in values])
     if (twin := near(candidate, slot, threshold)) is not None:
         return Meeting("keep", candidate, (twin,), reason="said before in other words")
     if richer := [record for record in values if _names_it(candidate, record)]:
@@ -75,7 +76,20 @@ def _meet(candidate: Candidate, slot: list[Record], threshold: float) -> Meeting
     return Meeting("add", candidate, reason="coexists" if values else "new")
 
 
-def _one_value(candidate: Candidate, values: list[Record]) -> Meeting:
+def _closes(candidate: Candidate, record: Record) -> bool:
+    """Whether the candidate ends a statement of another slot: being divorced ends being married to somebody."""
+    if not candidate.polarity or ends(record) or not polarity(record) or fold(candidate.subject) != fold(record.subject):
+        return False
+    for predicate, things in also_ends(candidate.predicate, candidate.object):
+        if same(record.predicate) != predicate:
+            continue
+        if predicate == "has":
+            return _same_thing(candidate.object, record.object)
+        return not things or fold(record.object) in things
+    return False
+
+
+def _one_value(candidate: Candidate, values: list[Record], others: list[Record]) -> Meeting:
     """A slot of one value: the same in more or fewer words, an older value, or a new one."""
     new = bare(candidate.object)
     latest = max(values, key=lambda record: _order(record))
@@ -93,7 +107,7 @@ def _one_value(candidate: Candidate, values: list[Record]) -> Meeting:
         return Meeting("add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known")
     if old and old == new[: len(old)]:
         return Meeting("refine", candidate, tuple(values), reason="more exact")
-    return Meeting("replace", candidate, tuple(values), reason="one value at a time")
+    return Meeting("replace", candidate, (*values, *others), reason="one value at a time")
 
 
 def _end(candidate: Candidate, slot: list[Record]) -> Meeting:
@@ -117,7 +131,7 @@ def _correct(candidate: Candidate, slot: list[Record], known: list[Record]) -> M
     else:
         wrong = []
     if not wrong:
-        return _meet(candidate, slot, 1.0)
+        return _meet(candidate, slot, known, 1.0)
     if (held := _outranked(candidate, wrong)) is not None:
         return held
     return Meeting("replace", candidate, tuple(wrong), retract=True, reason="corrected")

@@ -38,7 +38,7 @@ OPINION = "likes"
 
 _SAME = {
     "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in", "residence": "lives_in",
-    "lived_in": "lives_in", "moved_to": "lives_in", "city": "lives_in", "home_city": "lives_in", "location": "lives_in", "relocated_to": "lives_in",
+    "city": "lives_in", "home_city": "lives_in", "location": "lives_in", "relocated_to": "lives_in",
     "works_for": "works_at", "employed_by": "works_at", "employed_at": "works_at", "employer": "works_at", "company": "works_at", "workplace": "works_at",
     "works_as": "job", "occupation": "job", "profession": "job", "job_title": "job", "position": "job", "role": "job", "title": "job",
     "name": "is_named", "full_name": "is_named", "first_name": "is_named", "called": "is_named", "goes_by": "is_named",
@@ -50,6 +50,20 @@ _SAME = {
     "loves": "likes", "enjoys": "likes", "adores": "likes", "hates": "likes", "dislikes": "likes", "loathes": "likes", "detests": "likes", "is_fan_of": "likes",
     "colour": "color", "favorite_colour": "favorite_color", "favourite_color": "favorite_color", "girlfriend": "dating", "boyfriend": "dating",
     "owns": "has", "possesses": "has", "due_date": "deadline", "due": "deadline",
+}  # fmt: skip
+
+# What else a statement ends: (predicate, objects or none for any) by predicate and, where it matters, object.
+_ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
+    ("marital_status", "divorced"): (("married_to", frozenset()),),
+    ("marital_status", "widowed"): (("married_to", frozenset()),),
+    ("marital_status", "single"): (("married_to", frozenset()), ("dating", frozenset()), ("engaged_to", frozenset())),
+    ("marital_status", "married"): (("engaged_to", frozenset()),),
+    ("married_to", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset()), ("dating", frozenset())),
+    ("got_married", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset())),
+    ("got_divorced", ""): (("married_to", frozenset()), ("marital_status", frozenset(("married",)))),
+    ("dating", ""): (("marital_status", frozenset(("single",))),),
+    ("engaged_to", ""): (("marital_status", frozenset(("single",))), ("dating", frozenset())),
+    ("sold", ""): (("has", frozenset()),),
 }  # fmt: skip
 
 _NEGATIVE = frozenset("hates dislikes loathes detests".split())
@@ -65,6 +79,12 @@ def same(predicate: str) -> str:
 def opposes(predicate: str) -> bool:
     """Whether a predicate states its canonical form's contrary: hates for likes."""
     return fold(predicate).strip() in _NEGATIVE
+
+
+def also_ends(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Other slots that a statement closes: (predicate, the objects it closes; empty: any of them)."""
+    name = same(predicate)
+    return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
 
 
 def is_single(predicate: str, subject: str = "") -> bool:

@@ -117,7 +117,8 @@ def test_open_sides() -> None:
     ("now", "want"),
     [
         ("2024-02-29T12:00", "day 2024-02-29"),
-        ("2024-02-28T12:00", "day 2020-02-29"),
+        ("2024-02-28T12:00", "day 2024-02-29"),
+        ("2024-01-02T12:00", "day 2020-02-29"),
         ("2025-06-01T12:00", "day 2024-02-29"),
     ],
 )
@@ -157,6 +158,9 @@ def test_seen_from_other_days(now: str, text: str, want: str) -> None:
         ("The wedding was in March", "month 2023-03-01"),
         ("We're planning a trip in September", "month 2023-09-01"),
         ("I went in September and I will go again", "month 2022-09-01"),
+        ("Day 2 (July 20)", "day 2023-07-20"),
+        ("we met on July 20", "day 2022-07-20"),
+        ("Day 2 (October 20)", "day 2022-10-20"),
         ("Ich werde im März fahren", "month 2024-03-01"),
         ("En marzo voy a viajar", "month 2024-03-01"),
         ("En mars je vais voyager", "month 2024-03-01"),

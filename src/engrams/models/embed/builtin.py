@@ -102,7 +102,8 @@ class BuiltinEmbedder:
 def _load() -> _Table:
     import numpy as np
 
-    rows = np.load(_DATA / "table.npy", mmap_mode="r")
+    # The plain view: a memmap runs Python code at each look-up.
+    rows = np.asarray(np.load(_DATA / "table.npy", mmap_mode="r"))
     scale = np.load(_DATA / "scale.npy")
     pieces = WordPiece.read((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
     # As long as the row of a word of content: the median one, taken where the vocabulary holds whole words.
@@ -129,13 +130,27 @@ def _add(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
     if not places:
         return
     if len(places) == 1:
-        flat, counts = np.unique(ids[places[0]], return_counts=True)
-        out[places[0]] = (table.scale[flat] * counts.astype(np.float32)) @ table.rows[flat].astype(np.float32)
+        out[places[0]] = _sum(table, ids[places[0]])
         return
     flat = np.fromiter((one for place in places for one in ids[place]), dtype=np.int64)
     starts = np.cumsum([0, *(len(ids[place]) for place in places[:-1])])
-    rows = table.rows[flat] * table.scale[flat, None]
+    rows = table.rows[flat].astype(np.float32)
+    rows *= table.scale[flat, None]
     out[places] = np.add.reduceat(rows, starts, axis=0)
+
+
+def _sum(table: _Table, ids: Sequence[int]) -> Floats:
+    import numpy as np
+
+    weights: Floats
+    if len(ids) <= _CHUNK:
+        flat = np.array(ids)
+        weights = table.scale[flat]
+    else:
+        flat, counts = np.unique(ids, return_counts=True)
+        weights = table.scale[flat] * counts.astype(np.float32)
+    total: Floats = weights @ table.rows[flat].astype(np.float32)
+    return total
 
 
 @lru_cache(maxsize=4096)

@@ -22,10 +22,12 @@ class _Cleaned(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if char in "\t\n\r" or char.isspace():
+        if char in "\t\n\r":
             found = " "
-        elif code in (0, 0xFFFD) or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co"):
+        elif code == 0xFFFD or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co"):
             found = ""
+        elif char.isspace():
+            found = " "
         elif any(low <= code <= high for low, high in _HAN):
             found = f" {char} "
         else:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
-_AFTER = {"minute": 7, "hour": 7, "day": 10, "week": 14, "weekend": 14, "month": 21, "season": 30, "year": 30, "range": 21}
-_BEFORE = 5.0
 _EARLY = 0.5
 _OTHER_YEAR = 0.7
 
@@ -24,8 +22,10 @@ _OTHER_YEAR = 0.7
 def date_score(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """How near each time (seconds since 1970) is to one of the spans, 0..1; zeros where there are none.
 
-    1 inside; after it exp(-days / tau), for people tell of things later, tau 7 to 30 days by grain; before it, where plans are
-    made, half of exp(-days / 5). A span without a year counts in every other year at 0.7. Sides that are open have no slack.
+    1 inside; after it, for people tell of things later, exp(-days / tau) with tau = 6 days + half the span's length; before it,
+    where plans are made, half of exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures follow how
+    long after events people told of them (days within 4, weeks within 7, months within 12 or up to 28 ahead, years within
+    285 days). A span without a year counts in every other year at 0.7. An open side has no slack.
     """
     import numpy as np
 
@@ -40,18 +40,19 @@ def _one(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
     start = -np.inf if span.start == EARLIEST else span.start.timestamp()
     end = np.inf if span.end == LATEST else span.end.timestamp()
-    score = _near(times, start, end, _AFTER[span.grain])
+    score = _near(times, start, end)
     if span.recurs and end - start < _YEAR / 2:
         turns = np.round((times - (start + end) / 2) / _YEAR)
-        score = np.maximum(score, np.where(turns != 0, _OTHER_YEAR * _near(times - turns * _YEAR, start, end, _AFTER[span.grain]), 0))
+        score = np.maximum(score, np.where(turns != 0, _OTHER_YEAR * _near(times - turns * _YEAR, start, end), 0))
     return score.astype(np.float32)
 
 
-def _near(times: npt.NDArray[np.float64], start: float, end: float, tau: float) -> npt.NDArray[np.float64]:
+def _near(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArray[np.float64]:
     import numpy as np
 
-    late = np.exp(-np.maximum(times - end, 0) / _DAY / tau)
-    early = _EARLY * np.exp(-np.maximum(start - times, 0) / _DAY / _BEFORE)
+    length = (end - start) / _DAY if np.isfinite(end - start) else 0.0
+    late = np.exp(-np.maximum(times - end, 0) / _DAY / (6 + length / 2))
+    early = _EARLY * np.exp(-np.maximum(start - times, 0) / _DAY / min(5 + 0.3 * length, 30))
     return np.where(times >= end, late, np.where(times < start, early, 1.0))
 
 

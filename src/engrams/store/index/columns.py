@@ -38,7 +38,8 @@ _DTYPES: dict[str, Any] = {
 
 
 class Columns:
-    """Named numpy columns; ``self["said"]`` is the filled part. ``vectors`` is [size, dimension] float32."""
+    """Named numpy columns; ``self["said"]`` is the filled part. ``vectors`` is [size, dimension]: float32, or float16 once
+    ``shrink`` was called, when codes find candidates and few rows are read."""
 
     def __init__(self, dimension: int) -> None:
         self.size = 0
@@ -50,8 +51,17 @@ class Columns:
         return self._data[name][: self.size]
 
     @property
-    def vectors(self) -> npt.NDArray[np.float32]:
+    def vectors(self) -> npt.NDArray[Any]:
         return self._vectors[: self.size if self.dimension else 0]
+
+    def rows(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Vectors of some slots, float32."""
+        found: npt.NDArray[np.float32] = self._vectors[slots].astype(np.float32, copy=False)
+        return found
+
+    def shrink(self) -> None:
+        """Keep the vectors in half the memory."""
+        self._vectors = self._vectors.astype(np.float16)
 
     @property
     def bytes(self) -> int:
@@ -66,7 +76,7 @@ class Columns:
             for name, column in self._data.items():
                 self._data[name] = np.concatenate([column[:first], np.zeros(capacity - first, column.dtype)])
             if self.dimension:
-                grown = np.zeros((capacity, self.dimension), np.float32)
+                grown = np.zeros((capacity, self.dimension), self._vectors.dtype)
                 grown[:first] = self._vectors[:first]
                 self._vectors = grown
         return first

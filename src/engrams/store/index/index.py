@@ -12,6 +12,7 @@ import numpy.typing as npt
 from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.columns import Codes, Columns
 from engrams.store.index.lexical import Lexical, lexical
+from engrams.store.index.near import Near
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
 from engrams.types import Kind, Status
@@ -19,6 +20,10 @@ from engrams.types import Kind, Status
 WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
 
+_CODED = 50_000
+"""Slots from which vectors are searched by codes: below, an exact scan is as fast."""
+
+_CHUNK = 20_000
 _STATUSES = tuple(Status)
 _CODE = {status: code for code, status in enumerate(_STATUSES)}
 _KEPT = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
@@ -38,6 +43,7 @@ class OwnerIndex:
         self._sessions: dict[tuple[str, str], int] = {}
         self._last: dict[int, tuple[int, int, int]] = {}
         self._count = 0
+        self._near: Near | None = None
 
     @property
     def bytes(self) -> int:
@@ -148,15 +154,22 @@ class OwnerIndex:
             data = np.frombuffer(b"".join(rows[number][20] or b"" for number in have), np.float32)
             columns.vectors[np.array(have) + first] = data.reshape(len(have), columns.dimension)
             columns["embedded"][np.array(have) + first] = True
-        self._norms(np.arange(first, columns.size))
+        if self._near is not None:
+            self._near.add(columns.vectors[first:])
+        elif columns.size > _CODED:
+            self._near = Near.over(columns.vectors)
+            if self._near is not None:
+                columns.shrink()
+        for start in range(first, columns.size, _CHUNK):
+            self._norms(np.arange(start, min(start + _CHUNK, columns.size)))
 
     def _norms(self, slots: npt.NDArray[np.int64]) -> None:
         """Lengths of the windowed vectors, so that a windowed cosine needs only the three plain ones."""
         columns = self._columns
-        window = WINDOW[0] * columns.vectors[slots]
+        window = WINDOW[0] * columns.rows(slots)
         for name, weight in zip(("before", "before2"), WINDOW[1:], strict=True):
             other = columns[name][slots]
-            window += weight * columns.vectors[other] * (other >= 0)[:, None]
+            window += weight * columns.rows(other) * (other >= 0)[:, None]
         columns["norm"][slots] = np.linalg.norm(window, axis=1)
 
     def _remove(self, gone: npt.NDArray[np.int64]) -> None:
@@ -248,8 +261,7 @@ class OwnerIndex:
         columns = self._columns
         chosen = [_top(np.where(mask, words.bm, 0.0), seek.width)]
         if seek.vector is not None and columns.dimension:
-            cosines = columns.vectors @ seek.vector
-            chosen.append(slots[_top(cosines[slots], seek.width)])
+            chosen.append(self._nearest(seek.vector, mask, slots, seek.width))
         seeds = np.unique(np.concatenate(chosen))
         marked = np.zeros(columns.size + 1, np.bool_)
         marked[seeds] = True
@@ -257,6 +269,16 @@ class OwnerIndex:
         marked[:-1] |= follow
         found: npt.NDArray[np.int64] = np.flatnonzero(marked[:-1] & mask)
         return found
+
+    def _nearest(
+        self, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], slots: npt.NDArray[np.int64], width: int
+    ) -> npt.NDArray[np.int64]:
+        """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
+        columns = self._columns
+        if self._near is None:
+            return slots[_top(columns.vectors[slots] @ vector, width)]
+        found = self._near.search(vector, width * 2, mask)
+        return found[_top(columns.rows(found) @ vector, width)]
 
     def _gather(self, seek: Seek, slots: npt.NDArray[np.int64], words: Lexical, total: int, exact: bool) -> Pool:
         columns = self._columns
@@ -291,13 +313,13 @@ class OwnerIndex:
         if seek.vector is None or not columns.dimension or not len(slots):
             return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
         before, before2 = columns["before"][slots], columns["before2"][slots]
-        if len(slots) * 3 > columns.size:
+        if len(slots) * 3 > columns.size and self._near is None:
             dots = np.append(columns.vectors @ seek.vector, np.float32(0))
         else:
             dots = np.zeros(columns.size + 1, np.float32)
             needed = np.unique(np.concatenate([slots, before, before2]))
             needed = needed[needed >= 0]
-            dots[needed] = columns.vectors[needed] @ seek.vector
+            dots[needed] = columns.rows(needed) @ seek.vector
         plain = dots[slots]
         window = WINDOW[0] * plain + WINDOW[1] * dots[before] + WINDOW[2] * dots[before2]
         return plain.astype(np.float32), (window / np.maximum(columns["norm"][slots], 1e-9)).astype(np.float32)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 
 from engrams.errors import StoreError
-from engrams.store.sqlite.sql import migrations, query, schema
+from engrams.store.sqlite.sql import Migration, every, migrations, run, schema
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
@@ -18,40 +19,45 @@ def newest() -> int:
     return migrations()[-1].number
 
 
-def version(connection: apsw.Connection, place: str) -> int:
+def version(connection: apsw.Connection, place: str, known: int) -> int:
     """The schema's number, 0 for an empty file. StoreError: another program's file, or one of a newer engrams."""
     found = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
     if application != APPLICATION:
-        if found == 0 and application == 0 and not connection.execute(query("any_table")).fetchall():
+        if found == 0 and application == 0 and not every(connection, "any_table"):
             return 0
         raise StoreError(f"{place} is a database of another program.", hint="Choose another home (ENGRAMS_HOME) or `store.url`.")
-    if found > newest():
+    if found > known:
         raise StoreError(
-            f"{place} was written by a newer engrams (schema {found}; this one knows {newest()}).", hint="Upgrade engrams on this machine."
+            f"{place} was written by a newer engrams (schema {found}; this one knows {known}).", hint="Upgrade engrams on this machine."
         )
     return found
 
 
-def prepare(connection: apsw.Connection, place: str, backup: Path | None) -> None:
-    """Create or upgrade the schema, in one transaction. An older file is copied to ``backup`` first."""
-    if version(connection, place) == newest():
+def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[Migration] = ()) -> None:
+    """Create the schema, or bring an older one up by ``steps`` (those that ship), in one transaction. A file that holds
+    an older one is copied to ``backup`` first, unless a copy is there already."""
+    steps = steps or migrations()
+    last = steps[-1].number
+    found = version(connection, place, last)
+    if found == last:
         return
-    if backup is not None and version(connection, place) > 0 and not backup.exists():
-        connection.execute(query("backup"), (str(backup),))
+    if backup is not None and found > 0 and not backup.exists():
+        run(connection, "backup", str(backup))
         backup.chmod(0o600)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have done it while this one waited for the lock.
-        found = version(connection, place)
+        found = version(connection, place, last)
         if found == 0:
             connection.execute(schema())
-        for step in migrations()[found:]:
-            if found:
+        for step in steps:
+            if found and step.number > found:
                 connection.execute(step.script)
-            connection.execute(query("add_migration"), (step.number, step.name, step.checksum))
+            if step.number > found:
+                run(connection, "add_migration", step.number, step.name, step.checksum)
         connection.pragma("application_id", APPLICATION)
-        connection.pragma("user_version", newest())
+        connection.pragma("user_version", last)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -60,5 +66,5 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None) -> Non
 
 def drifted(connection: apsw.Connection) -> list[str]:
     """Names of the applied steps that differ from the shipped ones."""
-    applied = {number: (name, checksum) for number, name, checksum in connection.execute(query("applied_migrations"))}
+    applied = {number: (name, checksum) for number, name, checksum in every(connection, "applied_migrations")}
     return [step.name for step in migrations() if applied.get(step.number) != (step.name, step.checksum)]

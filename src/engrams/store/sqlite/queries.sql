@@ -65,9 +65,6 @@ UPDATE counters SET value = ? WHERE name = 'changes';
 -- name: add_erasure
 UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 
--- name: erasures
-SELECT value FROM counters WHERE name = 'erasures';
-
 -- name: find_terms
 SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 

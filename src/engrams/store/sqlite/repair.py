@@ -29,7 +29,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
         return notes
     connection = connect.writer(path, settings)
     try:
-        found = migrate.version(connection, str(path))
+        found = migrate.version(connection, str(path), migrate.newest())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
         if not indexed(connection):
             connection.execute("BEGIN IMMEDIATE")
@@ -47,10 +47,10 @@ def damaged(path: Path, settings: StoreSettings) -> bool:
         connection = connect.reader(path, settings)
         every(connection, "any_table")
     except (apsw.CorruptError, apsw.NotADBError):
-        return True
-    finally:
         if connection is not None:
             connect.abandon(connection)
+        return True
+    connection.close()
     return False
 
 
@@ -140,6 +140,6 @@ def _current(path: Path, settings: StoreSettings) -> bool:
     """Whether the file needs nothing done, found out without writing: it may lie in a folder we can only read."""
     connection = connect.reader(path, settings)
     try:
-        return migrate.version(connection, str(path)) == migrate.newest() and indexed(connection)
+        return migrate.version(connection, str(path), migrate.newest()) == migrate.newest() and indexed(connection)
     finally:
-        connect.abandon(connection)
+        connection.close()

@@ -38,14 +38,29 @@ class Scene:
     now: datetime
 
     def ahead(self, at: int, *, until: bool = False) -> bool:
-        """Whether the clause around ``at`` speaks of the future; for ``until`` also of something that lasts."""
-        low = self.low
-        start = max((m.end() for m in self.grammar.clause.finditer(low, max(0, at - 160), at)), default=max(0, at - 160))
-        found = self.grammar.clause.search(low, at, at + 120)
-        stop = found.start() if found else at + 120
-        if self.grammar.future.search(low, start, stop):
-            return True
-        return until and bool(self.grammar.present.search(low, start, stop)) and not self.grammar.past.search(low, start, stop)
+        """Whether the clause around ``at`` speaks of the future; for ``until`` also of something that lasts.
+
+        Of a word of the future and a word of the past the nearer counts.
+        """
+        start, stop = self._clause(at)
+        future = self._nearest(self.grammar.future, at, start, stop)
+        past = self._nearest(self.grammar.past, at, start, stop)
+        if future is not None:
+            return past is None or future <= past
+        return until and past is None and bool(self.grammar.present.search(self.low, start, stop))
+
+    def told(self, at: int) -> bool:
+        """Whether the clause around ``at`` speaks of the past in so many words."""
+        return self.grammar.past.search(self.low, *self._clause(at)) is not None
+
+    def _clause(self, at: int) -> tuple[int, int]:
+        first = max(0, at - 160)
+        start = max((m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first)
+        found = self.grammar.clause.search(self.low, at, at + 120)
+        return start, found.start() if found else at + 120
+
+    def _nearest(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
+        return min((abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None)
 
 
 def compose(pieces: Sequence[Piece], scene: Scene) -> list[Node]:
@@ -154,7 +169,7 @@ def _settle(node: Node, scene: Scene) -> bool:
     if node.span is None and node.part is not None:
         try:
             loose = node.recurs or node.part.lean is None
-            node.span = resolve(node.part, Sight(scene.now, loose and scene.ahead(node.at)))
+            node.span = resolve(node.part, Sight(scene.now, loose and scene.ahead(node.at), near=node.recurs and not scene.told(node.at)))
         except (ValueError, OverflowError):  # 31 February: not a time
             return False
     return node.span is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 from engrams.text.when.dates import Interval
@@ -63,7 +64,7 @@ Piece: TypeAlias = Part | Mod
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What one rule matched. ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, of the same length."""
+    """What one rule matched. ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, as long."""
 
     match: re.Match[str]
     text: str
@@ -114,7 +115,7 @@ class Grammar:
     """
 
     scanner: re.Pattern[str]
-    rules: tuple[tuple[re.Pattern[str], Handler], ...]
+    rules: tuple[Rule, ...]
     join: re.Pattern[str]
     to: re.Pattern[str]
     both: re.Pattern[str]
@@ -136,11 +137,11 @@ def grammar(  # each argument is one pattern of the language
     tenses: tuple[str, str] = ("(?!)", "(?!)"),
     spaced: bool = True,
 ) -> Grammar:
-    """Compile rules into one scanner: the rule that matches first at a place is then run alone, with its own groups."""
-    groups = "|".join(f"(?P<r{index}>{_bare(pattern)})" for index, (pattern, _) in enumerate(rules))
+    """Compile the rules into one scanner, each a group without groups of its own: the rule that matches is then run alone."""
+    groups = "|".join(f"({_bare(pattern)})" for pattern, _ in rules)
     return Grammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
-        rules=tuple((re.compile(pattern), handler) for pattern, handler in rules),
+        rules=tuple(rules),
         join=re.compile(join),
         to=re.compile(links[0]),
         both=re.compile(links[1]),
@@ -153,8 +154,13 @@ def grammar(  # each argument is one pattern of the language
 
 
 def _bare(pattern: str) -> str:
-    """The pattern without the names of its groups, which may not repeat in the scanner."""
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A rule, compiled when it is first met: most never are."""
+    return re.compile(pattern)
 
 
 def anyof(table: Iterable[str]) -> str:

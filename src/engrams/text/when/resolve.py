@@ -13,10 +13,15 @@ from engrams.text.when.parts import Part
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """From where a time is seen: ``now`` (local, naive) and whether the speaker looks ``ahead``."""
+    """From where a time is seen: ``now`` (local, naive), whether the speaker looks ``ahead``, and whether a day of the coming
+    weeks is meant (``near``) where nothing says past or future."""
 
     now: datetime
     ahead: bool = False
+    near: bool = False
+
+
+_SOON = timedelta(days=45)
 
 
 def recurs(part: Part) -> bool:
@@ -110,6 +115,8 @@ def _yearly(part: Part, sight: Sight) -> Interval:
         return _pick([span for span in around if span.start > now], count)
     if sight.ahead:
         return _pick([span for span in around if span.end > today], 0)
+    if sight.near and part.kind == "date" and (soon := [span for span in around if today < span.start < today + _SOON]):
+        return soon[0]
     return _pick([span for span in reversed(around) if span.start <= now], 0)
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from engrams.text.when.compose import Node, Scene, compose
 from engrams.text.when.dates import BEGIN, END
 from engrams.text.when.letters import MARKS, fold
-from engrams.text.when.parts import Grammar, Hit, Part, Piece
+from engrams.text.when.parts import Grammar, Hit, Part, Piece, compiled
 from engrams.text.when.span import EARLIEST, LATEST, Span
 from engrams.text.when.tongue import votes
 from engrams.text.when.triggers import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, languages
@@ -99,7 +99,7 @@ def _pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[in
         if found is None:
             return pieces
         pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
-        m = pattern.match(low, found.start())
+        m = compiled(pattern).match(low, found.start())
         piece = handler(Hit(m, text)) if m else None
         at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
         if isinstance(piece, Part) and piece.span is not None and piece.span.start.tzinfo:

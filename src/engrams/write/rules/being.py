@@ -59,6 +59,7 @@ _PASSIVE = frozenset(
     "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated offered elected injured featured published robbed rejected approved sponsored evicted".split()
 )
 _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies_at"}
+_PRAISE = frozenset("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early".split())
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
 _EMPTY_HEADS = frozenset(
     """
@@ -197,7 +198,8 @@ def _noun(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Reading |
     if not concrete(body):
         return None
     noun = head(body)
-    job = noun in JOBS or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
+    praised = any(word.lower in _PRAISE for word in body[:2])
+    job = not praised and noun in JOBS or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
     if clause.person == "other" and not job:
         return None
     if job:

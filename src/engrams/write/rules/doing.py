@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from engrams.types import Kind
 from engrams.write.rules.grammar import Clause, Token
-from engrams.write.rules.lexicon import PREPOSITIONS, gerund, lemma, past, third
+from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, gerund, lemma, past, third
 from engrams.write.rules.predicates import (
     BEGINS,
     CHATTER,
     INTENDS,
+    JOBS,
     OPINIONS,
     PREFERS,
     PROPER,
@@ -24,6 +25,14 @@ from engrams.write.rules.speech import Reading, Speech, concrete, content, head,
 
 _DEICTIC = frozenset(
     "idea thought color colors colour colours texture vibe vibes look looks design pic picture photo photos painting message sentiment sound view support".split()
+)
+_KINDS = frozenset(
+    """
+    city town village suburb suburbs countryside house houses apartment apartments flat dorm dorms condo studio basement downtown center centre area mountains
+    country hotel neighborhood neighbourhood place trailer van car home school college university bed hospital office fear peace poverty luxury sin
+    myself life night nights weekends construction finance marketing sales tech technology retail hospitality healthcare education law banking it media
+    clients customers free fun money teams progress shifts pairs groups dreams harmony person general public private
+    """.split()
 )
 _PARTICLES = frozenset("back over out here up down away together around off along forward".split())
 _STATES = frozenset(("lives_in", "works_at", "studies_at", "from", "grew_up_in", "job"))
@@ -54,7 +63,7 @@ def _finished(reading: Reading, clause: Clause) -> Reading | None:
     """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
     from dataclasses import replace
 
-    longer = "no longer" in clause.adverbs or (clause.negated and any(word.lower in ("anymore", "longer") for word in clause.rest))
+    longer = "no longer" in clause.adverbs or (clause.negated and any(word.lower in ("anymore", "longer", "more") for word in clause.rest[-2:]))
     if longer or clause.tense == "used":
         return replace(reading, effect="ends", polarity=True, confidence=max(reading.confidence, 0.85))
     if clause.tense in ("future", "must") and reading.predicate not in ("plans_to", "needs_to", "wants_to"):
@@ -85,6 +94,8 @@ def _placed(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading
     if sense is None:
         return None
     place = proper(rest[1:] if prep else rest, speech.lower)
+    if not place and prep and sense.category in ("home", "work"):
+        place = _lower_place(tuple(rest[1:]))
     if not place or (clause.verb in ("leave", "quit", "visit", "attend", "speak") and not place[0].text[0].isupper() and not speech.lower):
         return None
     if clause.verb == "stay" and clause.tense != "present":
@@ -103,6 +114,14 @@ def _placed(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading
     return Reading(sense.predicate, sense.category, place, "", sense.effect, True, 0.9, importance, Kind.FACT, event or sense.category == "event", extra=extra)
 
 
+def _lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
+    """``i live in berlin``: one or two plain words to the end, with no article and none of the words for kinds of places."""
+    words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
+    if not 0 < len(words) <= 2 or any(word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words):
+        return ()
+    return words if concrete(words) else ()
+
+
 def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     rest = words
     if rest and clause.verb == "take" and rest[0].lower == "part":
@@ -116,7 +135,7 @@ def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
         rest = rest[1:]
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
     sense = VERBS.get((clause.verb, prep))
-    if sense is None:
+    if sense is None or (clause.tense == "can" and clause.verb not in _ABLE | {"use"}) or (clause.verb == "have" and clause.tense == "progressive"):
         return None
     target = rest[1:] if prep else rest
     if clause.verb == "work" and prep == "as":
@@ -149,6 +168,8 @@ def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
         return None
     if clause.tense == "can" and clause.verb not in _ABLE:
         return None
+    if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
+        return Reading("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
     stem = {"present": third, "can": third, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past)(clause.verb)
     event = clause.tense in ("past", "perfect", "was")
     weight = 0.72 if event else 0.65
@@ -243,6 +264,8 @@ def _beginning(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Read
         return None
     if job := _employed(words, speech):
         return job
+    if words[0].lower in ("at", "with") and len(words) > 1 and (firm := proper(words[1:], speech.lower)):
+        return Reading("works_at", "work", firm, "", "changes", True, 0.85, 0.8, event=True)
     known = lemma(words[0].lower)
     body = words[1:] if words[0].lower == "to" else words
     if known and "ing" in known[1]:
@@ -349,6 +372,47 @@ def _turning(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | N
     return None
 
 
+def _becoming(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    body = words[1:] if words and words[0].lower in ("a", "an", "the") else words
+    if clause.tense not in ("past", "perfect") or clause.negated or not concrete(body):
+        return None
+    if head(body) in JOBS:
+        return Reading("job", "work", _until(body), "", "changes", True, 0.85, 0.8, event=True)
+    return Reading("became", "event", body, confidence=0.75, event=True)
+
+
+def _parting(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    """``I broke up with Laura``."""
+    if len(words) > 2 and words[0].lower == "up" and words[1].lower == "with" and clause.tense in ("past", "perfect") and not clause.negated:
+        return Reading("dating", "family", proper(words[2:]), "", "ends", True, 0.9, 0.7, event=True)
+    return None
+
+
+def _switching(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    """``I switched from Vim to Emacs``, ``I moved from Excel to Sheets``: one thing in use is over, another begins."""
+    start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
+    end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
+    if clause.tense not in ("past", "perfect") or clause.negated or (clause.verb != "switch" and clause.verb != "change"):
+        return None
+    new = _until(words[end + 1 :]) if end is not None and end + 1 < len(words) else ()
+    old = words[start + 1 : end if end and end > start else None] if start is not None else ()
+    if not concrete(new) or (words and words[0].lower not in ("from", "to", "over", "back")):
+        return None
+    begun = Reading("uses", "technical", new, "", "changes", True, 0.85, 0.6, event=True)
+    if not concrete(old):
+        return begun
+    return Reading("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
+
+
+def _retiring(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+    if clause.tense not in ("past", "perfect") or clause.negated or clause.person != "self":
+        return None
+    if not words or words[0].lower in ("from", "in", "at", "early"):
+        firm = proper(words[1:]) if words and words[0].lower == "from" else ()
+        return Reading("works_at", "work", firm, "", "ends", True, 0.85, 0.8, event=True)
+    return None
+
+
 _Special = Callable[[Clause, "tuple[Token, ...]", Speech], Reading | None]
 _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(OPINIONS, _opinion),
@@ -365,5 +429,12 @@ _SPECIAL: dict[str, _Special] = {
     "have": _having,
     "go": _going,
     "turn": _turning,
+    "become": _becoming,
+    "break": _parting,
+    "split": _parting,
+    "switch": _switching,
+    "change": _switching,
+    "move": _switching,
+    "retire": _retiring,
     "think": _intends,
 }

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from engrams.text.when import Span
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
 from engrams.write.rules.being import being
-from engrams.write.rules.clauses import sentences
+from engrams.write.rules.clauses import Sentence, sentences
 from engrams.write.rules.doing import doing
 from engrams.write.rules.grammar import Clause, Token, clauses, tokens
-from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
+from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.speech import Reading, Speech, concrete, proper, trimmed
 from engrams.write.slots import ATTRIBUTES, is_single, same
 
+_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
+_RECENT = timedelta(days=62)
 _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
 _PLAIN_BE = frozenset(("present", "past"))
 _MOODS = frozenset(
@@ -47,13 +49,15 @@ def english(text: str, speech: Speech, begin: int = 0) -> list[Candidate]:
     times = dates.spans(text, speech.said)
     names = speech.names
     last: Subject | None = None
-    for sentence in sentences(text, begin):
+    said = list(sentences(text, begin))
+    for sentence, following in zip(said, [*said[1:], None], strict=True):
         if sentence.modality != "asserted":
             continue
         words = tokens(sentence.text, sentence.start)
-        for clause in clauses(words, names):
+        for clause in clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if clause.hedged:
                 continue
+            clause = replace(clause, rest=_unnamed(clause.rest, names))
             subject = _subject(clause, text, speech, last)
             if subject is None:
                 continue
@@ -67,8 +71,12 @@ def english(text: str, speech: Speech, begin: int = 0) -> list[Candidate]:
 def _read(clause: Clause, text: str, subject: Subject, speech: Speech, times: Sequence[Span]) -> list[Candidate]:
     if clause.person == "other" and clause.owner[0].lower in ("my", "our", "the") and clause.verb == "be" and (attribute := _attribute(clause, text, speech, times)):
         return [attribute]
+    if clause.person == "other" and (moved := _moved(clause, text, speech, times)):
+        return [moved]
     if clause.person == "other" and clause.owner[0].lower == "the":
         return []
+    if clause.person == "other" and clause.verb == "be" and (held := _holder(clause, text, speech)):
+        return [held]
     untimed = replace(clause, rest=_untimed(clause.rest, times))
     reading = being(untimed, speech) if clause.verb == "be" else doing(untimed, speech)
     if reading is None:
@@ -76,6 +84,20 @@ def _read(clause: Clause, text: str, subject: Subject, speech: Speech, times: Se
     main = _candidate(reading, clause, text, subject, speech, times)
     extra = [_aside(more, clause, subject, main) for more in reading.extra]
     return [main, *extra, *subject.extra]
+
+
+def _may_elide(sentence: Sentence, following: Sentence | None, speech: Speech) -> bool:
+    """Whether a sentence may leave out its "I": not in the middle of one, and not where it is what the next one praises."""
+    if sentence.text[:1].islower() and sentence.start > 0 and not speech.lower:
+        return False
+    return following is None or not following.text.lower().startswith(_PRAISE)
+
+
+def _unnamed(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
+    """Without the person spoken to at the end: ``I love the thought Nate``."""
+    if len(words) > 2 and words[-1].lower in names and words[-2].lower not in PREPOSITIONS | DETERMINERS and words[-2].lower not in ("and", "to"):
+        return words[:-1]
+    return words
 
 
 def _untimed(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
@@ -158,7 +180,9 @@ def _validity(reading: Reading, found: Sequence[Span], when: Span | None, quote:
         return lasting.start, said
     if reading.event or reading.effect in ("changes", "ends"):
         if when is not None and when.start <= said:
-            return when.start, min(when.end, said)
+            # Whoever moved last month lives there now, whatever was said in the same month.
+            recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
+            return when.start, said if recent else min(when.end, said)
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
     return dates.since(quote, said), said
 
@@ -225,7 +249,7 @@ def _attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span])
     noun = things[-1]
     named = proper(rest) if rest[0].text[0].isupper() and owner[0].lower in ("my", "our") else ()
     favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
-    relation = noun in RELATIONS
+    relation = noun in RELATIONS and noun not in ("team", "crew", "family", "boss", "manager")
     if relation and not named and "'s" not in [word.lower for word in owner]:
         return None
     if not (favorite or noun in ATTRIBUTES or named) or (rest[0].lower in _MOODS and not rest[0].text[0].isdigit()) or not any(char.isalnum() for word in rest for char in word.text):
@@ -268,6 +292,45 @@ def _attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span])
         settled=speech.said,
         reason="rule attribute",
     )
+
+
+_MOVES = frozenset("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop".split())
+
+
+def _moved(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:
+    """``the deadline was moved to June 10``, ``the budget has changed to 7000``: a property has a new value."""
+    rest = clause.rest
+    if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
+        return None
+    if rest and clause.verb == "be" and (known := lemma(rest[0].lower)) and known[0] in _MOVES:
+        rest = rest[1:]
+    elif clause.verb not in _MOVES or clause.tense not in ("past", "perfect"):
+        return None
+    at = max((i for i, word in enumerate(rest) if word.lower == "to"), default=None)
+    if at is None or at + 1 >= len(rest) or clause.negated:
+        return None
+    made = _attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, times)
+    if made is None:
+        return None
+    return replace(made, effect="changes", valid_from=speech.said, reason="rule attribute changed")
+
+
+def _holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
+    """``Kim is my manager now``: the attribute said the other way round."""
+    rest = trimmed(clause.rest)
+    noun = rest[-1].lower if rest else ""
+    if clause.tense != "present" or clause.negated or not 1 < len(rest) <= 4 or rest[0].lower not in ("my", "our") or noun not in ATTRIBUTES | RELATIONS:
+        return None
+    if any(word.lower in ("old", "former", "ex", "favorite", "favourite", "best") for word in rest[1:-1]):
+        return None
+    name = text[clause.owner[0].start : clause.owner[-1].end]
+    predicate = same(noun)
+    return Candidate(
+        text=render.sentence(name, "is", render.speak(text, rest[0].start, rest[-1].end, (), speech.speaker)), subject=speech.subject, predicate=predicate,
+        object=name, category="identity", single=is_single(predicate),
+        evidence=(Evidence(text[clause.start : clause.end].strip(), speech.source, "" if speech.speaker == "the user" else speech.speaker),),
+        confidence=0.85, importance=0.7, trust=speech.trust, said_at=speech.said, settled=speech.said, reason="rule attribute",
+    )  # fmt: skip
 
 
 def _personal(things: list[str]) -> bool:

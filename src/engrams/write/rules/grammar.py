@@ -84,11 +84,14 @@ def tokens(text: str, at: int = 0) -> list[Token]:
     return found
 
 
-def clauses(words: Sequence[Token], names: frozenset[str] = frozenset()) -> list[Clause]:
-    """The clauses of one sentence whose subject is the speaker, something of the speaker's, or one of ``names``."""
+def clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[Clause]:
+    """The clauses of one sentence whose subject is the speaker, something of the speaker's, or one of ``names``.
+
+    ``elide``: whether a verb at the head may lack its "I" (Went to the gym).
+    """
     found: list[Clause] = []
     at = 0
-    elided = _elided(words)
+    elided = _elided(words) if elide else _NONE
     if elided != _NONE:
         clause, at = _verb_phrase(words, elided, "self", (), words[elided].start, names)
         found += [clause] if clause else []
@@ -154,9 +157,9 @@ def _possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ..
     """``my sister Anna lives``: the noun phrase up to its verb, at most six words."""
     for end in range(at + 2, min(at + 8, len(words))):
         lower = words[end].lower
-        if lower in BE or lower in MODALS or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do"):
-            if lower == "'s" and end + 1 < len(words) and not _after_is(words[end + 1]):
-                continue
+        if lower == "'s" and not (end + 1 < len(words) and _after_is(words[end + 1])):
+            continue
+        if lower in BE or lower in MODALS or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s"):
             return "other", tuple(words[at:end]), end
         known = lemma(lower) if words[end].text.islower() else None
         if known and known[1] & {"s", "past"} and not (end + 1 < len(words) and words[end + 1].lower in BE):
@@ -192,7 +195,8 @@ def _named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Pers
     if verb >= len(words):
         return None
     lower = words[verb].lower
-    if head not in names and not (lower in _PERSONAL or (lower in ("is", "was", "has", "'s") and end - at > 1)):
+    mine = lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
+    if head not in names and not (lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)):
         return None
     form = lemma(lower)
     if lower in BE or lower in ("has", "had", "will", "'ll", "does", "did") or (form and form[1] & {"s", "past"}):
@@ -223,8 +227,6 @@ def _elided(words: Sequence[Token]) -> int:
         return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
     if lower in ("gonna", "gotta"):
         return at
-    if words[at].text.islower() and words[at].start > 0 and at == 0 and any(word.text[:1].isupper() for word in words):
-        return _NONE
     known = lemma(lower)
     if known is None or lower in ADVERBS or lower in ("used", "based", "left", "thought", "saw", "heard", "said", "put", "let", "cut", "set", "read", "shut"):
         return at if lower == "used" and words[at + 1].lower == "to" else _NONE

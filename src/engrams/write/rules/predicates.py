@@ -38,7 +38,9 @@ PROPER = _table(
     move to lives_in home changes
     relocate to lives_in home changes
     work at|for works_at work
-    intern at|for works_at work changes
+    start at|with works_at work changes
+    resign from works_at work ends
+    retire from works_at work ends
     teach at works_at work
     study at|in studies_at education
     enroll at|in studies_at education changes
@@ -103,7 +105,6 @@ VERBS = _table(
     decide on|to|against decided decision
     choose - chose decision
     opt for chose decision
-    switch to switched_to decision changes
     avoid - avoids preference
     suffer from has_condition health
     speak - speaks language
@@ -176,8 +177,8 @@ JOBS = frozenset(
     architect carpenter plumber electrician mechanic driver pilot soldier officer firefighter paramedic therapist counselor counsellor psychologist
     dentist veterinarian vet pharmacist surgeon barista waiter waitress bartender baker farmer gardener librarian secretary receptionist clerk
     cashier salesperson realtor broker trader investor entrepreneur freelancer coach trainer translator interpreter producer filmmaker
-    screenwriter novelist poet painter sculptor blogger streamer gamer athlete runner swimmer player musician guitarist drummer pianist violinist nanny babysitter
-    tutor principal volunteer biologist chemist physicist mathematician economist historian linguist administrator technician welder builder contractor
+    screenwriter novelist sculptor musician guitarist drummer pianist violinist nanny babysitter
+    tutor principal biologist chemist physicist mathematician economist historian linguist administrator technician welder builder contractor
     paralegal attorney judge politician activist priest pastor monk nun rabbi imam housewife homemaker retiree tailor stylist hairdresser barber model
     """.split()
 )

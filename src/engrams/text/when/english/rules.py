@@ -103,7 +103,7 @@ GRAMMAR = grammar(
     future=guards.FUTURE,
     tenses=(
         r"\b(?:is|are|am|has|have|stays?|remains?|closed|valid|open)\b|'(?:m|re|ve)\b",
-        r"\b(?:was|were|had|did|went|lived|used|stayed|worked)\b",
+        r"\b(?:was|were|had|did|went|met|saw|got|came|took|bought|made|left|ate|gave|found|(?!closed|planned|scheduled|expected|booked|supposed)\w{2,}ed)\b",
     ),
     clause=r",?\s(?:but|so|because|and\s+(?:then|we|i|she|he|they|will|it))\s",
 )

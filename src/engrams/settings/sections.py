@@ -1,22 +1,11 @@
-"""Every setting of engrams, in one frozen object.
-
-Precedence, weakest first: the defaults below, a preset (``presets/*.toml``), ``config.toml`` in the home folder,
-``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments.
-"""
+"""Every setting, by section; each says what it is and its default."""
 
 from __future__ import annotations
 
-import os
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from engrams.errors import SettingsError
+from pydantic import BaseModel, ConfigDict, Field
 
 Share: TypeAlias = float
 
@@ -105,6 +94,28 @@ class ReadWeights(Section):
     confidence: float = 0.0
 
 
+class RerankSettings(Section):
+    """A model that judges the best candidates once more."""
+
+    provider: Literal["none", "crossencoder", "http", "listwise"] = Field("none", description="listwise asks the chat model.")
+    model: str = Field("", description="crossencoder: a folder or hub name. http: the model's name.")
+    url: str = Field("", description="http: base URL of the /rerank server.")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    candidates: int = Field(30, ge=1, description="How many of the best are judged.")
+    seconds: float = Field(1.0, gt=0, description="Time there is; what is not judged by then keeps its score.")
+    threshold: Share | None = Field(None, ge=0, le=1, description="Judged below this is dropped (002: 0.35). None: nothing is.")
+    weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")
+
+
+class GraphSettings(Section):
+    """How links between memories add to what was found."""
+
+    depth: int = Field(1, ge=0, le=3, description="Steps along links from the best; 0: none (003: 2).")
+    seeds: int = Field(10, ge=1, description="How many of the best are started from (003).")
+    decay: Share = Field(0.7, ge=0, le=1, description="What each step keeps (003).")
+    bonus: Share = Field(0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own.")
+
+
 class ReadSettings(Section):
     """How memories are found."""
 
@@ -157,106 +168,7 @@ class Settings(Section):
     chat: ChatSettings = ChatSettings()
     write: WriteSettings = WriteSettings()
     read: ReadSettings = ReadSettings()
+    rerank: RerankSettings = RerankSettings()
+    graph: GraphSettings = GraphSettings()
     jobs: JobSettings = JobSettings()
     serve: ServeSettings = ServeSettings()
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """Settings and, for each dotted name, where its value came from."""
-
-    settings: Settings
-    origin: Mapping[str, str] = field(default_factory=dict)
-
-
-def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Read every layer. ``arguments``: dotted names to values, strongest. SettingsError names the wrong one."""
-    env = os.environ if environ is None else environ
-    given = {key: value for key, value in (arguments or {}).items() if value is not None}
-    from_env = _environment(env)
-    home = Path(str(given.get("home") or from_env.get("home") or "~/.engrams")).expanduser()
-    file = home / "config.toml"
-    from_file = _flat(_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
-    preset = str(given.get("preset") or from_env.get("preset") or from_file.get("preset") or "default")
-    values: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    layers = [(f"preset {preset}", _preset(preset)), (str(file), from_file), ("environment", from_env), ("argument", given)]
-    for source, layer in layers:
-        values.update(layer)
-        origin.update(dict.fromkeys(layer, source))
-    values["home"] = home
-    values["preset"] = preset
-    try:
-        settings = Settings.model_validate(_nest(values))
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"Setting {name!r} ({origin.get(name, 'unknown place')}): {first['msg']}.") from None
-    return Loaded(settings, origin)
-
-
-def describe() -> list[tuple[str, Any, str, bool]]:
-    """Every setting: dotted name, default, description, whether it is a secret."""
-    return list(_describe(Settings, ""))
-
-
-def presets() -> tuple[str, ...]:
-    """The names of the presets that ship."""
-    folder = resources.files("engrams") / "presets"
-    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
-
-
-def _describe(section: type[BaseModel], prefix: str) -> Any:
-    for name, info in section.model_fields.items():
-        default = info.default
-        if isinstance(default, BaseModel):
-            yield from _describe(type(default), f"{prefix}{name}.")
-        else:
-            extra = info.json_schema_extra
-            yield prefix + name, default, info.description or "", isinstance(extra, dict) and bool(extra.get("secret"))
-
-
-def _preset(name: str) -> dict[str, Any]:
-    if name not in presets():
-        raise SettingsError(f"There is no preset {name!r}.", hint=f"The presets are: {', '.join(presets())}.")
-    return _flat(_toml((resources.files("engrams") / "presets" / f"{name}.toml").read_text("utf-8"), name))
-
-
-def _toml(text: str, where: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise SettingsError(f"{where} is not valid TOML: {problem}.", hint="Mend the file or move it aside.") from None
-
-
-def _environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = {name for name, *_ in describe()}
-    found: dict[str, Any] = {}
-    for key, value in env.items():
-        if key.startswith("ENGRAMS_"):
-            name = key.removeprefix("ENGRAMS_").lower().replace("__", ".")
-            if name not in names:
-                raise SettingsError(f"The variable {key} names no setting.")
-            found[name] = [part for part in value.split(",") if part] if name == "write.speakers" else value
-    return found
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[prefix + key] = value
-    return flat
-
-
-def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for name, value in flat.items():
-        *sections, last = name.split(".")
-        node = tree
-        for section in sections:
-            node = node.setdefault(section, {})
-        node[last] = value
-    return tree

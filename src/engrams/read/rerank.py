@@ -1,0 +1,38 @@
+"""A second judgement of the best candidates, within its time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.errors import ModelError
+from engrams.ports import Rank, Reranker
+from engrams.settings import RerankSettings
+from engrams.types import Hit
+
+
+def rerank(query: str, hits: Sequence[Hit], reranker: Reranker | None, settings: RerankSettings) -> tuple[list[Hit], dict[str, str], str]:
+    """Hits in their new order, those dropped with the reason, and a note for the trace.
+
+    The judgement is absolute, 0..1, and shares the score by ``weight``; what there was no time for keeps its score. A
+    model that fails changes nothing: a read never fails because of it.
+    """
+    if reranker is None or not hits:
+        return list(hits), {}, ""
+    best, rest = list(hits[: settings.candidates]), list(hits[settings.candidates :])
+    try:
+        verdicts = reranker.rank(Rank(query, tuple(hit.record.search_text for hit in best), settings.seconds))
+    except ModelError as problem:
+        return list(hits), {}, f"not reranked: {problem.message}"
+    judged, dropped = [], {}
+    for hit, verdict in zip(best, verdicts, strict=True):
+        if verdict is None:
+            judged.append(hit)
+        elif settings.threshold is not None and verdict < settings.threshold:
+            dropped[hit.record.id] = f"judged {verdict:.2f}, below {settings.threshold:g}"
+        else:
+            score = (1 - settings.weight) * hit.score + settings.weight * verdict
+            judged.append(replace(hit, score=score, parts={**hit.parts, "rerank": round(verdict, 4)}))
+    skipped = sum(verdict is None for verdict in verdicts)
+    note = f"reranked by {reranker.name}" + (f", no time for {skipped}" if skipped else "")
+    return sorted(judged, key=lambda hit: -hit.score) + rest, dropped, note

@@ -1,0 +1,22 @@
+"""Every setting of engrams, in one frozen object.
+
+Precedence, weakest first: the defaults below, a preset (``presets/*.toml``), ``config.toml`` in the home folder,
+``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments.
+"""
+
+from engrams.settings.layers import Loaded as Loaded
+from engrams.settings.layers import describe as describe
+from engrams.settings.layers import load as load
+from engrams.settings.layers import presets as presets
+from engrams.settings.sections import ChatSettings as ChatSettings
+from engrams.settings.sections import EmbedSettings as EmbedSettings
+from engrams.settings.sections import GraphSettings as GraphSettings
+from engrams.settings.sections import JobSettings as JobSettings
+from engrams.settings.sections import Limits as Limits
+from engrams.settings.sections import ReadSettings as ReadSettings
+from engrams.settings.sections import ReadWeights as ReadWeights
+from engrams.settings.sections import RerankSettings as RerankSettings
+from engrams.settings.sections import ServeSettings as ServeSettings
+from engrams.settings.sections import Settings as Settings
+from engrams.settings.sections import StoreSettings as StoreSettings
+from engrams.settings.sections import WriteSettings as WriteSettings

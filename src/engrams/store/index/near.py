@@ -1,0 +1,51 @@
+"""Nearest vectors in a large index: 4-bit codes (turbovec) find them, exact vectors rescore them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_SAMPLE = 2048
+_BITS = 4
+
+
+class Near:
+    """Codes of the vectors of slots 0, 1, 2, …; a search takes a mask of the slots that may answer."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    @classmethod
+    def over(cls, vectors: npt.NDArray[np.floating[Any]]) -> Near | None:
+        """An index of these vectors [slots, dimension]; None where turbovec is not installed or cannot take the dimension."""
+        try:
+            from turbovec import TurboQuantIndex
+        except ImportError:
+            return None
+        if vectors.shape[1] % 8:
+            return None
+        index = TurboQuantIndex(vectors.shape[1], _BITS)
+        sample = np.random.default_rng(0).choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)
+        index.calibrate(np.ascontiguousarray(vectors[np.sort(sample)], np.float32))
+        near = cls(index)
+        for start in range(0, len(vectors), 50_000):
+            near.add(vectors[start : start + 50_000])
+        index.prepare()
+        return near
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def add(self, vectors: npt.NDArray[np.floating[Any]]) -> None:
+        """The next slots' vectors."""
+        self._index.add(np.ascontiguousarray(vectors, np.float32))
+
+    def search(self, vector: npt.NDArray[np.float32], count: int, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Up to ``count`` slots, about the nearest of those in ``mask``."""
+        if not mask.any():
+            return np.zeros(0, np.int64)
+        _, slots = self._index.search(vector[None, :].astype(np.float32), count, mask=mask)
+        found: npt.NDArray[np.int64] = np.asarray(slots[0], np.int64)
+        return found

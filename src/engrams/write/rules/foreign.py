@@ -1,0 +1,139 @@
+"""Statements in German, Spanish, French and Chinese: a small table of sentence forms each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from engrams.types import Evidence, Kind
+from engrams.write.candidate import Candidate, Effect
+from engrams.write.rules import dates
+from engrams.write.rules.clauses import sentences
+from engrams.write.rules.speech import Speech
+from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, RELATIVES, USERS
+from engrams.write.slots import is_single
+
+_STOP = re.compile(
+    r"\s*(?:[,;:，；、]|\s(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais|parce|depuis|avec m\w+)\s|\s(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b).*$|[了啊呢吧哦]+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_AND = re.compile(r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，")
+_ARTICLE = re.compile(r"^(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|l'|une|du|des|de la|的)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One sentence form: ``find`` has the groups ``o`` (object) and ``r`` (whose, for relatives); ``say``: how it reads of a third person."""
+
+    find: re.Pattern[str]
+    predicate: str
+    category: str
+    say: str
+    effect: Effect = "states"
+    polarity: bool = True
+
+
+def _compile() -> dict[str, tuple[Form, ...]]:
+    tables: dict[str, tuple[Form, ...]] = {}
+    for tongue, rows in FORMS.items():
+        forms = []
+        for predicate, category, pattern, say, *more in rows:
+            effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
+            filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})")
+            forms.append(Form(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
+        tables[tongue] = tuple(forms)
+    return tables
+
+
+_TABLES = _compile()
+_CUES = {tongue: re.compile(cue, re.IGNORECASE) for tongue, cue in CUES.items()}
+_HYPOTHETICAL = {tongue: re.compile(pattern, re.IGNORECASE) for tongue, pattern in HYPOTHETICAL.items()}
+
+
+def foreign(text: str, speech: Speech) -> list[Candidate]:
+    """The statements of a text in one of the four languages; none where no first person of theirs occurs."""
+    tongues = [tongue for tongue, cue in _CUES.items() if cue.search(text[:2000])]
+    if not tongues:
+        return []
+    found: list[Candidate] = []
+    for piece, start in _pieces(text):
+        for tongue in tongues:
+            if not _HYPOTHETICAL[tongue].search(piece) and (candidate := _first(piece, start, text, tongue, speech)):
+                found.append(candidate)
+                break
+    return found
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int]]:
+    for sentence in sentences(text):
+        if sentence.modality != "asserted" or sentence.asked or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
+            continue
+        at = 0
+        for cut in [*_AND.finditer(sentence.text), None]:
+            end = cut.start() if cut else len(sentence.text)
+            if sentence.text[at:end].strip():
+                yield sentence.text[at:end], sentence.start + at
+            at = cut.end() if cut else end
+
+
+def _first(piece: str, start: int, text: str, tongue: str, speech: Speech) -> Candidate | None:
+    for form in _TABLES[tongue]:
+        match = form.find.search(piece)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        value = _value(groups.get("o") or groups.get("n") or "")
+        if not value and form.effect != "ends" and "o" in groups:
+            return None
+        return _candidate(form, groups, value, (piece, start, text), tongue, speech)
+    return None
+
+
+def _value(raw: str) -> str:
+    return _ARTICLE.sub("", _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")).strip()
+
+
+def _candidate(form: Form, groups: dict[str, str | None], value: str, place: tuple[str, int, str], tongue: str, speech: Speech) -> Candidate:
+    piece, start, text = place
+    name = USERS[tongue] if speech.speaker == "the user" else speech.speaker
+    subject, shown = speech.subject, name
+    relative = groups.get("r")
+    if relative:
+        subject = f"{speech.subject}'s {RELATIVES[tongue][relative.lower()]}"
+        shown = {"de": f"{relative} von {name}", "es": f"{relative} de {name}", "fr": f"{relative} de {name}", "zh": f"{name}的{relative}"}[tongue]
+    predicate = form.predicate
+    if predicate == "favorite":
+        thing = (groups.get("f") or "").lower()
+        predicate = f"favorite_{FAVORITES.get(thing, thing)}".replace(" ", "_")
+    quote = text[start : start + len(piece)].strip(" ,，.。!！")
+    times = dates.spans(quote, speech.said)
+    when = dates.dated(times)
+    begun = _begun(form, when.start if when and when.start <= speech.said else None, speech.said)
+    told = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    return Candidate(
+        text=told[:1].upper() + told[1:],
+        kind=Kind.PREFERENCE if predicate == "likes" or predicate.startswith("favorite_") else Kind.FACT,
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        category=form.category,
+        polarity=form.polarity,
+        effect=form.effect,
+        single=is_single(predicate),
+        evidence=(Evidence(quote, speech.source, "" if speech.speaker == "the user" else speech.speaker),),
+        confidence=0.85,
+        importance=0.7,
+        trust=speech.trust,
+        said_at=speech.said,
+        valid_from=begun,
+        settled=min(when.end, speech.said) if when and begun == when.start else speech.said,
+        reason=f"rule {tongue}",
+    )
+
+
+def _begun(form: Form, dated: datetime | None, said: datetime) -> datetime | None:
+    if form.effect == "states":
+        return None
+    return dated or said

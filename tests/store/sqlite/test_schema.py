@@ -1,0 +1,130 @@
+"""The schema, the migrations that lead to it, and the SQL file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.store.make import Time, add, get, record
+
+from engrams.errors import StoreError
+from engrams.settings import StoreSettings
+from engrams.store import sqlite
+from engrams.store.sqlite import SqliteStore, connect, migrate, sql
+from engrams.store.sqlite.rows import FIELDS
+from engrams.store.sqlite.sql import Migration
+from engrams.types import Record
+
+SOURCE = Path(sqlite.__file__).parent
+
+
+def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+
+
+def test_migrations_lead_to_the_schema() -> None:
+    """Applying every migration in order gives exactly the schema that a new store gets."""
+    stepped, made = apsw.Connection(":memory:"), apsw.Connection(":memory:")
+    for step in sql.migrations():
+        stepped.execute(step.script)
+    made.execute(sql.schema())
+    assert shape(stepped) == shape(made)
+    assert [step.number for step in sql.migrations()] == list(range(1, len(sql.migrations()) + 1))
+
+
+def test_every_query_is_valid_and_used() -> None:
+    """Each named query compiles against the schema, is used somewhere, and every name used exists."""
+    empty, connection = connect.memory(StoreSettings()), connect.memory(StoreSettings())
+    connection.execute(sql.schema())
+    fragments = {"missing_tail": " ", "quoting_numbers": " WHERE "}
+    for name, body in sql.queries().items():
+        text = f"{sql.query('select_records')}{fragments[name]}{body}" if name in fragments else body
+        marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
+        (empty if name == "make_postings" else connection).execute(f"EXPLAIN {text}", [None] * len(marks))
+    code = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))
+    assert set(sql.queries()) <= words
+    called = set(re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code))
+    assert called <= set(sql.queries())
+
+
+def test_columns_are_read_in_the_order_of_the_fields() -> None:
+    """The list of columns in the SQL is the list of fields in the code, and nothing of Record is missing."""
+    columns = sql.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
+    assert tuple(name.strip() for name in columns.split(",")) == FIELDS
+    assert set(FIELDS) == {field.name for field in fields(Record)}
+
+
+def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
+    """A store's file carries engrams' application id and the schema's number, and lists its migrations."""
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    add(store, record("x"))
+    raw = apsw.Connection(str(home / "memory.db"))
+    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (migrate.APPLICATION, migrate.newest())
+    assert migrate.drifted(raw) == []
+    assert raw.pragma("journal_mode") == "wal"
+    store.close()
+
+
+@pytest.mark.covers("S3.54", "S4.59")
+def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> None:
+    """An older schema is upgraded step by step in one transaction, after a copy of the file was put beside it."""
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    one = record("Alice likes tea")
+    add(store, one)
+    store.close()
+    steps = (*sql.migrations(), Migration(2, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"))
+    connection = connect.writer(home / "memory.db", StoreSettings())
+    migrate.prepare(connection, "here", home / "backup", steps)
+    migrate.prepare(connection, "here", home / "backup", steps)
+    assert connection.pragma("user_version") == 2
+    assert connection.execute("SELECT text, colour FROM records").fetchall() == [("Alice likes tea", "")]
+    assert connection.execute("SELECT number, name FROM migrations").fetchall() == [(1, "start"), (2, "colour")]
+    connection.close()
+    older = SqliteStore.open(home / "backup", StoreSettings(), clock)
+    assert get(older, one) == one
+    older.close()
+
+
+def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> None:
+    """A migration that fails half way changes nothing."""
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    add(store, record("x"))
+    store.close()
+    steps = (*sql.migrations(), Migration(2, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"))
+    connection = connect.writer(home / "memory.db", StoreSettings())
+    before = shape(connection)
+    with pytest.raises(apsw.SQLError):
+        migrate.prepare(connection, "here", home / "backup", steps)
+    assert (shape(connection), connection.pragma("user_version")) == (before, 1)
+    connection.close()
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA user_version = 99", "PRAGMA application_id = 7"])
+def test_a_strange_file_is_left_alone(home: Path, clock: Time, statement: str) -> None:
+    """A newer engrams' file, or another program's, is refused with a hint and not touched."""
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    add(store, record("x"))
+    store.close()
+    raw = apsw.Connection(str(home / "memory.db"))
+    raw.execute(statement)
+    raw.close()
+    before = (home / "memory.db").read_bytes()
+    with pytest.raises(StoreError) as caught:
+        SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    assert caught.value.hint
+    assert (home / "memory.db").read_bytes() == before
+    assert [path.name for path in home.iterdir()] == ["memory.db"]
+
+
+def test_another_programs_tables_are_left_alone(home: Path, clock: Time) -> None:
+    """A database with tables and no mark of ours is somebody else's."""
+    home.mkdir()
+    raw = apsw.Connection(str(home / "memory.db"))
+    raw.execute("CREATE TABLE bookmarks (url)")
+    raw.close()
+    with pytest.raises(StoreError, match="another program"):
+        SqliteStore.open(home / "memory.db", StoreSettings(), clock)

@@ -1,0 +1,147 @@
+"""Searching: what was written is found at once, and only that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.store.make import ALICE, BOB, START, add, at, change, found, reach, record, seek, turn, vector
+
+from engrams.errors import ClosedError, InputError
+from engrams.ports import AsOf, Batch, Claim, Put, Query, Reach, Seek, Store
+from engrams.types import Kind, Status
+
+
+@pytest.mark.covers("S4.58")
+def test_what_was_written_is_found(store: Store) -> None:
+    """A record is found by its words and by its vector right after the write, also after other searches."""
+    tea = record("Alice likes green tea")
+    add(store, Put(tea, vector=vector(tea, 1, 0)))
+    assert found(store, "tea") == found(store, "", [1, 0]) == {tea.id}
+    coffee = record("Alice hates coffee")
+    add(store, Put(coffee, vector=vector(coffee, 0, 1)))
+    assert found(store, "coffee") == found(store, "", [0, 1]) == {coffee.id}
+    assert found(store, "nothing of that sort") == set()
+
+
+def test_the_same_folding_for_texts_and_queries(store: Store) -> None:
+    """Case, accents, inflection and scripts without blanks find each other."""
+    many = {"Müller": "Die Muller kauften Brötchen", "東京": "明日は東京で寿司", "running": "She runs every day", "МОСКВА": "в Москве"}
+    records = {query: record(text) for query, text in many.items()}
+    add(store, *records.values())
+    for query, one in records.items():
+        assert found(store, query) == {one.id}, query
+
+
+@pytest.mark.covers("S1.62")
+def test_a_search_stays_with_its_owner(store: Store) -> None:
+    """The same words and vectors of another owner are never found."""
+    mine, theirs = record("secret plan"), record("secret plan", BOB)
+    add(store, Put(mine, vector=vector(mine, 1, 0)), Put(theirs, vector=vector(theirs, 1, 0)))
+    assert set(seek(store, "secret plan", [1, 0])) == {mine.id}
+    assert set(seek(store, "secret plan", [1, 0], reach=Reach(BOB, (BOB,)))) == {theirs.id}
+    assert set(seek(store, "secret plan", [1, 0], reach=Reach(ALICE, (ALICE, BOB), tree=True))) == {mine.id}
+    assert set(seek(store, "secret plan", [1, 0], reach=Reach(ALICE, (BOB,)))) == set()
+
+
+def test_scopes_and_kinds_narrow(store: Store) -> None:
+    """A search sees the scopes and kinds asked for."""
+    project = ALICE.within("project", "x")
+    one, two, three = turn("tea"), record("tea"), record("tea", project)
+    add(store, one, two, three)
+    assert found(store, "tea") == {one.id, two.id}
+    assert found(store, "tea", kinds=(Kind.FACT,)) == {two.id}
+    assert found(store, "tea", reach=Reach(ALICE, project.chain())) == {one.id, two.id, three.id}
+    assert found(store, "tea", reach=Reach(ALICE, (project,))) == {three.id}
+
+
+@pytest.mark.parametrize("status", ["candidate", "forgotten", "superseded", "archived"])
+def test_a_status_decides(store: Store, status: str) -> None:
+    """Only active records are found; superseded and archived ones with their history, withdrawn ones never."""
+    one = record("tea", status=Status(status), valid_to=at(days=9), ended_at=at(days=9))
+    add(store, one)
+    past = status in ("superseded", "archived")
+    assert found(store, "tea") == set()
+    assert found(store, "tea", history=True) == ({one.id} if past else set())
+    assert found(store, "tea", as_of=AsOf(at(days=1), at(days=1))) == ({one.id} if past else set())
+
+
+def test_a_status_that_changes_is_followed(store: Store) -> None:
+    """A record that is forgotten leaves the next search, and one that is restored or promoted comes back into it."""
+    one, held = record("tea"), record("tea", status=Status.CANDIDATE)
+    add(store, one, held)
+    assert found(store, "tea") == {one.id}
+    change(store, one, status=Status.FORGOTTEN)
+    assert found(store, "tea") == set()
+    change(store, one, status=Status.ACTIVE)
+    change(store, held, status=Status.ACTIVE)
+    assert found(store, "tea") == {one.id, held.id}
+
+
+@pytest.mark.covers("S3.12")
+def test_models_are_kept_apart(store: Store) -> None:
+    """A vector of another model is not compared; its record stays findable by its words."""
+    one = record("tea")
+    add(store, Put(one, vector=vector(one, 1, 0, 0, model="wide")))
+    assert found(store, "", [1, 0]) == set()
+    assert found(store, "tea", [1, 0]) == {one.id}
+    assert found(store, "", [1, 0, 0], model="wide") == {one.id}
+    add(store, vectors=((ALICE, vector(one, 1, 0)),))
+    assert found(store, "", [1, 0]) == found(store, "", [1, 0, 0], model="wide") == {one.id}
+
+
+def test_a_query_of_the_wrong_size_is_refused(store: Store) -> None:
+    """A query vector that does not fit the model's is bad input, not a wrong answer."""
+    one = record("tea")
+    add(store, Put(one, vector=vector(one, 1, 0)))
+    with pytest.raises(InputError):
+        seek(store, "tea", [1, 0, 0])
+
+
+def test_a_search_of_nothing(store: Store) -> None:
+    """An empty query, an empty store and a query of unknown words answer without candidates that score."""
+    assert seek(store, "") == {}
+    add(store, record("tea"))
+    assert found(store, "") == found(store, "zzzz") == set()
+    assert len(seek(store, "")) == 1
+
+
+def test_vectors_are_read_back(store: Store) -> None:
+    """Vectors come in the order of the ids, zeros for those without, and only the owner's."""
+    one, two, three = record("one"), record("two"), record("three", BOB)
+    add(store, Put(one, vector=vector(one, 3, 4)), two, Put(three, vector=vector(three, 1, 0)))
+    read = store.vectors(ALICE, [two.id, one.id, three.id, "nobody"], "tiny")
+    assert read.dtype == np.float32
+    np.testing.assert_allclose(read, [[0, 0], [0.6, 0.8], [0, 0], [0, 0]])
+    assert store.vectors(ALICE, [one.id], "unknown").shape == (1, 0)
+    assert store.vectors(ALICE, [], "tiny").shape == (0, 2)
+
+
+def test_a_session_keeps_its_order(store: Store) -> None:
+    """Turns of a session stand in the order in which they were said, also in one whose first turn was edited since."""
+    said = [turn(f"{word} word", recorded_at=at(minutes=place)) for place, word in enumerate(("first", "second", "third"))]
+    add(store, *said)
+    change(store, said[0], text="first word, edited")
+    pool = store.seek(Seek(reach(), at(days=1), (("word", 1.0),)))
+    assert [pool.ids[place] for place in np.argsort(pool.place)] == [one.id for one in said]
+
+
+@pytest.mark.covers("S4.58")
+def test_a_closed_store_says_so(store: Store) -> None:
+    """Closing twice is fine; every later call says that the store is closed."""
+    store.close()
+    store.close()
+    calls = [
+        lambda: store.commit(Batch("x", "", START)),
+        lambda: store.get(ALICE, ["x"]),
+        lambda: store.find(Query(reach())),
+        lambda: store.purge(ALICE, ["x"], START),
+        lambda: seek(store, "x"),
+        lambda: store.counts(None),
+        lambda: store.claim(Claim("w", START)),
+        lambda: store.enqueue([], START) or store.retry([], START),
+        lambda: store.load(ALICE, "s"),
+        lambda: store.check(False),
+    ]
+    for call in calls:
+        with pytest.raises(ClosedError):
+            call()

@@ -15,8 +15,8 @@ help: ## Show this list
 run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8100
 	$(BIN)/engrams serve
 
-demo: .make/run ## Load the sample conversation into a throw-away memory and ask it questions
-	$(BIN)/python examples/tour.py
+demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
+	$(BIN)/engrams demo
 
 test: .make/test ## Run the fast tests (under 8 minutes on two cores)
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -154,3 +155,20 @@ def test_no_file_names_where_packages_come_from() -> None:
     for path in (ROOT / "requirements").glob("*.txt"):
         text = path.read_text("utf-8")
         assert len(re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE)) <= text.count("--hash=sha256:"), path.name
+
+
+def masked(text: str) -> list[str]:
+    """Lines without what differs from run to run: ids, numbers, and the reasons that hang on them."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith(("why:", "Steps:"))]
+    return [re.sub(r"\d[\d.:-]*", "#", re.sub(r"\b[0-9a-z]{26}\b", "ID", line)).rstrip() for line in lines]
+
+
+def test_the_recording_in_the_readme_is_true(tmp_path: Path) -> None:
+    """The commands shown print what is shown, apart from ids, numbers and times."""
+    shown = next(body for kind, body in FENCE.findall((ROOT / "README.md").read_text("utf-8")) if kind == "console")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(ROOT / "examples" / "recording.sh")], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert masked(done.stdout) == masked(shown)

@@ -70,9 +70,8 @@ def date_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
             count[f"+{slack}"] += any(span.start <= said(item) < span.end + timedelta(days=slack) for span in spans for item in evidence)
         best = float(date_score(spans, np.array([said(item).timestamp() for item in evidence])).max())
         if best < 0.2:
-            misses.append(
-                f"{talk['id']} {best:.2f} {[(s.text, s.start.date(), s.end.date()) for s in spans]} {evidence[0]['date']}: {question['text']}"
-            )
+            meant = [(span.text, str(span.start.date())) for span in spans]
+            misses.append(f"{talk['id']} {best:.2f} {meant} {evidence[0]['date']}: {question['text']}")
     return count
 
 
@@ -89,9 +88,8 @@ def answer_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
         overlap = any(a.start < b.end and b.start < a.end for a in found for b in gold if a.start != EARLIEST and a.end != LATEST)
         count["overlap"] += overlap
         if not overlap:
-            misses.append(
-                f"{talk['id']} gold {question['answer']!r} found {[(s.text, str(s.start.date())) for s in found]} said {evidence[0]['date']}: {evidence[0]['text']}"
-            )
+            meant = [(span.text, str(span.start.date())) for span in found]
+            misses.append(f"{talk['id']} {question['answer']!r}, found {meant}, said {evidence[0]['date']}: {evidence[0]['text']}")
     return count
 
 
@@ -104,8 +102,8 @@ def report(name: str, who: Counter[str], when: Counter[str], answers: Counter[st
         f"{name:12} about: n {who['real']:4} all {share(who, 'real all', 'real')} any {share(who, 'real any', 'real')} "
         f"turns {share(who, 'real turns right', 'real turns')} none {share(who, 'real none', 'real')} | dates: n {when['asked']:3} "
         + " ".join(f"+{slack}d {share(when, f'+{slack}', 'asked')}" for slack in SLACKS)
-        + f" | answers: n {answers['when']:3} asked-when {share(answers, 'when understood', 'when')} found {share(answers, 'found', 'when')} "
-        f"overlap {share(answers, 'overlap', 'when')}"
+        + f" | answers: n {answers['when']:3} asked-when {share(answers, 'when understood', 'when')} "
+        f"found {share(answers, 'found', 'when')} overlap {share(answers, 'overlap', 'when')}"
     )
 
 

@@ -38,12 +38,14 @@ class Encoder:
         self.known: dict[str, Floats] = {}
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        new = sorted({text for text in texts if text not in self.known}, key=len)
+        new = sorted({text for text in texts if text not in self.known}, key=lambda text: (len(text), text))
         for first in range(0, len(new), 64):
             batch = self.tokenizer.encode_batch(new[first : first + 64])
             ids = np.array([row.ids for row in batch], np.int64)
             mask = np.array([row.attention_mask for row in batch], np.int64)
-            for text, vector in zip(new[first:], self.session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0], strict=False):
+            for text, vector in zip(
+                new[first:], self.session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0], strict=False
+            ):
                 self.known[text] = vector
         return np.stack([self.known[text] for text in texts])
 
@@ -147,7 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for key, rows in run(data, encoder).items():
                 total[key] += rows
     for (name, which), rows in total.items():
-        print(f"{name:18} {which:6} n {len(rows):4}  R@10 {100 * np.mean([row[0] for row in rows]):5.1f}  NDCG@10 {100 * np.mean([row[1] for row in rows]):5.1f}")
+        found, gain = (100 * float(np.mean([row[place] for row in rows])) for place in (0, 1))
+        print(f"{name:18} {which:6} n {len(rows):4}  R@10 {found:5.1f}  NDCG@10 {gain:5.1f}")
 
 
 if __name__ == "__main__":

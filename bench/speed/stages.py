@@ -167,7 +167,7 @@ def start(home: str, rounds: int) -> dict[str, Any]:
     calls = {
         "python_pass": [sys.executable, "-c", "pass"],
         "help": [command, "--help"],
-        "search": [command, "--home", home, "--user", "bench", "search", "Where does Ada live?"],
+        "search": [command, "search", "--home", home, "--user", "bench", "Where does Ada live?"],
     }
     result = {}
     for name, call in calls.items():

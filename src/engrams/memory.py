@@ -53,7 +53,8 @@ class MemoryEngine:
         self.settings = parts.settings
         self.embedder = parts.embedder
         self.chat_model = parts.chat
-        self._store, self._clock, self._counter = parts.store, parts.clock, parts.counter
+        self.counter = parts.counter
+        self._store, self._clock = parts.store, parts.clock
         store, section = parts.store, parts.settings
         self._deps = Deps(store, store, store, parts.embedder, parts.counter, section.read, section.graph, section.rerank, parts.reranker)
         self._journal = Journal(parts.store, parts.embedder, parts.clock, parts.settings)
@@ -165,7 +166,7 @@ class MemoryEngine:
         number = section.limit if limit is None else limit
         total = section.context_tokens if tokens is None else tokens
         request = Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of))
-        budget = contexts.Budget(total if self.settings.enabled else 0, section.prefix_tokens, self._counter)
+        budget = contexts.Budget(total if self.settings.enabled else 0, section.prefix_tokens, self.counter)
         return contexts.context(request, self._deps, budget)
 
     def get(self, id: str, *, scope: Place) -> Record:

@@ -22,6 +22,11 @@ OWNER = ("user", "storm")
 CITIES = ("Oslo", "Lima", "Cairo", "Quito", "Hanoi", "Turin", "Dakar", "Perth")
 
 
+def text(key: str, dice: random.Random) -> str:
+    """Something that rules draw a fact from, or something with a word of its own to search for."""
+    return f"I moved to {dice.choice(CITIES)}." if dice.random() < 0.3 else f"Parcel {key} is in the hall."
+
+
 def write(home: str, acks: int, number: int) -> None:
     """The child: never returns by itself."""
     dice = random.Random(number)
@@ -30,7 +35,7 @@ def write(home: str, acks: int, number: int) -> None:
     while True:
         step += 1
         keys = [f"r{number}x{step}y{part}" for part in range(3 if dice.random() < 0.2 else 1)]
-        turns = [Turn(f"Note {key}: I moved to {dice.choice(CITIES)}.", external_id=key, session=f"round-{number}") for key in keys]
+        turns = [Turn(text(key, dice), external_id=key, session=f"round-{number}") for key in keys]
         if len(turns) > 1:
             receipts = memory.observe(turns, scope=OWNER)
         else:
@@ -42,9 +47,22 @@ def write(home: str, acks: int, number: int) -> None:
             os.write(acks, (json.dumps({"key": keys[0], "id": receipts[0].id, "does": "forgotten"}) + "\n").encode())
 
 
+def opening(home: str) -> float:
+    """Seconds that a child needs here and now until its first acknowledgement."""
+    start = time.perf_counter()
+    child = os.fork()
+    if not child:
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            memory.add("The first words of all.", scope=OWNER)
+        os._exit(0)
+    os.waitpid(child, 0)
+    return time.perf_counter() - start
+
+
 def main(home: str, path: str, rounds: int, seed: int) -> None:
     dice = random.Random(seed)
     acks = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    longest = 3 * opening(home) + 0.1
     for number in range(rounds):
         child = os.fork()
         if not child:
@@ -53,7 +71,7 @@ def main(home: str, path: str, rounds: int, seed: int) -> None:
             except BaseException as problem:  # a child that fails by itself is what must not happen: say so
                 os.write(acks, (json.dumps({"does": "failed", "error": repr(problem)}) + "\n").encode())
             os._exit(1)
-        time.sleep(dice.uniform(0, 0.3))
+        time.sleep(dice.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 

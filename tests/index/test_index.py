@@ -66,7 +66,9 @@ def seek(**changes: object) -> Seek:
     return Seek(**(values | changes))  # type: ignore[arg-type]
 
 
-def scores(index: OwnerIndex, terms: list[tuple[int, float]], request: Seek | None = None, limit: int = 10**6) -> dict[str, tuple[float, ...]]:
+def scores(
+    index: OwnerIndex, terms: list[tuple[int, float]], request: Seek | None = None, limit: int = 10**6
+) -> dict[str, tuple[float, ...]]:
     pool = index.pool(request or seek(), terms, 0.0, None, limit)
     columns = zip(pool.cos, pool.cosctx, pool.bm, pool.bmctx, pool.bmses, strict=True)
     return {name: tuple(float(value) for value in values) for name, values in zip(pool.ids, columns, strict=True)}

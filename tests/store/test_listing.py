@@ -66,6 +66,12 @@ def test_a_limit_is_positive(store: Store, limit: int) -> None:
         store.find(Query(reach(), limit=limit))
 
 
+def test_a_reach_has_a_size(store: Store) -> None:
+    """A read of very many scopes at once is refused before the database has to."""
+    with pytest.raises(InputError):
+        store.find(Query(Reach(ALICE, tuple(ALICE.within("c", str(number)) for number in range(1000)), tree=True)))
+
+
 def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
     """An id that is unknown, or another owner's, is no place to go on from."""
     theirs = record("Bob's", BOB)

@@ -55,8 +55,8 @@ def place(scope: Scope) -> tuple[str, ...]:
 
 def entry(record: Record) -> str:
     """One record as a list item."""
-    who = record.speaker or (record.role if record.kind is Kind.TURN else "")
-    lead = f"**{_escaped(who)}:** " if who else "" if record.kind is Kind.TURN else f"_{record.kind}_ "
+    who = record.speaker or record.role
+    lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escaped(who)}:** " if who else ""
     caption = f" _[{_escaped(record.caption)}]_" if record.caption else ""
     until = f" _(until {record.valid_to:%Y-%m-%d})_" if record.valid_to else ""
     status = "" if record.status is Status.ACTIVE else f" _({record.status})_"

@@ -18,6 +18,8 @@ FACTORS: Mapping[EdgeType, float] = {
 }
 """What a step over a link of this type keeps; relates_to and co_occurs keep their own weight, at most 1 (003)."""
 
+_LENDING = tuple(type for type in EdgeType if type is not EdgeType.DERIVED_FROM)
+
 MOST = 50
 """Links followed from one node: a tag on thousands of memories says nothing about any of them."""
 
@@ -53,8 +55,28 @@ def factor(edge: Edge) -> float:
 
 
 def bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, settings: GraphSettings) -> dict[str, float]:
-    """What links add to scores: a share of the cascade score of each node reached. Seeds get none from themselves."""
+    """What links add to scores: a share of the best cascade score with which another, better seed reaches a node.
+
+    Links between a fact and its turn lend nothing: the two become one hit anyway.
+    """
     if not settings.depth or not settings.bonus or not seeds:
         return {}
-    found = cascade(seeds, lambda nodes: graph.edges(owner, nodes), settings.depth, settings.decay)
-    return {node: settings.bonus * score for node, score in found.items() if node not in seeds}
+    extra: dict[str, float] = {}
+    known: dict[str, tuple[Edge, ...]] = {}
+
+    def near(nodes: Sequence[str]) -> list[Edge]:
+        fresh = [node for node in nodes if node not in known]
+        if fresh:
+            known.update((node, ()) for node in fresh)
+            for edge in graph.edges(owner, fresh, _LENDING):
+                for end in {edge.source, edge.target} & set(fresh):
+                    known[end] = (*known[end], edge)
+        return [edge for node in nodes for edge in known[node]]
+
+    near(list(seeds))
+    for seed, score in seeds.items():
+        if known[seed]:
+            for node, reached in cascade({seed: score}, near, settings.depth, settings.decay).items():
+                if node != seed and seeds.get(node, 0.0) < score:
+                    extra[node] = max(extra.get(node, 0.0), settings.bonus * reached)
+    return extra

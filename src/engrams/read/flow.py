@@ -45,7 +45,7 @@ def search(request: Request, deps: Deps) -> Found:
     stages.done("query", len(prepared.seek.terms))
     pool = deps.search.seek(prepared.seek)
     stages.done("candidates", len(pool.ids))
-    scored = score(pool, prepared.understood, deps.settings, request.now.timestamp())
+    scored = score(pool, prepared.understood, prepared.answering, deps.settings, request.now.timestamp())
     stages.done("fuse", len(pool.ids))
     scored = _expand(pool, scored, request, deps)
     stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))

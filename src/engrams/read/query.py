@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.ports import Embedder, Seek
 from engrams.read.cues import Understood, understand
 from engrams.read.request import Deps, Request
+from engrams.read.slots import answering
 from engrams.text.terms import terms
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ class Prepared:
 
     understood: Understood
     seek: Seek
+    answering: Mapping[str, float]
 
 
 def prepare(request: Request, deps: Deps) -> Prepared:
@@ -38,7 +41,7 @@ def prepare(request: Request, deps: Deps) -> Prepared:
         kinds=request.kinds,
         where=request.where,
     )
-    return Prepared(understood, seek)
+    return Prepared(understood, seek, answering(request.text, understood, request.reach, deps.records))
 
 
 def _vector(text: str, embedder: Embedder) -> Floats | None:

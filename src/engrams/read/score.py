@@ -11,6 +11,7 @@ import numpy as np
 from engrams.ports import Pool
 from engrams.read.cues import Understood, date_score, speaker_score
 from engrams.settings import ReadSettings, ReadWeights
+from engrams.text.when import Span
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -27,9 +28,11 @@ class Scored:
     parts: Mapping[str, Floats]
 
 
-def score(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> Scored:
+def score(pool: Pool, understood: Understood, answering: Mapping[str, float], settings: ReadSettings, now: float) -> Scored:
     """Join the sources. ``weighted`` adds absolute scores; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009)."""
     features = _features(pool, understood, settings, now)
+    if answering:
+        features["slot"] = np.array([answering.get(name, 0.0) for name in pool.ids], np.float32)
     if settings.fusion == "rrf":
         parts = _ranks(features, settings.rrf_k)
         return Scored(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
@@ -45,11 +48,12 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
     features = {
         "cos": np.maximum(pool.cos, 0),
         "cosctx": np.maximum(pool.cosctx, 0),
+        "cosnext": np.maximum(pool.cosnext, 0),
         "bm": pool.bm,
         "bmctx": pool.bmctx,
         "bmses": pool.bmses,
         "speaker": speaker_score(understood, pool.speakers, pool.roles),
-        "date": date_score(understood.spans, pool.times),
+        "date": date_score(_meant(understood), pool.times),
         "question": pool.question.astype(np.float32),
         "when": pool.dated.astype(np.float32) * float(understood.wants_time),
         "length": np.minimum(pool.words, _LONG) / _LONG,
@@ -60,9 +64,14 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
     return {name: np.asarray(values, np.float32) for name, values in features.items()}
 
 
+def _meant(understood: Understood) -> list[Span]:
+    """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
+    return [span for span in understood.spans if not (understood.latest and span.grain == "range")]
+
+
 def _most(weights: ReadWeights) -> float:
     """The weight of the sources every query has; cues come on top."""
-    return weights.cos + weights.cosctx + weights.bm + weights.bmctx + weights.bmses
+    return weights.cos + weights.cosctx + weights.cosnext + weights.bm + weights.bmctx + weights.bmses
 
 
 def _ranks(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:

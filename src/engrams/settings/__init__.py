@@ -19,4 +19,5 @@ from engrams.settings.sections import RerankSettings as RerankSettings
 from engrams.settings.sections import ServeSettings as ServeSettings
 from engrams.settings.sections import Settings as Settings
 from engrams.settings.sections import StoreSettings as StoreSettings
+from engrams.settings.sections import VaultSettings as VaultSettings
 from engrams.settings.sections import WriteSettings as WriteSettings

@@ -81,11 +81,13 @@ class ReadWeights(Section):
 
     cos: float = 4.5
     cosctx: float = 4.85
+    cosnext: float = 1.0
     bm: float = 1.3
     bmctx: float = 3.3
     bmses: float = 3.8
     speaker: float = 2.5
     date: float = 3.1
+    slot: float = 2.0
     question: float = -0.5
     when: float = 2.1
     length: float = 0.6
@@ -154,6 +156,28 @@ class ServeSettings(Section):
     timeout: float = Field(600.0, gt=0, description="Seconds an upstream answer may take.")
 
 
+class VaultSettings(Section):
+    """Memories as files that people read, edit and version."""
+
+    on: bool = Field(False, description="Keep every memory as a Markdown file too.")
+    path: str = Field("", description="The folder of the files. Empty: vault in the home folder.")
+    truth: Literal["files", "db"] = Field("files", description="files: an edit by hand changes memory. db: files only show it.")
+    watch: Literal["off", "auto", "poll"] = Field("off", description="Follow edits while running; poll: for network drives.")
+    poll_seconds: float = Field(2.0, gt=0, description="How often polling looks.")
+    adopt: bool = Field(True, description="A new file without an id becomes a memory; else it is reported and left alone.")
+    guard: Share = Field(0.3, ge=0, le=1, description="Share of files (of ten at least) that may vanish at once without asking.")
+    git: bool = Field(True, description="Keep the history of the files in git.")
+    git_seconds: float = Field(5.0, ge=0, description="Seconds of quiet before a commit.")
+    remote: str = Field("", description="A git remote's URL to keep in step with; empty: none.")
+    daily: bool = Field(True, description="Write daily notes.")
+    dream_at: str = Field("23:55", description="When to dream, UTC (001); empty: only by hand or by the other triggers.")
+    dream_files: int = Field(0, ge=0, description="Dream after so many new daily notes; 0: never for that.")
+    dream_bytes: int = Field(0, ge=0, description="Dream when MEMORY.md and the notes since the last dream exceed this; 0: never.")
+    dream_days: int = Field(1, ge=1, le=30, description="Days a scheduled dream looks back (001); by hand it is three.")
+    dream_confirm: bool = Field(False, description="A dream waits for `engrams dream --apply`.")
+    memory_items: int = Field(50, ge=1, description="Most items in MEMORY.md (001).")
+
+
 class Settings(Section):
     """All of them. Build with ``load``; change with ``model_copy(update=...)``."""
 
@@ -172,3 +196,4 @@ class Settings(Section):
     graph: GraphSettings = GraphSettings()
     jobs: JobSettings = JobSettings()
     serve: ServeSettings = ServeSettings()
+    vault: VaultSettings = VaultSettings()

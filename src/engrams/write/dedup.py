@@ -11,11 +11,21 @@ from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
 from engrams.write.candidate import Candidate
 from engrams.write.slots import same
+from engrams.write.words import words
 
-_NEGATION = frozenset("not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht kein keine nie sin nunca jamas pas jamais ne".split())
+_NEGATION = words(
+    "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht"
+    " kein keine nie sin nunca jamas pas jamais ne"
+)
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
-_WORDS = frozenset("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand million first second third half once twice".split())
-_MONTHS = frozenset("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split())
+_WORDS = words(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty thirty forty fifty hundred thousand million first second third half once twice"
+)
+_MONTHS = words(
+    "january february march april may june july august september october november december monday tuesday wednesday thursday"
+    " friday saturday sunday"
+)
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
 _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
 
@@ -27,7 +37,13 @@ def exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
     for record in known:
         if content_hash(record.text) == wanted:
             return record
-        if thing and alike(candidate, record) and bare(record.object) == thing and polarity(record) == candidate.polarity and ends(record) == (candidate.effect == "ends"):
+        if (
+            thing
+            and alike(candidate, record)
+            and bare(record.object) == thing
+            and polarity(record) == candidate.polarity
+            and ends(record) == (candidate.effect == "ends")
+        ):
             return record
     return None
 

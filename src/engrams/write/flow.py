@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Batch, Chat, Clock, Embedder, Put, Query, Reach, Records, Search, Seek
@@ -16,6 +17,7 @@ from engrams.write import journal as journals
 from engrams.write import llm, policy
 from engrams.write.candidate import Candidate, canonical, owner_name
 from engrams.write.gate import gate
+from engrams.write.llm.meet import NO_COST
 from engrams.write.persist import Ledger, derived_id
 from engrams.write.reconcile import Meeting, reconcile
 from engrams.write.rules import Speech, extract, is_explicit
@@ -25,7 +27,11 @@ STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.
 _OPEN = (Status.ACTIVE, Status.CANDIDATE)
 _SLOT = 200
 _NEAR = 5
+_MOST_KNOWN = 40
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
+
+
+Ruled: TypeAlias = "tuple[Candidate, policy.Ruling]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Digest:
     batch: Batch
     derived: tuple[Derived, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    cost: Cost = Cost()
+    cost: Cost = NO_COST
     by_source: Mapping[str, tuple[Derived, ...]] = field(default_factory=dict)
 
     @property
@@ -102,7 +108,8 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
         ledger.scope = record.scope
         start = len(ledger.derived)
         fresh = [candidate for candidate in found.get(record.id, ()) if not _repeated(candidate, done, decisions)]
-        cost += _learn(record, _ruled(record, fresh, deps, decisions), deps, ledger)
+        ruled, spent = _ruled(record, fresh, deps, decisions)
+        cost += spent + _learn(record, ruled, deps, ledger, decisions)
         by_source[record.id] = tuple(ledger.derived[start:])
     derived.extend(ledger.derived)
     _supersede_notes(ledger, deps)
@@ -137,13 +144,17 @@ def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tu
         return {}, Cost()
     if deps.chat is not None and mode in ("llm", "auto"):
         try:
-            return llm.extract(records, deps.chat, deps.settings.batch, decisions)
+            return llm.extract(records, _lately_known(records[0], deps), deps.chat, deps.settings.batch, decisions)
         except BudgetError as problem:
             if mode == "llm":
                 raise
             decisions.append(Decision("extract", "rules", f"no model: {problem.message}"))
     elif mode == "llm":
-        raise ModelError("Extraction is set to llm, and no chat model is configured.", hint="Set chat.provider, or write.extract to auto.", retryable=False)
+        raise ModelError(
+            "Extraction is set to llm, and no chat model is configured.",
+            hint="Set chat.provider, or write.extract to auto.",
+            retryable=False,
+        )
     names = _names(records, deps)
     return {record.id: _by_rules(record, names) for record in records}, Cost()
 
@@ -158,29 +169,50 @@ def _by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
     return found
 
 
-def _ruled(record: Record, candidates: Sequence[Candidate], deps: Deps, decisions: list[Decision]) -> list[tuple[Candidate, policy.Ruling]]:
+def _ruled(record: Record, candidates: Sequence[Candidate], deps: Deps, decisions: list[Decision]) -> tuple[list[Ruled], Cost]:
     """policy: what may be stored, and whether at once."""
-    kept: list[tuple[Candidate, policy.Ruling]] = []
+    settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
-    for candidate in candidates:
-        ruling = policy.judge(candidate, mode=deps.settings.policy, explicit=explicit, floor=deps.settings.min_confidence)
-        decisions.append(Decision("policy", ruling.action, ruling.reason, candidate.text[:200], record.id))
-        if ruling.action != "drop":
-            kept.append((candidate, ruling))
-    return kept
+    rulings = [policy.judge(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates]
+    cost = Cost()
+    if settings.policy == "llm" and deps.chat is not None:
+        asked = [at for at, ruling in enumerate(rulings) if ruling.action != "drop"]
+        judged, cost = llm.judge(record, [candidates[at] for at in asked], deps.chat)
+        for at, ruling in zip(asked, judged, strict=True):
+            rulings[at] = ruling
+    pairs = list(zip(candidates, rulings, strict=True))
+    decisions.extend(Decision("policy", ruling.action, ruling.reason, candidate.text[:200], record.id) for candidate, ruling in pairs)
+    return [(candidate, ruling) for candidate, ruling in pairs if ruling.action != "drop"], cost
 
 
-def _learn(record: Record, ruled: Sequence[tuple[Candidate, policy.Ruling]], deps: Deps, ledger: Ledger) -> Cost:
+def _learn(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, decisions: list[Decision]) -> Cost:
     """dedup, reconcile and persist for the candidates of one record, each seeing what the ones before it did."""
     if not ruled:
         return Cost()
     mode = deps.settings.reconcile
     if deps.chat is not None and mode in ("llm", "auto"):
-        return llm.reconcile(record, ruled, deps.chat, lambda candidate: _neighbours(candidate, record, deps, ledger), ledger)
+        return _asked(record, ruled, deps, ledger, decisions)
     for candidate, ruling in ruled:
         meeting = Meeting("add", candidate, reason="reconcile off") if mode == "off" else _meet(candidate, record, deps, ledger)
         ledger.apply(meeting, ruling, record)
     return Cost()
+
+
+def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, decisions: list[Decision]) -> Cost:
+    """reconcile by a model: the candidates of one record together, against what lies near any of them."""
+    if deps.chat is None:
+        return Cost()
+    near: dict[str, Record] = {}
+    for candidate, _ in ruled:
+        close = _neighbours(candidate, record, deps, ledger)
+        mine = [one for one in close if one.subject == candidate.subject and same(one.predicate) == same(candidate.predicate)]
+        near |= {one.id: one for one in [*mine[:_NEAR], *_nearest(candidate, record, _reach(record.scope), deps)] if one.id in ledger.seen}
+    known = [ledger.seen[name] for name in near if ledger.seen[name].status in _OPEN][:_MOST_KNOWN]
+    met = llm.meet([candidate for candidate, _ in ruled], known, deps.chat, deps.settings.dedup_jaccard, decisions)
+    for meeting, (_, ruling) in zip(met.meetings, ruled, strict=True):
+        ledger.apply(meeting, ruling, record)
+    ledger.remove(met.removed, "a model removed it")
+    return met.cost
 
 
 def _meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
@@ -222,9 +254,23 @@ def _nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> 
     if deps.search is None:
         return []
     words = tuple(dict.fromkeys(terms(candidate.text)))
-    pool = deps.search.seek(Seek(reach, record.recorded_at, tuple((word, 1.0) for word in words), model=deps.embedder.card.id if deps.embedder else "", width=_NEAR * 4, kinds=STATEMENTS))
+    pool = deps.search.seek(
+        Seek(
+            reach,
+            record.recorded_at,
+            tuple((word, 1.0) for word in words),
+            model=deps.embedder.card.id if deps.embedder else "",
+            width=_NEAR * 4,
+            kinds=STATEMENTS,
+        )
+    )
     order = sorted(range(len(pool.ids)), key=lambda at: -float(pool.bm[at]))[:_NEAR]
     return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
+
+
+def _lately_known(record: Record, deps: Deps) -> tuple[Record, ...]:
+    """What the model is told not to repeat."""
+    return deps.records.find(Query(_reach(record.scope), STATEMENTS, limit=80)).records
 
 
 def home(scope: Scope) -> Scope:
@@ -262,7 +308,11 @@ def _repeated(candidate: Candidate, done: frozenset[str], decisions: list[Decisi
 
 def _supersede_notes(ledger: Ledger, deps: Deps) -> None:
     """A note that says one thing only is superseded with it; a turn stays: it was said."""
-    lost = [record for record in ledger.seen.values() if record.status is Status.SUPERSEDED and record.meta.get("whole") and record.superseded_by]
+    lost = [
+        record
+        for record in ledger.seen.values()
+        if record.status is Status.SUPERSEDED and record.meta.get("whole") and record.superseded_by
+    ]
     changed = [record for record in lost if record.id in ledger.fresh or ledger.before[record.id].status is not Status.SUPERSEDED]
     sources = {item.source: record for record in changed for item in record.evidence[:1]}
     for note in deps.records.get(ledger.owner, list(sources)) if sources else ():
@@ -290,7 +340,7 @@ def _embed(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[s
         return {}, (Decision("embed", "later", problem.message),)
     card = embedder.card
     rows = {record.id: row for record, row in zip(records, matrix, strict=True) if float(abs(row).max()) > 0}
-    return {id: Vector(id, card.id, card.dimension, row.astype("<f4").tobytes()) for id, row in rows.items()}, ()
+    return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
 
 
 def _receipt(entry: journals.Entry, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]) -> Receipt:
@@ -298,7 +348,14 @@ def _receipt(entry: journals.Entry, scope: Scope, now: datetime, vectors: Mappin
     if record is None:
         return Receipt("", scope, "refused", now, decisions=entry.decisions)
     searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
-    return Receipt(record.id, scope, "redacted" if entry.outcome == "redacted" else "stored", record.recorded_at, searchable, decisions=(*entry.decisions, *notes))
+    return Receipt(
+        record.id,
+        scope,
+        "redacted" if entry.outcome == "redacted" else "stored",
+        record.recorded_at,
+        searchable,
+        decisions=(*entry.decisions, *notes),
+    )
 
 
 __all__ = ["STATEMENTS", "Deps", "Digest", "EdgeType", "Journaled", "digest", "home", "journal", "owner_name"]

@@ -10,16 +10,16 @@ from engrams.text.shape import word_count
 from engrams.text.terms import tokens
 from engrams.text.words import STOP
 from engrams.types import Decision, content_hash
+from engrams.write.words import words
 
 _SMALL_TALK_LENGTH = 40
 _ECHO_WORDS = 4
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
-_SMALL_TALK = frozenset(
-    """
+_SMALL_TALK = words("""
     hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
     good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
-    ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly indeed absolutely definitely totally
+    lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly indeed absolutely definitely totally
     certainly agreed same understood gotcha got thanks thank thx ty tysm cheers much appreciated appreciate welcome np problem worries
     sorry apologies pardon oops bye goodbye cya see later soon ttyl talk cu farewell take care
     lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh wow whoa yay congrats congratulations bravo woohoo
@@ -30,8 +30,7 @@ _SMALL_TALK = frozenset(
     ciao grazie prego ola obrigado obrigada
     你 好 您 谢 謝 再 见 見 早 安 晚 嗯 哈 的 是 吗 嗎 对 對 行 可 以 了 啊 吧 呀 早上 不 客 气 氣
     привет спасибо пока да нет хорошо здравствуйте
-    """.split()
-)
+    """)
 
 _NOISE = re.compile(
     r"traceback \(most recent call last\)|^\s*at [\w$.<>]+\([\w.]+:\d+\)"
@@ -47,7 +46,8 @@ _NOISE = re.compile(
 _NOISE_SHARE = 400
 
 _CONTROL = re.compile(
-    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that|it|any of (?:this|that|it)"
+    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
+    r"|it|any of (?:this|that|it)"
     r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
     r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
     r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"

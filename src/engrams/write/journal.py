@@ -29,7 +29,9 @@ class Entry:
     decisions: tuple[Decision, ...] = ()
 
 
-def enter(turn: Turn, scope: Scope, now: datetime, settings: WriteSettings, limits: Limits, *, kind: Kind = Kind.TURN, channel: str = "") -> Entry:
+def enter(
+    turn: Turn, scope: Scope, now: datetime, settings: WriteSettings, limits: Limits, *, kind: Kind = Kind.TURN, channel: str = ""
+) -> Entry:
     """The record of ``turn`` in ``scope``: outcome ``stored``, ``redacted`` or ``refused``.
 
     Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata before anything is kept.
@@ -122,7 +124,9 @@ def _meta(meta: Meta, limits: Limits) -> Meta:
         raise InputError(f"The metadata is not JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and objects.") from None
     size = len(encoded.encode("utf-8", "replace"))
     if size > limits.meta_bytes:
-        raise InputError(f"The metadata has {size:,} bytes; the limit is {limits.meta_bytes:,}.", hint="Keep large data elsewhere and store a link.")
+        raise InputError(
+            f"The metadata has {size:,} bytes; the limit is {limits.meta_bytes:,}.", hint="Keep large data elsewhere and store a link."
+        )
     cleaned: Meta = json.loads(encoded.encode("utf-8", "replace").decode("utf-8").replace("\\u0000", ""))
     return cleaned
 

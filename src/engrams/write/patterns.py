@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from engrams.write.words import words
+
 _W = r"(?<![\w-])"
 _E = r"(?![\w])"
 
 # Families with a mark of their own.
 RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_W}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_E}"),
-    ("aws-secret-key", ("aws", "AWS"), r"(?i:aws_?(?:secret)?_?(?:access)?_?key)['\"]?\s{0,4}[:=]{1,2}\s{0,4}['\"]?(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+    ("aws-secret-key", ("aws", "AWS"), (
+        r"(?i:aws_?(?:secret)?_?(?:access)?_?key)['\"]?\s{0,4}[:=]{1,2}\s{0,4}['\"]?(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+    )),
     ("aws-session", ("FwoG", "IQoJ"), rf"{_W}(?:FwoG|IQoJ)[A-Za-z0-9/+=]{{80,2000}}+"),
     ("amazon-mws", ("amzn.mws.",), r"amzn\.mws\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
     ("gcp-api-key", ("AIza",), rf"{_W}AIza[\w-]{{35}}{_E}"),
@@ -27,9 +31,13 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("stripe-key", ("sk_live_", "sk_test_", "rk_live_", "rk_test_"), r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+"),
     ("stripe-webhook", ("whsec_",), r"\bwhsec_[A-Za-z0-9+/=]{24,100}+"),
     ("anthropic-key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,250}+"),
-    ("openai-key", ("sk-",), r"(?<![\w-])sk-(?:proj-|svcacct-|admin-|None-|or-v1-)?(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z])[\w]{20,200}[\w-]{0,100}+"),
+    ("openai-key", ("sk-",), (
+        r"(?<![\w-])sk-(?:proj-|svcacct-|admin-|None-|or-v1-)?(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z])[\w]{20,200}[\w-]{0,100}+"
+    )),
     ("openai-key", ("T3BlbkFJ",), r"\bsk-[\w-]{10,150}T3BlbkFJ[\w-]{10,150}+"),
-    ("huggingface-token", ("hf_", "api_org_"), rf"{_W}(?:hf_|api_org_)[A-Za-z]{{34}}{_E}|{_W}hf_(?=[A-Za-z0-9]{{0,60}}\d)[A-Za-z0-9]{{30,60}}{_E}"),
+    ("huggingface-token", ("hf_", "api_org_"), (
+        rf"{_W}(?:hf_|api_org_)[A-Za-z]{{34}}{_E}|{_W}hf_(?=[A-Za-z0-9]{{0,60}}\d)[A-Za-z0-9]{{30,60}}{_E}"
+    )),
     ("groq-key", ("gsk_",), rf"{_W}gsk_[A-Za-z0-9]{{40,80}}{_E}"),
     ("xai-key", ("xai-",), rf"{_W}xai-[A-Za-z0-9]{{60,120}}{_E}"),
     ("replicate-token", ("r8_",), rf"{_W}r8_[A-Za-z0-9]{{37}}{_E}"),
@@ -43,11 +51,19 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("mailgun-key", ("key-",), rf"{_W}key-[0-9a-f]{{32}}{_E}"),
     ("mailchimp-key", ("-us",), rf"{_W}[0-9a-f]{{32}}-us[0-9]{{1,2}}{_E}"),
     ("jwt", ("eyJ",), r"(?<![\w.-])eyJ[\w-]{8,4000}+\.eyJ[\w-]{8,8000}+\.[\w-]{8,2000}+"),
-    ("private-key", ("PRIVATE KEY",), r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END)[\s\S]){0,20000}+(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"),
+    ("private-key", ("PRIVATE KEY",), (
+        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END)[\s\S]){0,20000}+(?:-----END "
+        r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+    )),
     ("putty-key", ("PuTTY-User-Key-File",), r"PuTTY-User-Key-File-\d[\s\S]{20,8000}"),
     ("age-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
-    ("url-password", ("://",), r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@'\"<>]{0,100}+:(?P<v>(?!\$|\{|<|\*|%[({]|(?:password|pass|pwd|passwd)@)[^\s/@'\"<>]{3,200}+)@(?=[\w\[])"),
-    ("odbc-password", ("Server=", "server=", "Data Source=", "Host=", "host=", "Driver="), r"(?i:(?:^|[;\s\"'])(?:password|pwd))=(?P<v>(?![{$<*])[^;\s\"']{3,200}+)(?=[;\s\"']|$)"),
+    ("url-password", ("://",), (
+        r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@'\"<>]{0,100}+:(?P<v>(?!\$|\{|<|\*|%[({]|(?:password|pass|pwd"
+        r"|passwd)@)[^\s/@'\"<>]{3,200}+)@(?=[\w\[])"
+    )),
+    ("odbc-password", ("Server=", "server=", "Data Source=", "Host=", "host=", "Driver="), (
+        r"(?i:(?:^|[;\s\"'])(?:password|pwd))=(?P<v>(?![{$<*])[^;\s\"']{3,200}+)(?=[;\s\"']|$)"
+    )),
     ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"\bdo[por]_v1_[0-9a-f]{64}"),
     ("shopify-token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
     ("square-token", ("sq0atp-", "sq0csp-", "EAAA"), rf"{_W}(?:sq0(?:atp|csp)-[\w-]{{22,43}}|EAAA[\w-]{{60}}){_E}"),
@@ -81,9 +97,26 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("kube-key", ("client-key-data",), r"client-key-data:\s*(?P<v>[A-Za-z0-9+/=]{40,8000}+)"),
 )  # fmt: skip
 
-PASSWORD_WORDS = ("passw", "passwort", "kennwort", "passphrase", "passcode", "pwd", "contrase", "clave", "mot de passe", "密码", "密碼", "口令", "パスワード")
+PASSWORD_WORDS = (
+    "passw",
+    "passwort",
+    "kennwort",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "contrase",
+    "clave",
+    "mot de passe",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+)
 
-_NAMES = r"(?:api|app|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin|root|db|database)"
+_NAMES = (
+    r"(?:api|app|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin"
+    r"|root|db|database)"
+)
 _OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
 _END = r"(?=[\s.,;!?)。，；！]|$)"
 
@@ -95,35 +128,64 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "assigned-secret",
         ("key", "token", "secret", "credential"),
-        rf"(?<![a-z])(?:[\w]{{1,30}}[_-])?(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key|private[_\- ]?key|auth[_\- ]?key|credentials?)"
-        r"(?:[_-]\w{1,20})?['\"]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)",
+        (
+rf"(?<![a-z])(?:[\w]{{1,30}}[_-])?(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
+        rf"|private[_\- ]?key|auth[_\- ]?key|credentials?)"
+        r"(?:[_-]\w{1,20})?['\"]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
+        r"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)"
+        ),
         "random",
     ),
     (
         "assigned-password",
         (),
-        rf"(?<![a-z])(?:[\w-]{{1,30}}[_-])?{_OBJECT}['\"]?\s{{0,3}}(?::=|=>|=(?!=))\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\"|'[^'\n]{{4,120}}'|[^\s\"',;)]{{4,120}}+)",
+        (
+            rf"(?<![a-z])(?:[\w-]{{1,30}}[_-])?{_OBJECT}['\"]?\s{{0,3}}(?::=|=>|=(?!=))\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
+            rf"|'[^'\n]{{4,120}}'|[^\s\"',;)]{{4,120}}+)"
+        ),
         "assigned",
     ),
-    ("stated-password", (), rf"\b{_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)", "assigned"),
+    ("stated-password", (), (
+        rf"\b{_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
+    ), "assigned"),
     (
         "spoken-password",
         (),
-        rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|root|account|email|bank|laptop|phone|vault)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?{_OBJECT}s?"
-        r"(?:\s+(?:for|to|of|at|on)\s+[\w' .-]{1,40}?)?\s+(?:is|was|=|will be|has been changed to|changed to)\s*:?\s+(?:now |still |just )?(?P<v>\"[^\"\n]{3,80}\"|'[^'\n]{3,80}'|`[^`\n]{3,80}`|\S{3,80}+)",
+        (
+rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|root|account|email|bank|laptop|phone"
+        rf"|vault)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?{_OBJECT}s?"
+        r"(?:\s+(?:for|to|of|at|on)\s+[\w' .-]{1,40}?)?\s+(?:(?:has been |was |is )?changed to|is|was|=|will be)\s*:?\s+(?:now "
+        r"|still |just )?(?P<v>\"[^\"\n]{3,80}\"|'[^'\n]{3,80}'|`[^`\n]{3,80}`|\S{3,80}+)"
+        ),
         "spoken",
     ),
-    ("spoken-password", ("passw", "kennwort"), r"\b(?:passwort|kennwort)\b(?:\s+(?:für|fürs|zum|vom|von|im)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:ist|lautet|heißt)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)", "spoken"),
-    ("spoken-password", ("contrase", "clave"), r"\b(?:contraseña|contrasena|(?:mi|la|nuestra) clave)\b(?:\s+(?:de|del|para|en)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:es|era)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)", "spoken"),
-    ("spoken-password", ("mot de passe",), r"\bmot de passe\b(?:\s+(?:de|du|pour|d')\s*[\w .-]{1,40}?)?\s*(?::|\sest\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|«[^»\n]{3,80}»|\S{3,80}+)", "spoken"),
-    ("spoken-password", ("密码", "密碼", "口令", "パスワード"), r"(?:密码|密碼|口令|パスワード)\s*(?:是|为|為|：|:|は|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)", "spoken"),
-    ("pin", ("pin", "cvv", "cvc"), r"\b(?:my|our|the|card|sim|bank|door|alarm)\s+(?:[\w-]{1,20}\s+){0,2}?(?:pin(?:\s?code)?|cvv|cvc)(?:\s+for\s+[\w ]{1,30}?)?(?:\s+is|\s*[:=])\s*(?P<v>\d{3,8})" + _END, "numeric"),
-    ("seed-phrase", ("seed phrase", "recovery phrase", "mnemonic"), r"\b(?:(?:seed|recovery|backup) phrase|mnemonic)\b[^\n:]{0,30}(?::|\bis\b)\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})", ""),
+    ("spoken-password", ("passw", "kennwort"), (
+        r"\b(?:passwort|kennwort)\b(?:\s+(?:für|fürs|zum|vom|von|im)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:ist|lautet"
+        r"|heißt)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+    ), "spoken"),
+    ("spoken-password", ("contrase", "clave"), (
+        r"\b(?:contraseña|contrasena|(?:mi|la|nuestra) clave)\b(?:\s+(?:de|del|para|en)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:es"
+        r"|era)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+    ), "spoken"),
+    ("spoken-password", ("mot de passe",), (
+        r"\bmot de passe\b(?:\s+(?:de|du|pour|d')\s*[\w .-]{1,40}?)?\s*(?::|\sest\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\""
+        r"|«[^»\n]{3,80}»|\S{3,80}+)"
+    ), "spoken"),
+    ("spoken-password", ("密码", "密碼", "口令", "パスワード"), (
+        r"(?:密码|密碼|口令|パスワード)\s*(?:是|为|為|：|:|は|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
+    ), "spoken"),
+    ("pin", ("pin", "cvv", "cvc"), (
+        r"\b(?:my|our|the|card|sim|bank|door|alarm)\s+(?:[\w-]{1,20}\s+){0,2}?(?:pin(?:\s?code)?|cvv"
+        r"|cvc)(?:\s+for\s+[\w ]{1,30}?)?(?:\s+is|\s*[:=])\s*(?P<v>\d{3,8})"
+    ) + _END, "numeric"),
+    ("seed-phrase", ("seed phrase", "recovery phrase", "mnemonic"), (
+        r"\b(?:(?:seed|recovery|backup) phrase|mnemonic)\b[^\n:]{0,30}(?::"
+        r"|\bis\b)\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+    ), ""),
 )  # fmt: skip
 
 # What people say of a password, rather than the password.
-PLAIN = frozenset(
-    """
+PLAIN = words("""
     a an the not too very so quite only also still now never always already just really all any my your our their his her its it this
     that these those there here what how why when where which who whatever in on at of to for from by with without and or but if as
     wrong incorrect correct right invalid valid expired expiring required needed necessary optional mandatory weak strong stronger long
@@ -137,5 +199,4 @@ PLAIN = frozenset(
     faux fausse incorrect correct trop très pas sûr sécurisé faible fort court long le la un une expiré oublié obligatoire nouveau requis
     str string int bool bytes text field varchar char none null true false password secret hash
     policy policies manager managers field fields prompt reset strength length hashing hash hashes generator storage requirements
-    """.split()
-)
+    """)

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from engrams import clock
 from engrams.ports import Batch, Change, Put
-from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status, Vector
+from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import Candidate
 from engrams.write.policy import Ruling
 from engrams.write.reconcile import Meeting
@@ -25,7 +25,9 @@ def derived_id(candidate: Candidate) -> str:
     """The id of the record that a candidate becomes: the same whenever the same source is read again. Sorts by source time."""
     source = candidate.sources[0] if candidate.sources else ""
     stamp = source[:_TIME] if len(source) == 26 else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))[:_TIME]
-    number = int.from_bytes(hashlib.blake2b(f"{source}\x1f{candidate.key}".encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big")
+    number = int.from_bytes(
+        hashlib.blake2b(f"{source}\x1f{candidate.key}".encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big"
+    )
     digits = []
     for _ in range(16):
         digits.append(_ALPHABET[number & 31])
@@ -102,9 +104,9 @@ class Ledger:
     def batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
         """Everything in one transaction."""
         changes = [
-            Change(self.owner, id, fields, self.actions[id][0], old.version)
-            for id, old in self.before.items()
-            if (fields := _differences(old, self.seen[id]))
+            Change(self.owner, name, fields, self.actions[name][0], old.version)
+            for name, old in self.before.items()
+            if (fields := _differences(old, self.seen[name]))
         ]
         puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.fresh.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
@@ -117,7 +119,11 @@ class Ledger:
             meta["polarity"] = False
         if candidate.effect in ("ends", "corrects"):
             meta["effect"] = candidate.effect
-        for name, value in (("event", candidate.effect == "changes" or candidate.category == "event"), ("hearsay", candidate.hearsay), ("whole", candidate.whole)):
+        for name, value in (
+            ("event", candidate.effect == "changes" or candidate.category == "event"),
+            ("hearsay", candidate.hearsay),
+            ("whole", candidate.whole),
+        ):
             if value:
                 meta[name] = True
         if candidate.modality != "asserted":
@@ -127,17 +133,36 @@ class Ledger:
             status, meta["hold"] = Status.CANDIDATE, ruling.action
         elif meeting.until is not None:
             status = Status.SUPERSEDED
-        id = derived_id(candidate)
         return Record(
-            id=id, scope=self.scope, kind=candidate.kind, text=candidate.text, recorded_at=candidate.said_at or source.recorded_at,
-            layer=LAYER_OF[candidate.kind], status=status, role=source.role, speaker=source.speaker, session=source.session,
-            external_id=f"x:{source.id}:{candidate.key}", valid_from=candidate.valid_from, valid_to=meeting.until or candidate.valid_to,
-            ended_at=(candidate.said_at or source.recorded_at) if meeting.until else None, superseded_by=meeting.after.id if meeting.after else "", subject=candidate.subject,
-            predicate=candidate.predicate, object=candidate.object, category=candidate.category, tags=candidate.tags,
-            triggers=candidate.triggers, steps=candidate.steps, evidence=candidate.evidence,
-            provenance=Provenance(source.provenance.channel, candidate.extractor, candidate.prompt, candidate.reason), importance=candidate.importance,
-            confidence=candidate.confidence, trust=candidate.trust, meta=meta,
-        )  # fmt: skip
+            id=derived_id(candidate),
+            scope=self.scope,
+            kind=candidate.kind,
+            text=candidate.text,
+            recorded_at=candidate.said_at or source.recorded_at,
+            layer=LAYER_OF[candidate.kind],
+            status=status,
+            role=source.role,
+            speaker=source.speaker,
+            session=source.session,
+            external_id=f"x:{source.id}:{candidate.key}",
+            valid_from=candidate.valid_from,
+            valid_to=meeting.until or candidate.valid_to,
+            ended_at=(candidate.said_at or source.recorded_at) if meeting.until else None,
+            superseded_by=meeting.after.id if meeting.after else "",
+            subject=candidate.subject,
+            predicate=candidate.predicate,
+            object=candidate.object,
+            category=candidate.category,
+            tags=candidate.tags,
+            triggers=candidate.triggers,
+            steps=candidate.steps,
+            evidence=candidate.evidence,
+            provenance=Provenance(source.provenance.channel, candidate.extractor, candidate.prompt, candidate.reason),
+            importance=candidate.importance,
+            confidence=candidate.confidence,
+            trust=candidate.trust,
+            meta=meta,
+        )
 
     def _close(self, meeting: Meeting, new: Record) -> Record:
         """The targets end where the new statement begins; a correction retires them instead: they were never so."""
@@ -149,7 +174,9 @@ class Ledger:
                 self._change(target, "retract", meeting.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
             else:
                 end = max(begun, target.valid_from) if target.valid_from else begun
-                self._change(target, "supersede", meeting.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id)
+                self._change(
+                    target, "supersede", meeting.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
+                )
         return new if meeting.retract else replace(new, valid_from=begun)
 
     def _refine(self, meeting: Meeting, new: Record) -> Record:

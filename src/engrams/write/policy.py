@@ -16,25 +16,33 @@ Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repe
 
 _REASON = 240
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
-_TURN = re.compile(r"\b(?:right now|at the moment|for now|for today|just this once|this time|just now|today|tonight|gerade|por ahora|pour l'instant|现在|暂时)\b|现在|暂时")
+_TURN = re.compile(
+    r"\b(?:right now|at the moment|for now|for today|just this once|this time|just now|today|tonight|gerade|por ahora"
+    r"|pour l'instant|现在|暂时)\b|现在|暂时"
+)
 _DURABLE = re.compile(
-    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the )?future|going forward|ever|permanently|for good|for life|forever|remember"
+    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the )?future|going forward"
+    r"|ever|permanently|for good|for life|forever|remember"
     r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
 )
 _SAFETY = re.compile(
     r"\b(?:skip|ignore|bypass|disable|turn off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
-    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content (?:filters?|polic(?:y|ies))|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
+    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content (?:filters?|polic(?:y|ies))"
+    r"|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
     r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)? no)\b"
-    r"|\b(?:don't|do not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help|hotline|therapist|doctor|emergency|crisis|professional)"
+    r"|\b(?:don't|do not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help"
+    r"|hotline|therapist|doctor|emergency|crisis|professional)"
     r"|\b(?:jailbreak|do anything now|developer mode|unfiltered|uncensored)\b"
 )
 _LOSS = re.compile(
-    r"\b(?:died|passed away|passed on|death|funeral|lost my (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
+    r"\b(?:died|passed away|passed on|death|funeral|lost my (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister"
+    r"|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
     r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
 )
 _SELF_BELIEF = re.compile(
     r"\b(?:is|am|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
-    r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent|not good enough|nothing)\b"
+    r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent"
+    r"|not good enough|nothing)\b"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -61,7 +62,11 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
 def _meet(candidate: Candidate, slot: list[Record], known: list[Record], threshold: float) -> Meeting:
     contrary = [record for record in slot if polarity(record) != candidate.polarity and _same_thing(candidate.object, record.object)]
     contrary += [record for record in known if _closes(candidate, record)]
-    contrary += [record for record in slot if ends(record) and polarity(record) == candidate.polarity and _same_thing(candidate.object, record.object)]
+    contrary += [
+        record
+        for record in slot
+        if ends(record) and polarity(record) == candidate.polarity and _same_thing(candidate.object, record.object)
+    ]
     values = [record for record in slot if not ends(record) and polarity(record)]
     if contrary and not (values and candidate.single):
         return _settle(candidate, contrary, "the contrary was known")
@@ -91,14 +96,19 @@ def _closes(candidate: Candidate, record: Record) -> bool:
 
 def _one_value(candidate: Candidate, values: list[Record], others: list[Record]) -> Meeting:
     """A slot of one value: the same in more or fewer words, an older value, or a new one."""
+    values = [record for record in values if _comparable(candidate, record)]
+    if not values:
+        return (
+            _settle(candidate, others, "the contrary was known") if others else Meeting("add", candidate, reason="a value of another sort")
+        )
     new = bare(candidate.object)
-    latest = max(values, key=lambda record: _order(record))
+    latest = max(values, key=_order)
     old = bare(latest.object)
     if new and old and new == old[: len(new)]:
         return Meeting("keep", candidate, (latest,), reason="less exact than known")
     if not new:
         return Meeting("add", candidate, reason="names no value")
-    if (held := _outranked(candidate, values)) is not None:
+    if (held := outranked(candidate, values)) is not None:
         return held
     moment = candidate.settled or candidate.said_at
     if moment is not None and moment < _order(latest):
@@ -132,7 +142,7 @@ def _correct(candidate: Candidate, slot: list[Record], known: list[Record]) -> M
         wrong = []
     if not wrong:
         return _meet(candidate, slot, known, 1.0)
-    if (held := _outranked(candidate, wrong)) is not None:
+    if (held := outranked(candidate, wrong)) is not None:
         return held
     return Meeting("replace", candidate, tuple(wrong), retract=True, reason="corrected")
 
@@ -143,7 +153,11 @@ def _lean(candidate: Candidate, known: list[Record]) -> Meeting:
     if candidate.instead:
         fitting = [record for record in latest if _same_thing(candidate.instead, record.object)]
     else:
-        fitting = [record for record in latest[:1] if is_single(record.predicate, record.subject) and _shape(record.object) == _shape(candidate.object)]
+        fitting = [
+            record
+            for record in latest[:1]
+            if is_single(record.predicate, record.subject) and _shape(record.object) == _shape(candidate.object)
+        ]
     if not fitting:
         return Meeting("keep", candidate, reason="corrects nothing known")
     wrong = fitting[0]
@@ -157,18 +171,35 @@ def _lean(candidate: Candidate, known: list[Record]) -> Meeting:
         category=wrong.category,
         single=True,
     )
-    return _outranked(whole, [wrong]) or Meeting("replace", whole, (wrong,), retract=True, reason="corrected")
+    return outranked(whole, [wrong]) or Meeting("replace", whole, (wrong,), retract=True, reason="corrected")
+
+
+def _comparable(candidate: Candidate, record: Record) -> bool:
+    """Whether two values of a thing's slot are of one sort: a date does not replace a room, nor an adjective a name."""
+    return same(candidate.predicate) != "is" or _shape(candidate.object) == _shape(record.object)
+
+
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
+)
 
 
 def _shape(thing: str) -> str:
-    """What sort of value it is: a number, a name, or words."""
+    """What sort of value it is: a date, a week, a time of day, a number, a name, or words."""
+    if "week of" in thing:
+        return "week"
+    if _DATE.search(thing):
+        return "date"
+    if _CLOCK.search(thing):
+        return "clock"
     if any(char.isdigit() for char in thing):
-        return "number"
+        return "place" if thing.startswith(("in ", "at ", "on ")) else "number"
     return "name" if thing[:1].isupper() else "words"
 
 
 def _settle(candidate: Candidate, targets: list[Record], reason: str) -> Meeting:
-    if (held := _outranked(candidate, targets)) is not None:
+    if (held := outranked(candidate, targets)) is not None:
         return held
     moment = candidate.settled or candidate.said_at
     latest = max(targets, key=_order)
@@ -177,8 +208,8 @@ def _settle(candidate: Candidate, targets: list[Record], reason: str) -> Meeting
     return Meeting("replace", candidate, tuple(targets), reason=reason)
 
 
-def _outranked(candidate: Candidate, targets: list[Record]) -> Meeting | None:
-    """Hearsay and less trusted channels contradict; they do not replace."""
+def outranked(candidate: Candidate, targets: list[Record]) -> Meeting | None:
+    """A conflict where the candidate is hearsay or from a less trusted channel: those contradict, they do not replace. Else None."""
     first_hand = [record for record in targets if not record.meta.get("hearsay")]
     if candidate.hearsay and first_hand:
         return Meeting("conflict", candidate, tuple(targets), reason="hearsay against their own word")
@@ -197,7 +228,9 @@ def _order(record: Record) -> datetime:
 def _same_thing(one: str, other: str) -> bool:
     """Whether two objects name the same thing: equal words, or one the other with more at its end."""
     left, right = bare(one), bare(other)
-    return bool(left and right) and (left == right or (left[: len(right)] == right and len(right) > 1) or (right[: len(left)] == left and len(left) > 1))
+    return bool(left and right) and (
+        left == right or (left[: len(right)] == right and len(right) > 1) or (right[: len(left)] == left and len(left) > 1)
+    )
 
 
 def _names_it(candidate: Candidate, record: Record) -> bool:
@@ -205,4 +238,6 @@ def _names_it(candidate: Candidate, record: Record) -> bool:
     new, old = bare(candidate.object), bare(record.object)
     if not old or new[: len(old)] != old or len(new) <= len(old):
         return False
-    return same(candidate.predicate) in ("has", "adopted", "got", "bought") and any(word in ("named", "called") for word in candidate.object.lower().split())
+    return same(candidate.predicate) in ("has", "adopted", "got", "bought") and any(
+        word in ("named", "called") for word in candidate.object.lower().split()
+    )

@@ -10,13 +10,12 @@ from typing import Any
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
 from engrams.types import Kind, Record, Scope, Status, Vector
+from engrams.write.words import words
 
-EDITABLE = frozenset(
-    """
+EDITABLE = words("""
     text caption tags category importance confidence valid_from valid_to meta kind summary triggers steps subject predicate
     object speaker
-    """.split()
-)
+    """)
 _BY_HAND = "user"
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
@@ -60,9 +59,7 @@ def _value(name: str, value: Any) -> Any:
             return value
 
 
-def edit(
-    record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None
-) -> Batch:
+def edit(record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None) -> Batch:
     """New values for one record."""
     change = Change(record.scope.owner, record.id, dict(fields), "edit", expect)
     return Batch(_BY_HAND, reason or "edited", at, changes=(change,), vectors=tuple((record.scope.owner, v) for v in vectors))

@@ -36,9 +36,11 @@ class _Rule:
 _SHORTEST = 6
 _ENTROPY = 2.9
 _PLACEHOLDER = re.compile(
-    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted|your[-_ ]|my[-_]|insert|todo|foobar).*"
+    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
+    r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
     r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
-    r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body|response|res|cfg|ctx|secrets|vault)[.\[].*"
+    r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body"
+    r"|response|res|cfg|ctx|secrets|vault)[.\[].*"
     r"|(?:getenv|environ|getpass|input|prompt|get_|load_|read_|hash_|generate_|create_|bcrypt|argon).*)$",
     re.IGNORECASE | re.DOTALL,
 )

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from engrams.text.fold import fold
+from engrams.write.words import words
 
 Verdict: TypeAlias = Literal["single", "multi"]
 
 # One value at a time: a new one closes the old.
-SINGLE = frozenset(
-    """
-    lives_in works_at job is_named age birthday married_to dating marital_status diet from born_in phone email address home_town height weight
+SINGLE = words("""
+    lives_in works_at job is_named age birthday married_to dating marital_status diet from born_in phone email address home_town height
+    weight
     timezone nationality manager boss salary title major studies_at relationship hair_color eye_color native_language first_language
     username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
-    """.split()
-)
+    """)
 
 # Nouns that name a property of which a thing or person has one: "my manager is X", "the deadline is Y".
-ATTRIBUTES = frozenset(
-    """
-    name nickname surname birthday age address email e-mail phone number mobile extension username handle job title role position profession occupation
-    employer company workplace manager boss supervisor landlord doctor dentist therapist gp school university college major degree salary income
+ATTRIBUTES = words("""
+    name nickname surname birthday age address email e-mail phone number mobile extension username handle job title role position
+    profession occupation
+    employer company workplace manager boss supervisor landlord doctor dentist therapist gp school university college major degree salary
+    income
     rent mortgage budget deadline due date target goal limit quota price cost rate fee version port host url domain path branch database
     framework language stack editor ide shell browser os platform provider region timezone currency locale theme font format encoding
     capital capacity size height weight length width color colour shade diet allergy religion nationality hometown city country
@@ -30,16 +31,32 @@ ATTRIBUTES = frozenset(
     plan status priority stage phase score grade rating rank level temperature speed distance duration dose dosage medication
     car ride breed species type model brand make pronouns zodiac sign starsign
     meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
-    """.split()
+    """)
+
+# Of those, roles of people: their value is somebody's name.
+PEOPLE = words(
+    "manager boss supervisor landlord doctor dentist therapist gp lead owner maintainer reviewer client vendor wife husband"
+    " spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad"
 )
+
+# Of those, things rather than properties: "the meeting is on Monday" is a value, "the meeting is important" is not.
+THINGS = words("""
+    car ride meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
+    database flight seat
+    room gate team company school university college launch release end start plan schedule stack framework model provider platform
+    browser shell editor
+    os port host url domain path branch budget deadline price cost rent mortgage salary income schedule diet phone email address
+    """)
 
 # Opinions: one predicate with a polarity, so that loving and hating the same thing meet.
 OPINION = "likes"
 
 _SAME = {
-    "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in", "residence": "lives_in",
+    "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in",
+    "residence": "lives_in",
     "city": "lives_in", "home_city": "lives_in", "location": "lives_in", "relocated_to": "lives_in",
-    "works_for": "works_at", "employed_by": "works_at", "employed_at": "works_at", "employer": "works_at", "company": "works_at", "workplace": "works_at",
+    "works_for": "works_at", "employed_by": "works_at", "employed_at": "works_at", "employer": "works_at", "company": "works_at",
+    "workplace": "works_at",
     "works_as": "job", "occupation": "job", "profession": "job", "job_title": "job", "position": "job", "role": "job", "title": "job",
     "name": "is_named", "full_name": "is_named", "first_name": "is_named", "called": "is_named", "goes_by": "is_named",
     "is_aged": "age", "born_on": "birthday", "birth_date": "birthday", "date_of_birth": "birthday",
@@ -47,8 +64,10 @@ _SAME = {
     "phone_number": "phone", "mobile": "phone", "mobile_number": "phone", "cell": "phone", "number": "phone",
     "email_address": "email", "e-mail": "email", "mail": "email", "home_address": "address", "hometown": "home_town",
     "comes_from": "from", "is_from": "from", "originally_from": "from", "supervisor": "manager", "boss": "manager",
-    "loves": "likes", "enjoys": "likes", "adores": "likes", "hates": "likes", "dislikes": "likes", "loathes": "likes", "detests": "likes", "is_fan_of": "likes",
-    "colour": "color", "favorite_colour": "favorite_color", "favourite_color": "favorite_color", "girlfriend": "dating", "boyfriend": "dating",
+    "loves": "likes", "enjoys": "likes", "adores": "likes", "hates": "likes", "dislikes": "likes", "loathes": "likes", "detests": "likes",
+    "is_fan_of": "likes",
+    "colour": "color", "favorite_colour": "favorite_color", "favourite_color": "favorite_color", "girlfriend": "dating",
+    "boyfriend": "dating",
     "owns": "has", "possesses": "has", "due_date": "deadline", "due": "deadline",
 }  # fmt: skip
 
@@ -58,7 +77,8 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("marital_status", "widowed"): (("married_to", frozenset()),),
     ("marital_status", "single"): (("married_to", frozenset()), ("dating", frozenset()), ("engaged_to", frozenset())),
     ("marital_status", "married"): (("engaged_to", frozenset()),),
-    ("married_to", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset()), ("dating", frozenset())),
+    ("married_to", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset()),
+    ("dating", frozenset())),
     ("got_married", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset())),
     ("got_divorced", ""): (("married_to", frozenset()), ("marital_status", frozenset(("married",)))),
     ("dating", ""): (("marital_status", frozenset(("single",))),),
@@ -66,7 +86,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("sold", ""): (("has", frozenset()),),
 }  # fmt: skip
 
-_NEGATIVE = frozenset("hates dislikes loathes detests".split())
+_NEGATIVE = words("hates dislikes loathes detests")
 
 
 def same(predicate: str) -> str:
@@ -90,7 +110,11 @@ def also_ends(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], .
 def is_single(predicate: str, subject: str = "") -> bool:
     """Whether (subject, predicate) holds one value at a time. ``subject``: of a thing, its last word counts too."""
     name = same(predicate)
-    if name in SINGLE or name.startswith("favorite_") or name.endswith(("_name", "_number", "_deadline", "_date", "_version", "_port", "_address")):
+    if (
+        name in SINGLE
+        or name.startswith("favorite_")
+        or name.endswith(("_name", "_number", "_deadline", "_date", "_version", "_port", "_address"))
+    ):
         return True
     if name == "is":
         return subject.rpartition(" ")[2].lower() in ATTRIBUTES

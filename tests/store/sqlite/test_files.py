@@ -213,8 +213,9 @@ def test_a_full_disk(home: Path, clock: Time) -> None:
     assert texts(store) == ["Alice likes tea"]
     assert len(found(store, "tea")) == 1
     store._database.exclusively(lambda connection: connection.pragma("max_page_count", 1 << 30))
-    add(store, record("more tea"))
+    add(store, record("a word of tea"))
     assert len(found(store, "tea")) == 2
+    assert len(found(store, "word")) == 1
     assert store.check(False)["ok"]
     store.close()
 

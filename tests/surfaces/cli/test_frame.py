@@ -54,6 +54,17 @@ def test_json_page_names_every_command() -> None:
     assert [name for name in COMMANDS if f"`{name}`" not in page] == []
 
 
+def test_json_page_names_every_field() -> None:
+    """The page on JSON output names every field of a record, a receipt, a change and a trace."""
+    from dataclasses import fields
+
+    from engrams.types import Decision, Derived, Evidence, HistoryEntry, Provenance, Receipt, Record, Trace, TraceRow
+
+    page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
+    shapes = (Record, Receipt, Derived, Decision, HistoryEntry, Evidence, Provenance, Trace, TraceRow)
+    assert [item.name for shape in shapes for item in fields(shape) if f"`{item.name}`" not in page and f'"{item.name}"' not in page] == []
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     """`engrams --version` prints the version alone."""
     from engrams import __version__

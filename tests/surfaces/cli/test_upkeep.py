@@ -210,7 +210,7 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
 
 def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:
     """Where too few are found, the demo says so and ends with 1."""
-    done = engrams("demo", "--set", "read.floor=0.99", "--set", "embed.provider=null")
+    done = engrams("demo", "--set", "read.floor=0.99")
     assert done.code == 1
     assert "fewer than" in done.err
 

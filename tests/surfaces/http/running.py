@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -10,13 +9,14 @@ from contextlib import contextmanager
 
 from fastapi import FastAPI
 
-from engrams.surfaces.http.server import address, server
+from engrams.settings import ServeSettings
+from engrams.surfaces.http.server import address, listen, server
 
 
 @contextmanager
 def running(app: FastAPI) -> Iterator[str]:
     """The server's address while it runs; leaving waits for its end."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listen(ServeSettings(port=0))
     runner = server(app)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
     url = address(listener)

@@ -54,6 +54,14 @@ def test_addresses() -> None:
             assert address(listener).startswith("http://[::1]:")
 
 
+def test_small_packets_are_not_held_back() -> None:
+    """An accepted connection, once asyncio has it, sends a stream's first event without waiting for an acknowledgement."""
+    with listen(ServeSettings(port=0)) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals) -> None:
     """The process prints its address, keeps what is told, and on a signal closes its store and ends with 0."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import openai
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE
+from tests.surfaces.proxy.bench import PATIENCE, eventually
 
 from engrams.memory import MemoryEngine
 from engrams.surfaces.http.app import create_app
@@ -53,7 +53,7 @@ def test_two_conversations(client: openai.OpenAI, model: ScriptedModel, engine: 
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "Nice to meet you, Rex!"
     assert chunks[-1].usage is not None
     assert chunks[-1].usage.total_tokens == 12
-    assert told(engine) == [("user", "My dog is called Rex."), ("assistant", "Nice to meet you, Rex!")]
+    eventually(lambda: told(engine) == [("user", "My dog is called Rex."), ("assistant", "Nice to meet you, Rex!")])
     answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "What is my dog called?"}])
     role, text = model.requests[-1].messages[0]
     assert role == "system"

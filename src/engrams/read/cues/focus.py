@@ -8,24 +8,26 @@ from typing import Any
 
 from engrams.types import Turn
 
-_TAGS = (
-    "system-reminder|system_reminder|system|reminder|environment_details|env|context|memory|memories|tool_result|tool_results|tool_call|tool_use|"
-    "function_results|function_calls|local-command-stdout|command-name|command-message|command-args|thinking"
+TAIL = 4000
+"""Characters of a query that count: its last ones."""
+
+_TAG = re.compile(
+    r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
+    r"|function_results|function_calls|local-command-stdout|command-(?:name|message|args))\b[^<>]{0,200}>",
+    re.IGNORECASE,
 )
-_BLOCK = re.compile(rf"<({_TAGS})\b[^>]{{0,200}}>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_OPEN = re.compile(
-    r"<(?:system-reminder|system_reminder|tool_result|function_results|environment_details)\b[^>]{0,200}>.*\Z", re.IGNORECASE | re.DOTALL
-)
+# Of these the rest of a text is noise even where the closing tag was cut off.
+_CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
 _LINE = re.compile(
-    r"^\s*(?:\[?(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|\[system[ _]reminder.*|(?:stdout|stderr)\s*:.*|\[request interrupted.*|\[image\b[^\]]*\]\s*"
-    r"|caveat: the messages below.*)$",
+    r"^[ \t]*(?:\[?(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*"
+    r"|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _BLANKS = re.compile(r"\n{3,}")
 _BLOCK_CHARS = 1200
 
 
-def focus(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = 4000, context: int = 0) -> str:
+def focus(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
     """What a turn is about, for a search: the last user text, at most its last ``tail`` characters.
 
     System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest
@@ -38,9 +40,8 @@ def focus(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = 4000, 
     place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
     if place < 0:
         return ""
-    lead = _last(said[place][1], tail)
-    lines = [lead]
-    left = tail - len(lead)
+    lines = [_last(said[place][1], tail)]
+    left = tail - len(lines[0])
     for _, text in reversed(said[max(0, place - context) : place] if context > 0 else ()):
         cut = text[:_BLOCK_CHARS]
         left -= len(cut) + 1
@@ -58,16 +59,30 @@ def _spoken(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
         text = content
     elif isinstance(content, Sequence):
         blocks = [block for block in content if isinstance(block, Mapping) and block.get("type", "text") in ("text", "input_text")]
-        text = "\n".join(str(block["text"]) for block in blocks if isinstance(block.get("text"), str))
+        text = "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
     else:
         text = ""
     return str(message.get("role", "")), _clean(text)
 
 
 def _clean(text: str) -> str:
-    if "<" in text:
-        text = _OPEN.sub("", _BLOCK.sub("", text))
-    return _BLANKS.sub("\n\n", _LINE.sub("", text)).strip()
+    return _BLANKS.sub("\n\n", _LINE.sub("", _untagged(text) if "<" in text else text)).strip()
+
+
+def _untagged(text: str) -> str:
+    """Without what stands between the tags of clients; read once, however many tags there are."""
+    tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
+    closed = {name: at for at, _, closing, name in tags if closing}
+    kept: list[str] = []
+    last, inside = 0, ""
+    for at, end, closing, name in tags:
+        if inside:
+            if closing and name == inside:
+                last, inside = end, ""
+        elif not closing and (closed.get(name, -1) > at or name in _CUT):
+            kept.append(text[last:at])
+            inside = name
+    return "".join(kept) if inside else "".join((*kept, text[last:]))
 
 
 def _last(text: str, tail: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.read.cues import intent, people, rewrite
+from engrams.read.cues import intent, people, pronouns, rewrite
+from engrams.read.cues.focus import TAIL
 from engrams.read.cues.understood import Understood
 from engrams.text.fold import fold
 from engrams.text.when import find, language
@@ -14,28 +15,29 @@ from engrams.text.when import find, language
 def understand(query: str, now: datetime, speakers: Mapping[str, int]) -> Understood:
     """What a query asks for. ``speakers``: everyone who spoke, with counts. Dates without a year are seen from ``now``.
 
-    Takes any text; what cannot be understood is left out, and ``dense`` and ``lexical`` are then the query as given.
+    Takes any text and reads its last 4000 characters; where it finds no cue, ``dense`` and ``lexical`` are these as they are.
     """
-    folded = fold(query)
-    tongue = language(query)
-    named = people.mentions(query, speakers, tongue)
-    known = tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker))
-    about = people.about(query, named)
-    role = people.role(query, tongue) if not about else ""
-    named_speakers = sum(1 for speaker in speakers if speaker.casefold() not in people.ROLES)
+    tail = query[-TAIL:]
+    tongue = language(tail)
+    text = rewrite.bare(tail)
+    folded = fold(text)
+    named = people.mentions(text, speakers, tongue)
+    about = people.about(text, named)
+    role = pronouns.role(folded, tongue) if not about else ""
+    company = sum(1 for speaker in speakers if speaker.casefold() not in people.ROLES)
     return Understood(
         query=query,
-        people=known,
-        names=tuple(dict.fromkeys(query[mention.at : mention.end] for mention in named if not mention.speaker)),
+        people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),
+        names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
         about=about,
         role=role,
-        dense=rewrite.dense(query, named, about, role, tongue, named_speakers) or query,
-        lexical=rewrite.lexical(query, named, about) or query,
-        spans=find(query, now),
+        dense=rewrite.dense(text, named, rewrite.Person(about, role, tongue, company)) or text,
+        lexical=rewrite.lexical(text, named, about) or text,
+        spans=find(tail, now),
         kind=intent.kind(folded),
         wants_time=intent.wants_time(folded),
         latest=intent.latest(folded),
         past=intent.past(folded),
-        parts=intent.parts(query),
+        parts=intent.parts(text),
         language=tongue,
     )

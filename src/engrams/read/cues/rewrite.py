@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from engrams.read.cues.people import Mention
 
 _WORDS = {
-    "en": {"I": "I", "me": "me", "my": "my", "you": "you", "your": "your", "we": "we", "our": "our", "us": "us"},
-    "de": {"I": "ich", "me": "mir", "my": "mein", "you": "du", "your": "dein", "we": "wir", "our": "unser", "us": "uns"},
-    "es": {"I": "yo", "me": "mí", "my": "mi", "you": "tú", "your": "tu", "we": "nosotros", "our": "nuestro", "us": "nosotros"},
-    "fr": {"I": "je", "me": "moi", "my": "mon", "you": "tu", "your": "ton", "we": "nous", "our": "notre", "us": "nous"},
-    "zh": {"I": "我", "me": "我", "my": "我的", "you": "你", "your": "你的", "we": "我们", "our": "我们的", "us": "我们"},
-    "ja": {"I": "私", "me": "私", "my": "私の", "you": "あなた", "your": "あなたの", "we": "私たち", "our": "私たちの", "us": "私たち"},
+    "en": {"I": "I", "me": "me", "my": "my", "you": "you", "your": "your", "we": "we", "our": "our"},
+    "de": {"I": "ich", "me": "mir", "my": "mein", "you": "du", "your": "dein", "we": "wir", "our": "unser"},
+    "es": {"I": "yo", "me": "mí", "my": "mi", "you": "tú", "your": "tu", "we": "nosotros", "our": "nuestro"},
+    "fr": {"I": "je", "me": "moi", "my": "mon", "you": "tu", "your": "ton", "we": "nous", "our": "notre"},
+    "zh": {"I": "我", "me": "我", "my": "我的", "you": "你", "your": "你的", "we": "我们", "our": "我们的"},
+    "ja": {"I": "私", "me": "私", "my": "私の", "you": "あなた", "your": "あなたの", "we": "私たち", "our": "私たちの"},
 }
 _OBJECT = re.compile(
-    r"\b(?:to|with|for|from|about|of|by|on|at|than|like|toward|towards|mit|für|von|über|zu|con|para|sobre|avec|pour|sur|chez|"
-    r"motivate[sd]?|inspire[sd]?|help(?:s|ed)?|support(?:s|ed)?|make[s]?|made|remind(?:s|ed)?|give[s]?|gave|tell|told|let|want(?:s|ed)?)\s+\Z",
+    r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|mit|für|von|über|zu|con|para|sobre|de|avec|pour|sur|chez|motivate[sd]?"
+    r"|inspire[sd]?|help(?:s|ed)?|support(?:s|ed)?|makes?|made|remind(?:s|ed)?|gives?|gave|tell|told|let|want(?:s|ed)?)\s+\Z",
     re.IGNORECASE,
 )
-_HONORIFIC = re.compile(r"(?:さん|ちゃん|くん|君|様|先生|先輩)")
+_HONORIFIC = re.compile("さん|ちゃん|くん|君|様|先生|先輩")
+# "the sister of X" in languages without a possessive ending; the name is \0 by then.
 _OWNED = {
-    "es": re.compile(r"\b(?:el|la)\s+(\w+)\s+de\s+(?=\x00)", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:(le|la|l'|l’|les)\s*)(\w+)\s+de\s+(?=\x00)", re.IGNORECASE),
+    "es": re.compile(r"\b(?:el|la)\s+(\w+)\s+de\s+\0", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:le\s+|la\s+|l['’])(\w+)\s+de\s+\0", re.IGNORECASE),
 }
-_PRONOUNS = {"she": "I", "he": "I", "they": "I", "him": "me", "his": "my", "their": "my", "hers": "mine", "theirs": "mine"}
-_PRONOUNS |= {"herself": "myself", "himself": "myself", "themselves": "myself", "themself": "myself", "them": "them"}
-_PRONOUN = re.compile(r"\b(?:she|he|him|his|her|hers|herself|himself|(?:they|their|theirs|themselves)(?=\b))\b", re.IGNORECASE)
+# Of "we and we" for "Ann and Bob" one is left; all but the last are marked by \1.
+_JOINED = re.compile(
+    "\1(?:we|our|wir|unser|nosotros|nuestro|nous|notre|我们的?|私たちの?)\\s*(?:,|&|and|und|y|et|和|跟|与|と)\\s*(?:both\\s+)?"
+)
+_PRONOUNS = {
+    "she": "I",
+    "he": "I",
+    "they": "I",
+    "him": "me",
+    "his": "my",
+    "their": "my",
+    "hers": "mine",
+    "theirs": "mine",
+    "herself": "myself",
+    "himself": "myself",
+    "themselves": "myself",
+}
+_PRONOUN = re.compile(rf"\b(?:her|{'|'.join(_PRONOUNS)})\b", re.IGNORECASE)
 _NOUN_NEXT = re.compile(
     r"\s+(?!(?:to|in|on|at|by|for|with|from|and|or|when|while|after|before|during|about|as|if|that|be|feel|do)\b)[^\W\d_]", re.IGNORECASE
 )
@@ -37,100 +55,137 @@ _AGREE = tuple(
         (r"\bdoes\s+((?:not\s+)?I)\b", r"do \1"),
         (r"\bdoesn['’]t\s+I\b", "don't I"),
         (r"\bhas\s+I\b", "have I"),
-        (r"\bis\s+I\b", "am I"),
-        (r"\bare\s+I\b", "am I"),
+        (r"\b(?:is|are)\s+I\b", "am I"),
         (r"\bwere\s+I\b", "was I"),
-        (r"\bI\s+is\b", "I am"),
+        (r"\bI\s+(?:is|are)\b", "I am"),
         (r"\bI\s+has\b", "I have"),
         (r"\bI\s+does\b", "I do"),
+        (r"\byou\s+has\b", "you have"),
+        (r"\byou\s+is\b", "you are"),
         (r"\bis\s+we\b", "are we"),
-        (r"\b(?:has|does)\s+we\b", "do we"),
+        (r"\bhas\s+we\b", "have we"),
         (r"\bhat\s+ich\b", "habe ich"),
         (r"\bich\s+hat\b", "ich habe"),
         (r"\bist\s+ich\b", "bin ich"),
         (r"\bich\s+ist\b", "ich bin"),
         (r"\bwird\s+ich\b", "werde ich"),
-        (r"\bmag\s+ich\b", "mag ich"),
         (r"\ba\s+je\b|\ba-t-je\b", "ai-je"),
         (r"\best\s+je\b", "suis-je"),
         (r"\bje\s+a\b", "j'ai"),
         (r"\bje\s+est\b", "je suis"),
     )
 )
+_SWAPS = {"you": "I", "your": "my", "yours": "mine", "yourself": "myself", "me": "you", "i": "you", "my": "your", "mine": "yours"}
+_SWAP = re.compile(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
+_ASKER = re.compile(r"\b(?:I|me|my|mine)\b")
 
 
-def dense(query: str, named: Sequence[Mention], about: Sequence[str], role: str, language: str, speakers: int) -> str:
+# Said to whoever is asked, not about what is looked for.
+_POLITE = re.compile(
+    r"\A\W*(?:(?:please|hey|hi|ok|okay|so)\b[\s,]*)*(?:"
+    r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:tell|remind|show)\s+me\s+(?:again\s+)?(?:please\s+)?(?:about\s+)?"
+    r"|do\s+you\s+(?:still\s+)?(?:remember|recall|know)\s+(?:if\s+|whether\s+)?"
+    r"|(?:kannst\s+du|können\s+sie)\s+mir\s+(?:bitte\s+)?sagen,?\s+|(?:weißt\s+du|erinnerst\s+du\s+dich)(?:\s+noch)?,?\s+"
+    r"|(?:puedes|podrías)\s+decirme\s+(?:si\s+)?|(?:sabes|recuerdas)\s+(?:si\s+)?"
+    r"|(?:peux-tu|pouvez-vous)\s+me\s+dire\s+|(?:sais-tu|te\s+souviens-tu)\s+(?:de\s+)?"
+    r"|请问|請問|你?(?:能|可以)?告诉我|你还?(?:记得|知道))(?=\S)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom a query is about: ``names`` of speakers or a ``role``; its language, and how many named speakers there are."""
+
+    names: Sequence[str]
+    role: str
+    language: str
+    company: int
+
+
+def bare(query: str) -> str:
+    """The query without "can you tell me" and the like before it, if two words or characters are left."""
+    left = _POLITE.sub("", query, count=1)
+    return left if left != query and (len(left.split()) > 1 or not left.isascii()) else query
+
+
+def dense(query: str, named: Sequence[Mention], person: Person) -> str:
     """The query for the embedder. Grammar is light: what matters is that no name and no third person is left."""
-    if not about:
-        return _swapped(query) if role == "assistant" and language == "en" else query
-    words = _WORDS.get(language, _WORDS["en"])
-    text = _without_names(query, named, about, words, speakers)
-    if language in _OWNED:
-        text = (
-            _OWNED[language]
-            .sub(lambda m: f"{words['my']} {m[m.lastindex or 1]} ", text)
-            .replace("\x00" + words["me"], "")
-            .replace("\x00" + words["I"], "")
-        )
-    text = text.replace("\x00", "")
-    if language == "en" and len(about) == 1:
-        text = _pronouns(text)
-    for pattern, said in _AGREE:
-        text = pattern.sub(said, text)
+    english = person.language == "en"
+    if not person.names:
+        return _SWAP.sub(_swap, query) if person.role == "assistant" and english else query
+    pieces: list[str] = []
+    last = 0
+    words = _WORDS.get(person.language, _WORDS["en"])
+    for mention in named:
+        said, end = _said(query, mention, person, words)
+        if said is None:
+            continue
+        pieces += (_asker(query[last : mention.at], english), said)
+        last = end
+    text = "".join((*pieces, _asker(query[last:], english)))
+    if person.language in _OWNED:
+        text = _OWNED[person.language].sub(lambda m: f"{words['my']} {m[1]}", text)
+    text = _JOINED.sub("", text).replace("\0", words["me"]).replace("\1", "")
+    if english and len(person.names) == 1:
+        text = _PRONOUN.sub(_first, text)
+    for pattern, form in _AGREE:
+        text = pattern.sub(partial(_cased, form=form), text)
     return re.sub(r"\s{2,}", " ", text).strip()
 
 
-def _without_names(query: str, named: Sequence[Mention], about: Sequence[str], words: Mapping[str, str], speakers: int) -> str:
-    pieces: list[str] = []
-    last = 0
-    both = len(about) > 1
-    done = False
-    for mention in named:
-        if not mention.speaker:
-            continue
-        own = mention.speaker in about
-        if not own and speakers > 2:
-            continue
-        end = mention.end
-        owner = mention.possessive
-        if owner and query[end : end + 1] in ("'", "’"):
-            end += 2 if query[end + 1 : end + 2].lower() == "s" else 1
-        elif owner:
-            end += 1
-        else:
-            suffix = _HONORIFIC.match(query, end)
-            end = suffix.end() if suffix else end
-            if query[end : end + 1] in ("的", "の"):
-                owner, end = True, end + 1
-        if both and own:
-            pieces.append(query[last : mention.at] if not done else "")
-            pieces.append("" if done else words["our" if owner else "we"])
-            done, last = True, end
-            continue
-        first = "I" if own else "you"
-        form = ("my" if own else "your") if owner else ("me" if own else "you") if _OBJECT.search(query[: mention.at]) else first
-        pieces += (query[last : mention.at], "\x00" if own and not owner else "", words[form])
-        last = end
-    return "".join(pieces) + query[last:]
+def _cased(m: re.Match[str], form: str) -> str:
+    """The agreeing form, with a capital where the matched one had it."""
+    made = m.expand(form)
+    return made[0].upper() + made[1:] if m[0][0].isupper() else made
 
 
-def _pronouns(text: str) -> str:
-    def said(m: re.Match[str]) -> str:
-        word = m[0].lower()
-        if word == "her":
-            return "my" if _NOUN_NEXT.match(text, m.end()) else "me"
-        return _PRONOUNS.get(word, m[0])
+def _said(query: str, mention: Mention, person: Person, words: Mapping[str, str]) -> tuple[str | None, int]:
+    """What stands for a name, and where the text goes on; None where the name stays."""
+    own = mention.speaker in person.names
+    if not mention.speaker or (not own and person.company > 2):
+        return None, 0
+    owner, end = mention.possessive, _after(query, mention)
+    if not owner:
+        honorific = _HONORIFIC.match(query, end)
+        end = honorific.end() if honorific else end
+        if query[end : end + 1] in ("的", "の"):
+            owner, end = True, end + 1
+    if own and len(person.names) > 1:
+        return ("" if mention.speaker == person.names[-1] else "\1") + words["our" if owner else "we"], end
+    if not own:
+        return words["your" if owner else "you"], end
+    if owner:
+        return words["my"], end
+    if _OBJECT.search(query[max(0, mention.at - 24) : mention.at]):
+        return ("\0" if person.language in _OWNED else words["me"]), end
+    return words["I"], end
 
-    return _PRONOUN.sub(said, text)
+
+def _after(query: str, mention: Mention) -> int:
+    """The end of a name with its possessive ending."""
+    end = mention.end
+    if not mention.possessive:
+        return end
+    if query[end : end + 1] in ("'", "’"):
+        return end + (2 if query[end + 1 : end + 2].lower() == "s" else 1)
+    return end + 1
 
 
-_SWAPS = {"you": "I", "your": "my", "yours": "mine", "me": "you", "i": "you", "my": "your", "mine": "yours", "yourself": "myself"}
-_SWAP = re.compile(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
+def _asker(text: str, english: bool) -> str:
+    """The asker is spoken to by the person asked about: "what did Ann tell me" is "what did I tell you"."""
+    return _ASKER.sub(_swap, text) if english else text
 
 
-def _swapped(query: str) -> str:
-    """What did you recommend me, as the assistant would say it."""
-    return _SWAP.sub(lambda m: _SWAPS[m[0].lower()], query)
+def _swap(m: re.Match[str]) -> str:
+    return _SWAPS[m[0].lower()]
+
+
+def _first(m: re.Match[str]) -> str:
+    word = m[0].lower()
+    if word == "her":
+        return "my" if _NOUN_NEXT.match(m.string, m.end()) else "me"
+    return _PRONOUNS[word]
 
 
 def lexical(query: str, named: Sequence[Mention], about: Sequence[str]) -> str:
@@ -138,10 +193,7 @@ def lexical(query: str, named: Sequence[Mention], about: Sequence[str]) -> str:
     pieces: list[str] = []
     last = 0
     for mention in named:
-        if mention.speaker in about and mention.speaker:
-            end = mention.end
-            if mention.possessive and query[end : end + 1] in ("'", "’"):
-                end += 2 if query[end + 1 : end + 2].lower() == "s" else 1
+        if mention.speaker and mention.speaker in about:
             pieces += (query[last : mention.at], " ")
-            last = end
-    return re.sub(r"\s{2,}", " ", "".join(pieces) + query[last:]).strip()
+            last = _after(query, mention)
+    return re.sub(r"\s{2,}", " ", "".join((*pieces, query[last:]))).strip()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
+_EVER = 4e11
+"""Seconds: beyond the years 1 to 9999 on either side."""
 _EARLY = 0.5
 _OTHER_YEAR = 0.7
 
@@ -30,16 +32,17 @@ def date_score(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDA
     import numpy as np
 
     best = np.zeros(len(times), np.float32)
+    real = np.clip(np.asarray(times, np.float64), -_EVER, _EVER)
     for span in spans:
-        best = np.maximum(best, _one(span, np.asarray(times, np.float64)))
+        best = np.maximum(best, _one(span, real))
     return best
 
 
 def _one(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     import numpy as np
 
-    start = -np.inf if span.start == EARLIEST else span.start.timestamp()
-    end = np.inf if span.end == LATEST else span.end.timestamp()
+    start = -2 * _EVER if span.start == EARLIEST else span.start.timestamp()
+    end = 2 * _EVER if span.end == LATEST else span.end.timestamp()
     score = _near(times, start, end)
     if span.recurs and end - start < _YEAR / 2:
         turns = np.round((times - (start + end) / 2) / _YEAR)
@@ -50,7 +53,7 @@ def _one(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 def _near(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArray[np.float64]:
     import numpy as np
 
-    length = (end - start) / _DAY if np.isfinite(end - start) else 0.0
+    length = (end - start) / _DAY if end - start < _EVER else 0.0
     late = np.exp(-np.maximum(times - end, 0) / _DAY / (6 + length / 2))
     early = _EARLY * np.exp(-np.maximum(start - times, 0) / _DAY / min(5 + 0.3 * length, 30))
     return np.where(times >= end, late, np.where(times < start, early, 1.0))

@@ -15,6 +15,7 @@ _DTYPES: dict[str, Any] = {
     "place": np.int32,
     "before": np.int32,
     "before2": np.int32,
+    "after": np.int32,
     "kind": np.int16,
     "status": np.int8,
     "speaker": np.int32,

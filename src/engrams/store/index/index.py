@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ _CODED = 50_000
 """Slots from which vectors are searched by codes: below, an exact scan is as fast."""
 
 _CHUNK = 20_000
+_Floats: TypeAlias = npt.NDArray[np.float32]
 _STATUSES = tuple(Status)
 _CODE = {status: code for code, status in enumerate(_STATUSES)}
 _KEPT = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
@@ -129,19 +130,22 @@ class OwnerIndex:
         before, before2 = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
         session, place = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
         for number, row in enumerate(rows):
+            if row[0] in self._slots:
+                continue  # it takes the place that it had
             if row[4] and row[5] in _SPOKEN:
                 code = self._sessions.setdefault((row[3], row[4]), self._count)
                 self._count += code == self._count
                 last, last2, length = self._last.get(code, (-1, -1, 0))
-                if row[0] not in self._slots:
-                    self._last[code] = (first + number, last, length + 1)
+                self._last[code] = (first + number, last, length + 1)
                 before[number], before2[number], place[number] = last, last2, length
             else:
                 code = self._count
                 self._count += 1
             session[number] = code
         columns = self._columns
-        columns["before"][first:], columns["before2"][first:] = before, before2
+        columns["before"][first:], columns["before2"][first:], columns["after"][first:] = before, before2, -1
+        follows = np.flatnonzero(before >= 0)
+        columns["after"][before[follows]] = first + follows
         columns["session"][first:], columns["place"][first:] = session, place
 
     def _embed(self, first: int, rows: Sequence[Row]) -> None:
@@ -184,8 +188,9 @@ class OwnerIndex:
         """A record's text or vector changed: its new slot takes the old one's place in the session."""
         columns = self._columns
         columns["alive"][old] = False
-        for name in ("before", "before2", "session", "place"):
+        for name in ("before", "before2", "after", "session", "place"):
             columns[name][new] = columns[name][old]
+        columns["after"][columns["after"] == old] = new
         touched = [np.array([new])]
         for name in ("before", "before2"):
             followers = np.flatnonzero(columns[name] == old)
@@ -282,13 +287,14 @@ class OwnerIndex:
 
     def _gather(self, seek: Seek, slots: npt.NDArray[np.int64], words: Lexical, total: int, exact: bool) -> Pool:
         columns = self._columns
-        cos, cosctx = self._cosines(seek, slots)
+        cos, cosctx, cosnext = self._cosines(seek, slots)
         ids = self._ids
         speakers, roles, kinds = self._speakers.names, self._roles.names, self._kinds.names
         return Pool(
             ids=[ids[slot] for slot in slots],
             cos=cos,
             cosctx=cosctx,
+            cosnext=cosnext,
             bm=words.bm[slots],
             bmctx=words.window(columns, slots),
             bmses=words.session[columns["session"][slots]] if len(words.session) else np.zeros(len(slots), np.float32),
@@ -308,21 +314,21 @@ class OwnerIndex:
             exact=exact,
         )
 
-    def _cosines(self, seek: Seek, slots: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def _cosines(self, seek: Seek, slots: npt.NDArray[np.int64]) -> tuple[_Floats, _Floats, _Floats]:
         columns = self._columns
         if seek.vector is None or not columns.dimension or not len(slots):
-            return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-        before, before2 = columns["before"][slots], columns["before2"][slots]
+            return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
+        before, before2, after = columns["before"][slots], columns["before2"][slots], columns["after"][slots]
         if len(slots) * 3 > columns.size and self._near is None:
             dots = np.append(columns.vectors @ seek.vector, np.float32(0))
         else:
             dots = np.zeros(columns.size + 1, np.float32)
-            needed = np.unique(np.concatenate([slots, before, before2]))
+            needed = np.unique(np.concatenate([slots, before, before2, after]))
             needed = needed[needed >= 0]
             dots[needed] = columns.rows(needed) @ seek.vector
         plain = dots[slots]
         window = WINDOW[0] * plain + WINDOW[1] * dots[before] + WINDOW[2] * dots[before2]
-        return plain.astype(np.float32), (window / np.maximum(columns["norm"][slots], 1e-9)).astype(np.float32)
+        return plain, (window / np.maximum(columns["norm"][slots], 1e-9)).astype(np.float32), dots[after]
 
 
 def _print(row: Row) -> int:

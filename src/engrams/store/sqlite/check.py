@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import apsw
 
+from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.store.sqlite import migrate, repair
 from engrams.store.sqlite.database import Database
@@ -72,12 +73,13 @@ def _steps(connection: apsw.Connection) -> list[str]:
 
 def _mend(database: Database, clock: Clock) -> list[str]:
     """From the mildest remedy to the last one: what is derived is made anew, then what is readable is copied."""
+    notes: list[str] = []
     try:
-        notes = [database.write(repair.rebuild), database.write(_recount), database.write(_reindex)]
+        notes.extend(database.write(remedy) for remedy in (repair.rebuild, _recount, _reindex))
         if not database.read(_integrity):
             return notes
-    except apsw.Error:
-        notes = []
+    except StoreError as problem:
+        notes.append(f"A milder repair failed: {problem}")
     return [*notes, database.exclusively(lambda connection: _replace(database, connection, clock))]
 
 
@@ -106,6 +108,7 @@ def _replace(database: Database, connection: apsw.Connection, clock: Clock) -> s
             kept = repair.displace(path, repair.suffix(clock))
             fresh.rename(path)
     finally:
+        fresh.unlink(missing_ok=True)
         connection.execute("ROLLBACK")
     told = ", ".join(f"{total:,} {name}" for name, total in copied.items() if total)
     return f"What could be read was copied to a new file ({told}); the damaged one is kept as {kept.name}."

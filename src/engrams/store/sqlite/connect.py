@@ -14,7 +14,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sqlite.sql import query
 from engrams.text.fold import fold
 
-_BUSY_STEP = 0.02
+_BUSY_STEP = 0.004
 _LOG_PAGES = 4000
 """Pages in the log before a commit moves them into the file: rarely enough that few writes wait for it."""
 _LOG_BYTES = 64 << 20
@@ -58,6 +58,23 @@ def memory(settings: StoreSettings) -> apsw.Connection:
     return _connect(":memory:", settings, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
 
 
+def wait(connection: apsw.Connection, seconds: float) -> None:
+    """Wait for other processes' locks so long, looking often: SQLite's own handler soon sleeps for a tenth of a second
+    at a time, and would starve beside a process that writes without a pause."""
+    started = [0.0]
+
+    def busy(count: int) -> bool:
+        now = time.monotonic()
+        if count == 0:
+            started[0] = now
+        if now - started[0] >= seconds:
+            return False
+        time.sleep(min(0.0005 * (count + 1), _BUSY_STEP))
+        return True
+
+    connection.set_busy_handler(busy)
+
+
 def abandon(connection: apsw.Connection) -> None:
     """Close a connection whose file was replaced: without the checkpoint, whose clean-up works by name and would take
     the new file's log away."""
@@ -67,7 +84,7 @@ def abandon(connection: apsw.Connection) -> None:
 
 def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
     connection = apsw.Connection(name, flags)
-    connection.set_busy_timeout(int(settings.busy_seconds * 1000))
+    wait(connection, settings.busy_seconds)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)

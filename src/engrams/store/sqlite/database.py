@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import apsw
@@ -16,16 +16,17 @@ from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.faults import code, mapped
+from engrams.store.sqlite.faults import mapped, translate
 from engrams.store.sqlite.pool import Pool
 from engrams.store.sqlite.sql import query
+from engrams.store.sqlite.turn import Turn
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[apsw.Connection], T]
 
 _TOGETHER = 64
-_PATIENCE = 500
-"""Milliseconds to wait for readers before a log is left as it is."""
+_PATIENCE = 0.5
+"""Seconds to wait for readers before a log is left as it is."""
 
 _abandoned: list[object] = []
 
@@ -56,9 +57,10 @@ class Database:
         self.generation = 0
         """Grows when the file is replaced by another one: what was cached of it is void."""
         self.rollbacks = 0
+        """Grows when a write is undone: numbers that it was given are void."""
         self._clock = clock
         self._closed = False
-        self._turn = Lock()
+        self._turn = Turn()
         self._guard = RLock()
         self._waiting: deque[_Ticket[Any]] = deque()
         self._writer: apsw.Connection | None = None
@@ -132,9 +134,11 @@ class Database:
         self._check()
         ticket = _Ticket(work)
         self._waiting.append(ticket)
-        with self._turn:
-            if not ticket.settled:
+        if self._turn.take(lambda: ticket.settled):
+            try:
                 self._serve(ticket)
+            finally:
+                self._turn.give()
         if ticket.error is not None:
             raise ticket.error
         return cast("T", ticket.value)
@@ -148,11 +152,11 @@ class Database:
         """Empty the log into the file. Whether it could: a read that is going on elsewhere keeps it."""
 
         def empty(connection: apsw.Connection) -> bool:
-            connection.set_busy_timeout(_PATIENCE)
+            connect.wait(connection, _PATIENCE)
             try:
                 busy, _, _ = connection.execute(query("checkpoint")).fetchall()[0]
             finally:
-                connection.set_busy_timeout(int(self.settings.busy_seconds * 1000))
+                connect.wait(connection, self.settings.busy_seconds)
             return busy == 0
 
         return self.path is None or self.exclusively(empty)
@@ -192,6 +196,12 @@ class Database:
                         self.rollbacks += 1
                         connection.execute("ROLLBACK TO one")
                     connection.execute("RELEASE one")
+        except (apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError) as problem:
+            # What keeps one from writing keeps all: nobody has to wait for it once more.
+            for ticket in group:
+                ticket.error = translate(problem, self.place)
+                ticket.settled = True
+            return
         except Exception:  # noqa: BLE001 - not swallowed: whoever caused it meets it again when tried alone, in its own thread
             return
         for ticket in group:
@@ -201,8 +211,9 @@ class Database:
         try:
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection)
-        except apsw.CorruptError as problem:
-            if code(problem) != apsw.SQLITE_CORRUPT_VTAB:
+        except (apsw.CorruptError, apsw.ConstraintError):
+            # A damaged full-text index fails in either way, and it can be made anew.
+            if repair.indexed(self._connection()):
                 raise
             with self._transaction() as connection:
                 self.notes.append(repair.rebuild(connection))
@@ -214,13 +225,17 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self._begin()
+        done = False
         try:
             yield connection
             connection.execute("COMMIT")
+            done = True
         finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            if not done:
+                # Counted also where SQLite rolled back by itself, as it does when the disk is full.
                 self.rollbacks += 1
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def _begin(self) -> apsw.Connection:
         while True:
@@ -284,11 +299,11 @@ class Database:
 
     def hold(self) -> None:
         """Before a fork: no write is under way while the process is copied."""
-        self._turn.acquire()
+        self._turn.take()
 
     def release(self) -> None:
         """After a fork, in the parent."""
-        self._turn.release()
+        self._turn.give()
 
     def revive(self) -> None:
         """After a fork, in the child: connections are the parent's, and closing them here could hurt it."""
@@ -297,7 +312,7 @@ class Database:
             self._pool = self._writer = None
         self._guard = RLock()
         self._waiting.clear()
-        self._turn.release()
+        self._turn = Turn()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

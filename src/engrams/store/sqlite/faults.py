@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ import apsw
 
 from engrams.errors import ConflictError, EngramsError, InputError, StoreError
 
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 MEND = "`engrams check --repair` rescues what is readable and keeps the damaged file beside it."
 FULL = "Free some disk space and repeat; everything acknowledged before is safe."
 READ_ONLY = "Give this user write permission on the folder and its files, or choose another home (ENGRAMS_HOME)."
@@ -20,19 +22,21 @@ def mapped(place: str) -> Iterator[None]:
     """Turn what SQLite and the operating system raise into StoreError, InputError or ConflictError."""
     try:
         yield
-    except apsw.Error as problem:
+    except (apsw.Error, OSError) as problem:
         raise translate(problem, place) from problem
-    except UnicodeError as problem:
+    except UnicodeEncodeError as problem:
         raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
+    except UnicodeDecodeError as problem:
+        raise StoreError(f"{place} is damaged: {problem.reason}.", hint=MEND) from problem
     except OverflowError as problem:
         raise InputError("A number does not fit into 64 bits.") from problem
-    except OSError as problem:
-        raise StoreError(f"{place}: {problem.strerror or problem}.", hint=_hint(problem)) from problem
 
 
-def translate(problem: apsw.Error, place: str) -> EngramsError:
-    """The error that stands for one of apsw's."""
+def translate(problem: apsw.Error | OSError, place: str) -> EngramsError:
+    """The error that stands for one of SQLite's or of the operating system's."""
     match problem:
+        case OSError():
+            return StoreError(f"{place}: {problem.strerror or problem}.", hint=FULL if problem.errno in _NO_SPACE else READ_ONLY)
         case apsw.FullError():
             return StoreError(f"The disk that holds {place} is full.", hint=FULL)
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
@@ -64,11 +68,3 @@ def _constraint(problem: apsw.ConstraintError) -> EngramsError:
     if code(problem) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
         return ConflictError(f"It exists already: {problem}.")
     return InputError(f"A value has the wrong type: {problem}.", hint="Texts are str, numbers finite, times datetime.")
-
-
-def _hint(problem: OSError) -> str:
-    import errno
-
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        return FULL
-    return READ_ONLY

@@ -44,6 +44,8 @@ def reach(seen: Reach) -> Clause:
     """Only this owner's records, and only in the scopes of the reach."""
     owner = Clause("owner = ?", (seen.owner.key,))
     keys = [scope.key for scope in seen.scopes]
+    if len(keys) > _MOST:
+        raise InputError(f"A read sees at most {_MOST} scopes, not {len(keys)}.", hint="Read a scope above them with everything below it.")
     if seen.tree and seen.owner.key in keys:
         return owner
     exact = Clause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from engrams.types import Json, Meta
 KEEP_DONE = timedelta(days=1)
 """How long a finished job stays in the list."""
 
-_PARTS = re.compile(r"[/:|,\s]")
+_PARTS = re.compile(r"[^\w-]+")
 
 
 def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
@@ -140,32 +140,49 @@ def _due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None:
     return first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
 
 
-def forget(connection: apsw.Connection, id: str, at: datetime) -> int:
-    """Take a purged record out of every job: its items go, and a job that names it otherwise, or has nothing left to
+def forget(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
+    """Take purged records out of every job: their items go, and a job that names one otherwise, or has nothing left to
     do, goes altogether. A worker that runs one loses its lease, so nothing it made of the record can be stored."""
-    found = naming(connection, id)
-    for job, kind, key, payload, state in found:
+    touched = 0
+    for job, kind, key, payload, state, error in every(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)
+        if not _names(key, data, error, ids):
+            continue
+        touched += 1
         items = data.get("items", [])
-        kept = [item for item in items if not _names(encode_json([item]), id)]
-        rest = encode_json({**data, "items": kept} if items else data)
-        if id in _PARTS.split(key) or _names(rest, id) or (items and not kept):
+        kept = [item for item in items if not ids & set(_texts(item))]
+        rest = {**data, "items": kept} if items else data
+        if _names(key, rest, "", ids) or (items and not kept):
             run(connection, "drop_job", job)
         elif state == "running":
-            _requeue(connection, (job, kind, key, rest), (0, micros(at), ""), at)
+            _requeue(connection, (job, kind, key, encode_json(rest)), (0, micros(at), ""), at)
         else:
-            run(connection, "strip_job", rest, job)
-    return len(found)
+            run(connection, "strip_job", encode_json(rest), job)
+    return touched
 
 
-def naming(connection: apsw.Connection, id: str) -> list[tuple[str, str, str, str, str]]:
-    """Jobs whose key, payload or error names a record: id, kind, key, payload, state."""
-    found = every(connection, "jobs_naming", id)
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in found if id in _PARTS.split(row[2]) or _names(row[3], id) or id in row[5]]
+def naming(connection: apsw.Connection, ids: Set[str]) -> int:
+    """How many jobs name any of these records in their key, payload or error."""
+    rows = every(connection, "live_jobs") if ids else []
+    return sum(_names(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)
 
 
-def _names(payload: str, id: str) -> bool:
-    return encode_json(id) in payload
+def _names(key: str, payload: Json, error: str, ids: Set[str]) -> bool:
+    return bool(ids & {*_PARTS.split(key), *_PARTS.split(error), *_texts(payload)})
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Every text inside a JSON value, keys too."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for key, part in value.items():
+                yield key
+                yield from _texts(part)
+        case list():
+            for part in value:
+                yield from _texts(part)
 
 
 def _job(row: tuple[Any, ...]) -> Job:

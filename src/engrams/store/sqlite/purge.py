@@ -17,91 +17,103 @@ from engrams.store.sqlite.rows import decode_json, encode_json
 from engrams.store.sqlite.sql import every, first, one, run
 from engrams.types import Scope, Status
 
-PLACES = ("records", "vectors", "terms", "words", "edges", "history", "quotes", "jobs", "outbox")
+PLACES = ("records", "vectors", "terms", "words", "edges", "history", "quotes", "jobs", "outbox", "log")
 """Where a record leaves traces: its row, its embeddings, the full-text index, the list of words, links, the log of its
-changes, quotes of it in other records' evidence, work that names it, and file-side effects that wait."""
+changes, quotes of it in other records' evidence, work that names it, file-side effects that wait, and the database's own
+log, which holds pages as they were before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """A purged record: what is needed to look for it again."""
+class Traces:
+    """What was purged, as far as it is needed to look for it again: ids and numbers, and words nobody else uses."""
 
-    id: str
-    number: int
+    owner: Scope
+    records: tuple[tuple[str, int], ...]
     words: tuple[str, ...]
 
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.records)
 
-def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], tuple[Trace, ...]]:
+
+def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], Traces]:
     """Erase inside the caller's transaction: how much from each place, and what to look for afterwards. An id that is
     not there, or was purged before, counts nothing."""
-    removed: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
-    change = int(one(connection, "counters")[0])
-    traces = []
+    removed: Counter[str] = Counter()
+    records = []
+    terms: dict[int, str] = {}
     for name in dict.fromkeys(ids):
         row = first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
-            change += 1
-            traces.append(_erase(connection, owner, (name, row[0]), removed, (change, at)))
-    if traces:
-        run(connection, "set_changes", change)
-        run(connection, "add_erasure")
-    return dict(removed), tuple(traces)
-
-
-def _erase(connection: apsw.Connection, owner: Scope, record: tuple[str, int], removed: Counter[str], step: tuple[int, datetime]) -> Trace:
-    name, number = record
-    change, at = step
-    lexemes = one(connection, "lexemes_of", number)[0]
-    numbers = array("I", lexemes)
-    terms = dict(every(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
-    if lexemes:
-        run(connection, "drop_posting", number, " ".join(terms[word] for word in numbers))
-        removed["terms"] += len(terms)
+            records.append((name, int(row[0])))
+            terms |= _unindex(connection, row[0], removed)
     words = []
-    for key, term in terms.items():
+    for number, term in terms.items():
         if first(connection, "holds_term", term) is None:
-            removed["words"] += run(connection, "drop_term", key)
+            removed["words"] += run(connection, "drop_term", number)
             words.append(term)
+    traces = Traces(owner, tuple(records), tuple(words))
+    removed["jobs"] = jobs.forget(connection, traces.ids, at)
+    changes = int(one(connection, "counters")[0])
+    for place, (name, number) in enumerate(records, 1):
+        _blank(connection, (owner, name, number), removed, (changes + place, at))
+    if records:
+        run(connection, "set_changes", changes + len(records))
+        run(connection, "add_erasure")
+    return removed, traces
+
+
+def _unindex(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
+    """Take a record out of the full-text index. Its terms."""
+    lexemes = array("I", one(connection, "lexemes_of", number)[0])
+    terms = dict(every(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
+    if lexemes:
+        run(connection, "drop_posting", number, " ".join(terms[word] for word in lexemes))
+    removed["terms"] += len(terms)
+    return terms
+
+
+def _blank(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
+    owner, name, number = record
+    change, at = step
     removed["records"] += 1
     removed["vectors"] += run(connection, "drop_vectors", number)
     removed["edges"] += run(connection, "drop_edges", owner.key, name)
     removed["outbox"] += run(connection, "drop_outbox", owner.key, name)
     removed["history"] += run(connection, "blank_history", number)
-    removed["jobs"] += jobs.forget(connection, name, at)
     removed["quotes"] += _unquote(connection, owner, name, at)
     run(connection, "drop_quotes", number)
     version = one(connection, "blank_record", change, number)[0]
     _log(connection, (number, version), "purge", at)
-    return Trace(name, number, tuple(words))
 
 
-def _unquote(connection: apsw.Connection, owner: Scope, id: str, at: datetime) -> int:
+def _unquote(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
     """Remove literal quotes of a purged record from the evidence of others, and from the log of their changes."""
-    citing = every(connection, "quoting", owner.key, id)
+    citing = every(connection, "quoting", owner.key, name)
     for number, evidence, version in citing:
-        kept = [item for item in decode_json(evidence) if item[1] != id]
+        kept = [item for item in decode_json(evidence) if item[1] != name]
         run(connection, "set_evidence", encode_json(kept), number)
         run(connection, "unquote_history", number)
-        run(connection, "drop_quote", owner.key, id, number)
+        run(connection, "drop_quote", owner.key, name, number)
         _log(connection, (number, version + 1), "unquote", at)
     return len(citing)
 
 
-def remaining(connection: apsw.Connection, owner: Scope, traces: Sequence[Trace]) -> dict[str, int]:
+def remaining(connection: apsw.Connection, traces: Traces) -> dict[str, int]:
     """What a second look finds in each place."""
-    found = dict.fromkeys(PLACES, 0)
-    for trace in traces:
-        number = trace.number
+    owner = traces.owner.key
+    found: Counter[str] = Counter()
+    for name, number in traces.records:
         found["records"] += _count(connection, "left_record", number)
         found["vectors"] += _count(connection, "left_vectors", number)
         found["history"] += _count(connection, "left_history", number)
-        found["edges"] += _count(connection, "left_edges", owner.key, trace.id)
-        found["quotes"] += _count(connection, "left_quotes", owner.key, trace.id)
-        found["outbox"] += _count(connection, "left_outbox", owner.key, trace.id)
-        found["jobs"] += len(jobs.naming(connection, trace.id))
-        words = json.dumps(trace.words, ensure_ascii=False)
-        found["terms"] += _count(connection, "left_terms", words)
-        found["words"] += _count(connection, "left_words", words)
+        found["edges"] += _count(connection, "left_edges", owner, name)
+        found["quotes"] += _count(connection, "left_quotes", owner, name)
+        found["outbox"] += _count(connection, "left_outbox", owner, name)
+    found["jobs"] = jobs.naming(connection, traces.ids)
+    words = json.dumps(traces.words, ensure_ascii=False)
+    found["terms"] = _count(connection, "left_terms", words)
+    found["words"] = _count(connection, "left_words", words)
     return found
 
 

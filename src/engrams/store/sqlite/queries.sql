@@ -25,9 +25,11 @@ PRAGMA integrity_check(20);
 -- name: reindex
 REINDEX;
 
--- name: probe_postings
-SELECT rowid FROM postings WHERE postings MATCH
-    coalesce((SELECT '"' || replace(term, '"', '""') || '"' FROM lexicon ORDER BY id DESC LIMIT 1), '"a"') LIMIT 1;
+-- name: last_lexemes
+SELECT number, lexemes FROM records ORDER BY number DESC LIMIT 1;
+
+-- name: holds_posting
+SELECT 1 FROM postings WHERE postings MATCH ? AND rowid = ?;
 
 -- name: drop_postings
 DROP TABLE IF EXISTS postings;
@@ -52,6 +54,15 @@ SELECT 1 FROM vocabulary WHERE term = ?;
 
 -- name: all_terms
 SELECT id, term FROM lexicon;
+
+-- name: columns
+SELECT name, pk FROM pragma_table_info(?) ORDER BY cid;
+
+-- name: some_texts
+SELECT number, text, caption FROM records WHERE number > ? AND status <> 'purged' ORDER BY number LIMIT 1000;
+
+-- name: set_lexemes
+UPDATE records SET lexemes = ? WHERE number = ?;
 
 -- name: all_lexemes
 SELECT number, lexemes FROM records WHERE length(lexemes) > 0;
@@ -254,8 +265,9 @@ SELECT models.name, count(*) FROM records JOIN vectors ON vectors.record = recor
 WHERE status <> 'purged';
 
 -- name: recount
-SELECT owner, scope, kind, layer, tier, status, speaker, count(*) FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7
-EXCEPT SELECT * FROM tallies;
+WITH counted AS (
+    SELECT owner, scope, kind, layer, tier, status, speaker, count(*) FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7)
+SELECT 1 WHERE EXISTS (SELECT * FROM counted EXCEPT SELECT * FROM tallies) OR EXISTS (SELECT * FROM tallies EXCEPT SELECT * FROM counted);
 
 -- name: clear_tallies
 DELETE FROM tallies;
@@ -274,7 +286,7 @@ DELETE FROM edges WHERE owner = ? AND source = ? AND target = ? AND type = ?;
 SELECT source, target, type, weight, count FROM edges
 WHERE owner = ?1 AND source IN (SELECT value FROM json_each(?2))
 UNION
-SELECT source, target, type, weight, count FROM edges
+SELECT source, target, type, weight, count FROM edges INDEXED BY edges_target
 WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2))
 ORDER BY 1, 2, 3;
 
@@ -348,8 +360,8 @@ UPDATE jobs SET state = 'waiting', payload = ?, attempt = ?, due = ?, error = ?,
 -- name: drop_job
 DELETE FROM jobs WHERE id = ?;
 
--- name: jobs_naming
-SELECT id, kind, key, payload, state, error FROM jobs WHERE instr(payload, ?1) OR instr(key, ?1) OR instr(error, ?1);
+-- name: live_jobs
+SELECT id, kind, key, payload, state, error FROM jobs WHERE state <> 'done';
 
 -- name: strip_job
 UPDATE jobs SET payload = ?, error = '' WHERE id = ?;
@@ -370,7 +382,7 @@ SELECT min(moment) FROM (
     SELECT min(lease_until) AS moment FROM jobs WHERE state = 'running'
     UNION ALL
     SELECT * FROM (
-        SELECT due FROM jobs AS j WHERE state = 'waiting'
+        SELECT due FROM jobs AS j INDEXED BY jobs_next WHERE state = 'waiting'
             AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key AND other.state = 'running')
         ORDER BY due LIMIT 1));
 

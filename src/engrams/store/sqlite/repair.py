@@ -13,8 +13,8 @@ import apsw
 
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, migrate
-from engrams.store.sqlite.sql import every, query, run, stream
+from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite.sql import every, first, query, run, stream
 
 _LOGS = ("-wal", "-shm")
 
@@ -32,9 +32,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
         found = migrate.version(connection, str(path), migrate.newest())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
         if not indexed(connection):
-            connection.execute("BEGIN IMMEDIATE")
-            notes.append(rebuild(connection))
-            connection.execute("COMMIT")
+            notes.append(_rebuild(connection))
     finally:
         connection.close()
     return notes
@@ -87,12 +85,15 @@ def kept_aside(path: Path) -> list[str]:
 
 
 def indexed(connection: apsw.Connection) -> bool:
-    """Whether the full-text index answers: a quick look, not a proof."""
+    """Whether the full-text index answers and knows the last record: a quick look, not a proof."""
+    last = first(connection, "last_lexemes")
     try:
-        every(connection, "probe_postings")
-    except (apsw.CorruptError, apsw.SQLError):
+        term = lexicon.decode(connection, last[1][:4])[0] if last and last[1] else "a"
+        match = '"' + term.replace('"', '""') + '"'
+        known = first(connection, "holds_posting", match, last[0] if last else 0)
+    except (apsw.CorruptError, apsw.SQLError, KeyError):
         return False
-    return True
+    return known is not None or not last or not last[1]
 
 
 def proven(connection: apsw.Connection) -> bool:
@@ -115,7 +116,7 @@ def rebuild(connection: apsw.Connection) -> str:
     run(connection, "harden_postings")
     terms = dict(every(connection, "all_terms"))
     rows = every(connection, "all_lexemes")
-    texts = ((number, " ".join(terms[term] for term in array("I", lexemes) if term in terms)) for number, lexemes in rows)
+    texts = ((number, " ".join(terms.get(term, "") for term in array("I", lexemes))) for number, lexemes in rows)
     connection.executemany(query("add_postings"), texts)
     return f"The full-text index was rebuilt from {len(rows):,} records."
 
@@ -134,6 +135,20 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _rebuild(connection: apsw.Connection) -> str:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        done = rebuild(connection)
+        connection.execute("COMMIT")
+    except (apsw.CorruptError, apsw.ConstraintError) as problem:
+        # More than this index is damaged. That must not keep anybody from what can be read, nor from the full repair.
+        return f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams check --repair`."
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return done
 
 
 def _current(path: Path, settings: StoreSettings) -> bool:

@@ -9,10 +9,12 @@ from typing import Any
 import apsw
 
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.sql import query
+from engrams.store.sqlite import connect, migrate
+from engrams.store.sqlite.lexicon import Lexicon
+from engrams.store.sqlite.sql import every, query, run
+from engrams.text.terms import terms
 
-_NUMBERED = ("lexicon", "models", "records", "vectors", "outbox")
+_NUMBERED = ("models", "records", "vectors", "outbox")
 _KEYED = ("history", "quotes", "edges", "jobs", "sessions")
 _MOST_GAPS = 200_000
 
@@ -29,7 +31,7 @@ def rescue(source: Path, target: Path, settings: StoreSettings) -> dict[str, int
             copied[table] = _copy(old, new, table)
         for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
             new.execute(query(name))
-        repair.rebuild(new)
+        _reindex(new)
         new.execute("COMMIT")
     finally:
         connect.abandon(old)
@@ -37,8 +39,21 @@ def rescue(source: Path, target: Path, settings: StoreSettings) -> dict[str, int
     return copied
 
 
+def _reindex(connection: apsw.Connection) -> None:
+    """Read every text anew: the old numbers of terms mean nothing without the list that was lost."""
+    numbers = Lexicon()
+    reached = 0
+    while rows := every(connection, "some_texts", reached):
+        for number, text, caption in rows:
+            words = terms(f"{text} [{caption}]" if caption else text)
+            run(connection, "set_lexemes", numbers.encode(connection, words), number)
+            if words:
+                run(connection, "add_postings", number, " ".join(words))
+        reached = rows[-1][0]
+
+
 def _copy(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
-    columns = [name for _, name, *_ in new.pragma(f"table_info('{table}')")]
+    columns = [name for name, _ in every(new, "columns", table)]
     marks = ", ".join("?" * len(columns))
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own table's names
     rows = _numbered(old, table, columns) if table in _NUMBERED else _keyed(old, table, columns)
@@ -69,8 +84,8 @@ def _numbered(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[
 
 
 def _keyed(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows from both ends up to the damage; those of an undamaged table come twice, which the copy ignores."""
-    keys = ", ".join(f"{name} DESC" for _, name, _, _, _, place in old.pragma(f"table_info('{table}')") if place)
+    """Rows from the front up to the damage, and then, if there is any, from the back."""
+    keys = ", ".join(f"{name} DESC" for name, place in every(old, "columns", table) if place)
     names = ", ".join(columns)
     for select in (f"SELECT {names} FROM {table}", f"SELECT {names} FROM {table} ORDER BY {keys}"):  # noqa: S608 - our own table's names
         try:

@@ -86,14 +86,15 @@ class SqliteStore:
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
         database = self._database
+        nothing = dict.fromkeys(purge.PLACES, 0)
         if not database.exists:
-            return Erased(removed=dict.fromkeys(purge.PLACES, 0), remaining=dict.fromkeys(purge.PLACES, 0))
+            return Erased(removed=nothing, remaining=nothing)
         removed, traces = database.write(lambda connection: purge.erase(connection, owner, ids, at))
         self._searcher.drop(owner)
         # The log still holds the pages as they were before.
         log = 0 if database.checkpoint() else 1
-        remaining = database.read(lambda connection: purge.remaining(connection, owner, traces))
-        return Erased(removed={**removed, "log": 1 - log}, remaining={**remaining, "log": log})
+        remaining = database.read(lambda connection: purge.remaining(connection, traces))
+        return Erased(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         return self._database.read(lambda connection: records.missing(connection, model, after, limit))

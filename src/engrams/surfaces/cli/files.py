@@ -120,7 +120,8 @@ def _tell(result: dict[str, Any]) -> None:
         if result[name]
     ]
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
-    say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)} in {len(result['scopes'])} places, {result['seconds']:.1f} s")
+    places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
+    say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places}, {result['seconds']:.1f} s")
     for bad in result["bad"][:_SHOWN]:
         note(clean(f"line {bad['line']}: {bad['message']}" if bad["line"] else bad["message"]))
     if len(result["bad"]) > _SHOWN:

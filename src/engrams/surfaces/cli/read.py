@@ -99,7 +99,7 @@ def tell_trace(trace: Trace) -> None:
             say(f"    {row.score:.2f}  {fit(row.text, 70)}  {paint(f'[{clean(row.dropped)}]', 'dim')}")
         if len(dropped) > _DROPPED:
             say(f"    … and {len(dropped) - _DROPPED} more (--json shows all)")
-    understood = ", ".join(f"{name}: {_short(value)}" for name, value in trace.understood.items() if value)
+    understood = ", ".join(f"{name}: {_short(value)}" for name, value in trace.understood.items() if value and value != trace.query)
     if understood:
         say(f"\nUnderstood as: {clean(understood)}")
     if trace.stages:

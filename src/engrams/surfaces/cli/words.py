@@ -27,6 +27,7 @@ _WHY = {
     "fact": "a fact taken from it matches",
 }
 _LEAST = 0.005
+_MOST = 4
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -64,10 +65,11 @@ def who(record: Record) -> str:
 
 
 def because(parts: Mapping[str, float]) -> tuple[str, str]:
-    """What spoke for a memory and what against it, in words, the strongest first."""
+    """What spoke most for a memory and what against it, in words, the strongest first."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
     told = [(f"{_WHY.get(name, name)} ({value:+.2f})", value) for name, value in ranked if abs(value) >= _LEAST]
-    return ", ".join(text for text, value in told if value > 0), ", ".join(text for text, value in told if value < 0)
+    good, bad = [text for text, value in told if value > 0], [text for text, value in told if value < 0]
+    return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
 
 
 def tell_hit(place: int, hit: Hit) -> None:
@@ -90,7 +92,9 @@ def tell_hit(place: int, hit: Hit) -> None:
 def tell_receipt(receipt: Receipt, text: str) -> None:
     """What became of a write, for a person."""
     colour = "yellow" if receipt.outcome in ("refused", "redacted") else "green"
-    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {fit(text, 100)}")
+    # What was typed may hold the secret that was taken out or refused: it is not shown again.
+    shown = "" if receipt.outcome in ("refused", "redacted") else fit(text, 100)
+    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:
         replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""
         say(f"    {made.verdict} {made.kind}: {clean(made.text)}{paint(replaced, 'dim')}")

@@ -97,7 +97,7 @@ def add(
             except (InputError, RefusedError) as problem:
                 if file is None and len(texts or ()) == 1:
                     raise
-                note(f"error: {problem.message} ({fit(turn.text, 40)})")
+                note(f"error: {problem.message}" + (f" ({fit(turn.text, 40)})" if isinstance(problem, InputError) else ""))
                 failed = failed or problem
                 continue
             receipts.append(receipt)
@@ -127,7 +127,9 @@ def edit(
     reason: Reason = "",
 ) -> None:
     """Change a memory's text or fields. The old values stay in its history."""
-    new = sys.stdin.read() if text == "-" else text
+    from engrams import formats
+
+    new = formats.text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
     given = dict(_field(change) for change in changes or ())
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")

@@ -22,6 +22,7 @@ JOURNAL_SECONDS = 0.5
 DRAIN_SECONDS = 10.0
 
 _QUERY_END = 2000
+_WARM = 3
 _QUEUE = 64
 _READERS = 4
 _WRITERS = 2
@@ -39,8 +40,8 @@ class Memory:
 
 
 class Recall:
-    """The engine behind deadlines. A lookup has ``deadline`` seconds; the first one of an owner, whose index must be loaded,
-    at least ``COLD_SECONDS``. What takes longer goes on in its thread, and the request goes up without it.
+    """The engine behind deadlines. A lookup has ``deadline`` seconds; the first few of an owner, while its index and the code
+    are still being loaded, at least ``COLD_SECONDS``. What takes longer goes on in its thread, and the request without it.
     """
 
     def __init__(self, engine: MemoryEngine, deadline: float = LOOKUP_SECONDS) -> None:
@@ -49,7 +50,7 @@ class Recall:
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._writers = ThreadPoolExecutor(_WRITERS, "engrams-keep")
         self._looking = 0
-        self._warm: set[Scope] = set()
+        self._looks: Counter[Scope] = Counter()
         self._keeping: set[asyncio.Task[bool]] = set()
         self._counts: Counter[str] = Counter()
 
@@ -62,12 +63,12 @@ class Recall:
         if asked.skip or asked.caller is None or asked.said is None:
             return self._without(asked.skip)
         owner = asked.caller.scope.owner
-        seconds = self._deadline if owner in self._warm else max(self._deadline, COLD_SECONDS)
+        seconds = self._deadline if self._looks[owner] >= _WARM else max(self._deadline, COLD_SECONDS)
         work = partial(self._context, asked.said.text, asked.caller)
         context, reason = await self._run(work, seconds)
         if context is None:
             return self._without(reason)
-        self._warm.add(owner)
+        self._looks[owner] += 1
         return self._with(asked, context)
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:
@@ -89,9 +90,7 @@ class Recall:
 
     async def warm(self, scope: Scope) -> None:
         """Load what the first lookup of this owner needs."""
-        found, _ = await self._run(partial(self._engine.explain, "hello", scope=scope, limit=1), DRAIN_SECONDS)
-        if found is not None:
-            self._warm.add(scope.owner)
+        await self._run(partial(self._engine.explain, "hello", scope=scope, limit=1), DRAIN_SECONDS)
 
     async def close(self) -> None:
         """Wait for what is being kept."""

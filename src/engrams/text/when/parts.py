@@ -109,12 +109,13 @@ Rule: TypeAlias = tuple[str, Handler]
 class Grammar:
     """How one language says times.
 
-    ``join``: what may stand between two parts of one date; ``to``: between the ends of a range; ``both``: the same after
-    "between"; ``touch``: between a modifying word and its part. ``future``: makes a date without a year a
-    coming one; so does ``present`` without ``past`` after "until".
+    ``heads``: how the words begin that can begin a time. ``join``: what may stand between two parts of one date; ``to``:
+    between the ends of a range; ``both``: the same after "between"; ``touch``: between a modifying word and its part.
+    ``future``: makes a date without a year a coming one; so does ``present`` without ``past`` after "until".
     """
 
     scanner: re.Pattern[str]
+    heads: frozenset[str]
     rules: tuple[Rule, ...]
     join: re.Pattern[str]
     to: re.Pattern[str]
@@ -141,6 +142,7 @@ def grammar(  # each argument is one pattern of the language
     groups = "|".join(f"({_bare(pattern)})" for pattern, _ in rules)
     return Grammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
+        heads=_heads(pattern for pattern, _ in rules),
         rules=tuple(rules),
         join=re.compile(join),
         to=re.compile(links[0]),
@@ -155,6 +157,12 @@ def grammar(  # each argument is one pattern of the language
 
 def _bare(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+def _heads(patterns: Iterable[str]) -> frozenset[str]:
+    """The first three letters of every word in the patterns: a word that begins otherwise begins no time."""
+    words = re.findall(r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns))
+    return frozenset(form[:3] for word in words for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,)))
 
 
 @cache

@@ -40,10 +40,11 @@ def find(text: str, now: datetime) -> tuple[Span, ...]:
         return _mapped(text, now)
     names = _grammars(words, low, digits=digits, cjk=cjk)
     zone = now.tzinfo or UTC
-    starts = _starts(low)
+    near = _near(low)
     nodes: list[Node] = []
     for name in names:
         grammar = _grammar(name)
+        starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
         pieces = _pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
         nodes += compose(pieces, Scene(low, grammar, now.replace(tzinfo=None))) if pieces else []
     return _spans(nodes, text, zone)
@@ -73,14 +74,14 @@ def _grammar(name: str) -> Grammar:
     return loaded
 
 
-def _starts(low: str) -> list[int]:
-    """Where a date can begin: the words up to six before and three after one that says a time."""
+def _near(low: str) -> list[tuple[int, str]]:
+    """Where a date may begin: the words up to six before and three after one that says a time, with their first letters."""
     tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
     near: set[int] = set()
     for index, (at, word) in enumerate(tokens):
         if word in TRIGGERS or (word[0].isdigit() and DIGITS.match(low, at)):
             near.update(range(index - 6, index + 4))
-    return [at for index, (at, _) in enumerate(tokens) if index in near]
+    return [(at, word[:3]) for index, (at, word) in enumerate(tokens) if index in near]
 
 
 def _pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:

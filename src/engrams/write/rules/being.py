@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engrams.types import Kind
-from engrams.write.rules.grammar import Clause, Token
+from engrams.write.rules.grammar import Clause
 from engrams.write.rules.lexicon import ADVERBS, lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
 from engrams.write.rules.speech import Reading, Speech, concrete, head, proper, trimmed
+from engrams.write.rules.token import Token
+from engrams.write.words import words
 
 # "I am X prep Y": predicate, category, polarity, confidence.
 _WITH = {
@@ -55,18 +57,18 @@ _WITH = {
     ("committed", "to"): ("committed_to", "preference", True, 0.65),
 }
 
-_PASSIVE = frozenset(
-    "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated offered elected injured featured published robbed rejected approved sponsored evicted".split()
+_PASSIVE = words(
+    "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated offered elected injured"
+    " featured published robbed rejected approved sponsored evicted"
 )
 _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies_at"}
-_PRAISE = frozenset("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early".split())
+_PRAISE = words("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
-_EMPTY_HEADS = frozenset(
-    """
-    ride fan one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer fighter friend
+_EMPTY_HEADS = words("""
+    ride fan one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer
+    fighter friend
     idea shame pleasure fool wreck disaster failure loser winner mood huge big total reminder journey experience good great bad
-    """.split()
-)
+    """)
 
 
 def being(clause: Clause, speech: Speech) -> Reading | None:
@@ -87,7 +89,11 @@ def being(clause: Clause, speech: Speech) -> Reading | None:
     )
     if reading is None:
         return None
-    if clause.tense == "used" or "no longer" in clause.adverbs or (clause.negated and any(word.lower in ("anymore", "longer") for word in clause.rest)):
+    if (
+        clause.tense == "used"
+        or "no longer" in clause.adverbs
+        or (clause.negated and any(word.lower in ("anymore", "longer") for word in clause.rest))
+    ):
         return replace(reading, effect="ends", polarity=True)
     if past and reading.predicate in ("job", "lives_in", "works_at", "is_a", "diet", "marital_status", "trait") and not reading.event:
         return Reading(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
@@ -105,44 +111,69 @@ def _age(words: tuple[Token, ...], clause: Clause) -> Reading | None:
 
 
 def _related(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Reading | None:
-    if words[0].lower in ("a", "an", "the") and len(words) > 2:
-        at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member", "part", "vegetarian", "vegan")), None)
-        if at is not None and words[at].lower == "fan" and at + 2 < len(words) and words[at + 1].lower == "of" and concrete(words[at + 2 :]):
-            return Reading("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
-        if at is not None and words[at].lower == "member" and at + 2 < len(words) and words[at + 1].lower == "of":
-            return Reading("member_of", "activity", words[at + 2 :], confidence=0.85)
+    """``I am`` with a preposition: allergic to, a fan of, lucky to have, been to, interested in."""
+    if fond := _belonging(words, clause):
+        return fond
     second = words[1].lower if len(words) > 1 else ""
-    if first_of_luck(words) and concrete(words[3:]):
+    if _lucky(words) and concrete(words[3:]):
         return Reading("has", "family", words[3:], confidence=0.75)
     if clause.tense == "perfect" and words[0].lower == "to" and concrete(words[1:]):
         return Reading("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
-    found = _WITH.get((words[0].lower, second))
-    rest = words[2:]
+    found, rest = _WITH.get((words[0].lower, second)), words[2:]
     if found is None:
         found, rest = _WITH.get((words[0].lower, "")), words[1:]
     if found is None and words[0].lower == "in" and second in ("love", "charge") and len(words) > 3:
-        found, rest = ((f"in_{second}_{words[2].lower}", "work" if second == "charge" else "family", True, 0.75), words[3:])
-    if found is None or not concrete(rest):
+        found, rest = (f"in_{second}_{words[2].lower}", "work" if second == "charge" else "family", True, 0.75), words[3:]
+    target = _target(found[0], rest, speech) if found is not None else ()
+    if found is None or not target:
         return None
     predicate, category, polarity, confidence = found
-    if predicate == "is_named" and not rest[0].text[0].isupper():
-        return None
+    return Reading(
+        predicate,
+        category,
+        target,
+        effect="changes" if words[0].lower in ("promoted", "hired") else "states",
+        polarity=polarity != clause.negated,
+        confidence=confidence,
+        importance=0.8 if category in ("health", "home", "work", "family") else 0.6,
+        kind=Kind.PREFERENCE if predicate in ("likes", "interested_in", "passionate_about") else Kind.FACT,
+        event=words[0].lower in _PASSIVE,
+    )
+
+
+def _target(predicate: str, rest: tuple[Token, ...], speech: Speech) -> tuple[Token, ...]:
+    """The object a predicate takes: a place's name, a person's name, a role without its article; empty where it does not fit."""
+    if not concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
+        return ()
     if predicate in _ONE_VALUED:
-        place = proper(rest, speech.lower)
-        if not place:
-            return None
-        rest = place
-    if predicate == "job":
-        rest = rest[1:] if rest[0].lower in ("a", "an", "the") else rest
-    effect = "changes" if words[0].lower in ("promoted", "hired") else "states"
-    kind = Kind.PREFERENCE if predicate in ("likes", "interested_in", "passionate_about") else Kind.FACT
-    importance = 0.8 if category in ("health", "home", "work", "family") else 0.6
-    return Reading(predicate, category, rest, "", effect, polarity != clause.negated, confidence, importance, kind, words[0].lower in _PASSIVE)  # type: ignore[arg-type]  # effect is one of the two words
+        return proper(rest, speech.lower)
+    return rest[1:] if predicate == "job" and rest[0].lower in ("a", "an", "the") else rest
 
 
-def first_of_luck(words: tuple[Token, ...]) -> bool:
+def _belonging(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+    """``a big fan of jazz``, ``a member of the choir``."""
+    at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member")), None)
+    if (
+        words[0].lower not in ("a", "an", "the")
+        or at is None
+        or at + 2 >= len(words)
+        or words[at + 1].lower != "of"
+        or not concrete(words[at + 2 :])
+    ):
+        return None
+    if words[at].lower == "fan":
+        return Reading("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
+    return Reading("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
+
+
+def _lucky(words: tuple[Token, ...]) -> bool:
     """``lucky to have``."""
-    return len(words) > 3 and words[0].lower in ("lucky", "blessed", "grateful", "fortunate") and words[1].lower == "to" and words[2].lower == "have"
+    return (
+        len(words) > 3
+        and words[0].lower in ("lucky", "blessed", "grateful", "fortunate")
+        and words[1].lower == "to"
+        and words[2].lower == "have"
+    )
 
 
 def _origin(words: tuple[Token, ...], speech: Speech) -> Reading | None:
@@ -169,7 +200,33 @@ def _trait(words: tuple[Token, ...], clause: Clause) -> Reading | None:
         (WORDS_OF_SELF, "trait", "identity"),
     )
     for known, predicate, category in tables:
-        if word in known and (not after or after in ("anymore", "again", "any", "and", "but", ",", "since", "for", "so", "with", "by", "now", "with", "to", "person", "woman", "man", "in", "at", "as", "intolerant")):
+        if word in known and (
+            not after
+            or after
+            in (
+                "anymore",
+                "again",
+                "any",
+                "and",
+                "but",
+                ",",
+                "since",
+                "for",
+                "so",
+                "with",
+                "by",
+                "now",
+                "with",
+                "to",
+                "person",
+                "woman",
+                "man",
+                "in",
+                "at",
+                "as",
+                "intolerant",
+            )
+        ):
             if word == "single" and at == 1:
                 return None
             if word == "engaged" and after in ("in", "with", "to"):
@@ -182,9 +239,23 @@ def _trait(words: tuple[Token, ...], clause: Clause) -> Reading | None:
 def _passive(words: tuple[Token, ...], clause: Clause) -> Reading | None:
     word = words[0].lower
     if word == "laid" and len(words) > 1 and words[1].lower == "off":
-        return Reading("works_at", "work", words[3:] if len(words) > 3 and words[2].lower in ("from", "by") else (), effect="ends", confidence=0.9, importance=0.8)
+        return Reading(
+            "works_at",
+            "work",
+            words[3:] if len(words) > 3 and words[2].lower in ("from", "by") else (),
+            effect="ends",
+            confidence=0.9,
+            importance=0.8,
+        )
     if word == "fired":
-        return Reading("works_at", "work", words[2:] if len(words) > 2 and words[1].lower in ("from", "by") else (), effect="ends", confidence=0.9, importance=0.8)
+        return Reading(
+            "works_at",
+            "work",
+            words[2:] if len(words) > 2 and words[1].lower in ("from", "by") else (),
+            effect="ends",
+            confidence=0.9,
+            importance=0.8,
+        )
     if word in _PASSIVE and clause.tense in ("past", "perfect") and concrete(words[1:]):
         return Reading(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
     return None
@@ -199,7 +270,7 @@ def _noun(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Reading |
         return None
     noun = head(body)
     praised = any(word.lower in _PRAISE for word in body[:2])
-    job = not praised and noun in JOBS or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
+    job = (not praised and noun in JOBS) or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
     if clause.person == "other" and not job:
         return None
     if job:

@@ -11,29 +11,53 @@ from engrams.write.candidate import Modality
 _LONGEST = 6000
 _MOST = 60
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||    \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||    \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>", re.DOTALL | re.MULTILINE
+)
 _QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
 _TITLE = 6
 _END = re.compile(
-    r"[.!?。！？…]+[\"'”’)\]]*(?=\s|$|[\u3000-\u9fff])|[。！？]|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
+    r"[.!?。！？…]+[\"'”’)\]]*(?=\s|$|[\u3000-\u9fff])|[。！？]|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
+    r"|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
     "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
 )
-_ABBREVIATED = re.compile(r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m)$", re.IGNORECASE)
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m)$", re.IGNORECASE
+)
 _ASK = re.compile(
-    r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has|should|may|what|how|why|where|when|which|who|any|got|wanna|maybe|got any)\b",
+    (
+        r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has"
+        r"|should|may|what|how|why|where|when|which|who|any|got|wanna|maybe|got any)\b"
+    ),
     re.IGNORECASE,
 )
-_TAG = re.compile(r",\s*(?:right|ok|okay|yeah|no|huh|eh|isn't it|aren't (?:i|they|you|we)|don't you(?: think)?|you know|know what i mean)\s*\?$", re.IGNORECASE)
+_TAG = re.compile(
+    r",\s*(?:right|ok|okay|yeah|no|huh|eh|isn't it|aren't (?:i|they|you|we)|don't you(?: think)?|you know|know what i mean)\s*\?$",
+    re.IGNORECASE,
+)
 _IMAGINED = re.compile(
-    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|unless|suppose|supposing|imagine|pretend|assuming|assume|what if|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
-    r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b|\b(?:my|the) character\b",
+    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|unless|suppose|supposing|imagine|pretend|assuming|assume|what if"
+    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
+    r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
+    r"|\b(?:my|the) character\b",
     re.IGNORECASE,
 )
-_FICTION = re.compile(r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the) (?:story|poem|scene|script|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize|summarise)\b[^.\n]{0,60}:", re.IGNORECASE)
-_JOKE = re.compile(r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE)
+_FICTION = re.compile(
+    (
+        r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the) (?:story|poem|scene|script"
+        r"|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize"
+        r"|summarise)\b[^.\n]{0,60}:"
+    ),
+    re.IGNORECASE,
+)
+_JOKE = re.compile(
+    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE
+)
 _REPORT = re.compile(
-    r"\b(?:he|she|they|who|everyone|people|someone|somebody|mom|dad|doctor|boss|teacher|friend|brother|sister|wife|husband|[A-Z][a-z]+)\s+(?:just |always |once |also )?"
-    r"(?:said|says|told|tells|claims?|claimed|thinks?|thought|believes?|believed|asked|asks|wrote|writes|mentioned|suggested|insisted|joked|heard)\b"
+    r"\b(?:he|she|they|who|everyone|people|someone|somebody|mom|dad|doctor|boss|teacher|friend|brother|sister|wife|husband"
+    r"|[A-Z][a-z]+)\s+(?:just |always |once |also )?"
+    r"(?:said|says|told|tells|claims?|claimed|thinks?|thought|believes?|believed|asked|asks|wrote|writes|mentioned|suggested"
+    r"|insisted|joked|heard)\b"
     r"|\baccording to\b|\b(?:rumou?r|legend) (?:has it|says)\b|\bi (?:read|heard|saw) (?:somewhere )?that\b",
 )
 
@@ -50,9 +74,13 @@ class Sentence:
 
 def mask(text: str) -> str:
     """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
-    masked = _FENCE.sub(_blank, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
+    masked = (
+        _FENCE.sub(_blank, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
+    )
     if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
-        masked = _QUOTE.sub(lambda match: match[0] if len(match[1].split()) <= _TITLE and not _spoken(masked, match) else _blank(match), masked)
+        masked = _QUOTE.sub(
+            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _spoken(masked, match) else _blank(match), masked
+        )
     return masked.replace("’", "'").replace("‘", "'")
 
 
@@ -120,4 +148,6 @@ def _blank(match: re.Match[str]) -> str:
 def _spoken(text: str, match: re.Match[str]) -> bool:
     """Whether what is quoted is speech rather than a name or title."""
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
-    return before.endswith(("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")) or match[1].rstrip().endswith(("!", "?"))
+    return before.endswith(
+        ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")
+    ) or match[1].rstrip().endswith(("!", "?"))

@@ -6,48 +6,74 @@ import re
 from dataclasses import dataclass, replace
 
 from engrams.text.terms import terms
-from engrams.types import Evidence, Kind
+from engrams.types import Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules.clauses import Sentence
 from engrams.write.rules.lexicon import lemma, third
 from engrams.write.rules.speech import Speech
+from engrams.write.words import words
 
 _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
-    r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never forget|for the record|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
+    r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never forget|for the record"
+    r"|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
     r"(?:\s+(?:that|this|dass|que))?\s*[:,]?\s+(?=\S)",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE)
-_WANT = r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s+)?"
+_WANT = (
+    r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)"
+    r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s+)?"
+)
 _ALWAYS = re.compile(
     rf"(?:(?:from now on|from here on|going forward|in (?:the )?future|for all future \w+|by default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
-    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)\W+(?:from now on|from here on|going forward|in (?:the )?future|by default|every (?:single )?time))$",
+    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)\W+(?:from now on|from here on|going forward"
+    rf"|in (?:the )?future|by default|every (?:single )?time))$",
     re.IGNORECASE | re.DOTALL,
 )
 _NEVER = re.compile(
-    rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?: ever)?|don't ever|do not ever|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
+    rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?: ever)?|don't ever|do not ever"
+    rf"|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
     r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do not|stop|avoid)\s+(?P<b>.+)$"
     r"|(?:please )?(?:don't|do not|stop|avoid)\s+(?P<c>.+?)\s+(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
     re.IGNORECASE | re.DOTALL,
 )
 _WHEN = re.compile(
-    r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the user|someone|there|a|an|the|it)\b[^,]{3,120}),\s*(?:then\s+)?(?:please\s+)?(?:you (?:should|must)\s+)?(?P<b>(?!(?:i|we|it|he|she|they|my|the|there|that|this)\b)\w.{3,400})$",
+    (
+        r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the user|someone|there|a|an|the"
+        r"|it)\b[^,]{3,120}),\s*(?:then\s+)?(?:please\s+)?(?:you (?:should|must)\s+)?(?P<b>(?!(?:i|we|it|he|she|they|my|the"
+        r"|there|that|this)\b)\w.{3,400})$"
+    ),
     re.IGNORECASE | re.DOTALL,
 )
-_CALL_ME = re.compile(r"(?:(?:you can|please|just|everyone|people|friends|my friends|they all)\s+)*(?:calls?|address) me\s+(?P<a>(?!(?:when|if|back|at|on|later|a|an|the|again|tomorrow|crazy|out|and|maybe|to|in)\b)[\w][\w'.-]*(?: [A-Z][\w'.-]*)?)(?:[,.!]|$| instead| for short| from now on)", re.IGNORECASE)
-_IMPERATIVE = frozenset(
-    """
-    use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain check
-    run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell stop
-    """.split()
+_CALL_ME = re.compile(
+    (
+        r"(?:(?:you can|please|just|everyone|people|friends|my friends|they all)\s+)*(?:calls?|address) me\s+(?P<a>(?!(?:when|if"
+        r"|back|at|on|later|a|an|the|again|tomorrow|crazy|out|and|maybe|to|in)\b)[\w][\w'.-]*(?: [A-Z][\w'.-]*)?)(?:[,.!]|$"
+        r"| instead| for short| from now on)"
+    ),
+    re.IGNORECASE,
 )
+_IMPERATIVE = words("""
+    use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
+    check
+    run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell
+    stop
+    """)
 _STEPS = re.compile(
-    r"(?:^|\n)\W*(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to|for|i use to|we use to)|to)\s+)(?P<name>[^:\n.,]{3,80}?)(?:\s*(?:is|are|:\s*$))?\s*[:,]\s*(?P<body>.{10,2000})",
+    (
+        r"(?:^|\n)\W*(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to"
+        r"|for|i use to|we use to)|to)\s+)(?P<name>[^:\n.,]{3,80}?)(?:\s*(?:is|are|:\s*$))?\s*[:,]\s*(?P<body>.{10,2000})"
+    ),
     re.IGNORECASE | re.DOTALL,
 )
-_ITEM = re.compile(r"(?:^|\n|(?<=\s))\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+(.+?)(?=(?:\n|\s)\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+|\n\s*\n|$)", re.IGNORECASE | re.DOTALL)
-_THEN = re.compile(r"\s*(?:,|;)?\s*(?:and\s+)?\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE)
+_ITEM = re.compile(
+    r"(?:^|\n|(?<=\s))\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+(.+?)(?=(?:\n|\s)\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+|\n\s*\n|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_THEN = re.compile(
+    r"\s*(?:,|;)?\s*(?:and\s+)?\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +101,17 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
         name = match["a"].rstrip(".,!")
         if not name[0].isupper() and name.islower() and len(name) < 2:
             return None
-        return _candidate(quote, speech, Kind.FACT, f"{_cap(speech.speaker)} is called {name}", speech.subject, "is_named", name, category="identity", single=True)
+        return _candidate(
+            quote,
+            speech,
+            Kind.FACT,
+            f"{_cap(speech.speaker)} is called {name}",
+            speech.subject,
+            "is_named",
+            name,
+            category="identity",
+            single=True,
+        )
     if match := _NEVER.match(piece):
         body = _body(match)
         if body and _imperative(body, negative=True):
@@ -85,7 +121,17 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
         trigger, action = match["a"].strip(), match["b"].strip()
         if not _imperative(action):
             return None
-        return _candidate(quote, speech, Kind.PROCEDURE, f"When {_about(trigger, speech)}, {action}", "assistant", f"when {trigger}", action, triggers=(trigger,), steps=(action,))
+        return _candidate(
+            quote,
+            speech,
+            Kind.PROCEDURE,
+            f"When {_about(trigger, speech)}, {action}",
+            "assistant",
+            f"when {trigger}",
+            action,
+            triggers=(trigger,),
+            steps=(action,),
+        )
     if match := _ALWAYS.match(piece):
         body = _body(match)
         if body and _imperative(body):
@@ -106,18 +152,18 @@ def procedure(text: str, speech: Speech) -> Candidate | None:
     if len(steps) < 2 or any(len(step) > 300 for step in steps):
         return None
     name = match["name"].strip()
-    end = body.rfind(steps[-1].split(" ")[-1])
-    quote = text[match.start("name") : match.start("body") + (end + len(steps[-1].split(" ")[-1]) if end >= 0 else len(body))]
+    last = steps[-1].rpartition(" ")[2]
+    end = body.rfind(last)
+    quote = text[match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))]
     told = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     return _candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
 
 
-def _candidate(
-    quote: str, speech: Speech, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object
-) -> Candidate:
+def _candidate(quote: str, speech: Speech, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object) -> Candidate:
     made = Candidate(
         text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
-        evidence=(Evidence(quote.strip(), speech.source, "" if speech.speaker == "the user" else speech.speaker),), confidence=0.9, importance=0.8,
+        evidence=(speech.evidence(quote.strip()),), confidence=0.9,
+        importance=0.8,
         trust=speech.trust, said_at=speech.said, settled=speech.said, reason=f"rule {kind}",
     )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
@@ -130,11 +176,16 @@ def _body(match: re.Match[str]) -> str:
 
 def _imperative(body: str, *, negative: bool = False) -> bool:
     """Whether the words tell somebody to do something, rather than tell of it: ``use metric units``, not ``loved the sea``."""
-    first = body.split()[0].lower().strip(",.'\"") if body.split() else ""
+    first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
     known = lemma(first)
     if first in _IMPERATIVE:
         return True
-    return negative and known is not None and (first == known[0] or first.endswith("ing")) and first not in ("have", "be", "forget", "mind", "give", "know", "worry")
+    return (
+        negative
+        and known is not None
+        and (first == known[0] or first.endswith("ing"))
+        and first not in ("have", "be", "forget", "mind", "give", "know", "worry")
+    )
 
 
 def _about(trigger: str, speech: Speech) -> str:

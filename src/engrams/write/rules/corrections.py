@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import re
 
-from engrams.types import Evidence, Kind
+from engrams.types import Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules.clauses import Sentence
 from engrams.write.rules.speech import Speech
 
-_OPENING = r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i mean|well|scratch that|that's (?:wrong|not right|incorrect|not correct))\b[\s,:;.!-]*)+"
+_OPENING = (
+    r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i mean|well|scratch that"
+    r"|that's (?:wrong|not right|incorrect|not correct))\b[\s,:;.!-]*)+"
+)
 _IS = r"(?:it's|it is|it was|its|that's|that is|that should be|it should be|should be|i meant|i mean|make that|make it)"
 _VALUE = r"(?P<v>[^,.;!?]{1,60}?)"
 _NOT = r"(?:\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{1,60}?))?"
 _ELLIPTIC = re.compile(rf"{_OPENING}{_IS}\s+(?:actually\s+)?{_VALUE}{_NOT}\s*$", re.IGNORECASE)
-_MEANT = re.compile(rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s+{_VALUE}{_NOT}\s*$", re.IGNORECASE)
-_PAIR = re.compile(rf"^\W*(?:no\W+|actually\W+)?{_IS}\s+(?:actually\s+)?{_VALUE}\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{{1,60}}?)\s*$", re.IGNORECASE)
+_MEANT = re.compile(
+    rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s+{_VALUE}{_NOT}\s*$", re.IGNORECASE
+)
+_PAIR = re.compile(
+    rf"^\W*(?:no\W+|actually\W+)?{_IS}\s+(?:actually\s+)?{_VALUE}\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{{1,60}}?)\s*$",
+    re.IGNORECASE,
+)
 _EMPTY = re.compile(
-    r"^(?:not|fine|ok|okay|good|great|true|right|wrong|a|an|the|so|too|very|really|all|just|my|your|me|you|i|we|that|this|what|how|why|because|about|like|nothing|something)\b|\b(?:you|your)\b",
+    (
+        r"^(?:not|fine|ok|okay|good|great|true|right|wrong|a|an|the|so|too|very|really|all|just|my|your|me|you|i|we|that|this"
+        r"|what|how|why|because|about|like|nothing|something)\b|\b(?:you|your)\b"
+    ),
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
@@ -42,7 +53,7 @@ def correction(sentence: Sentence, text: str, speech: Speech) -> Candidate | Non
         object=_ARTICLE.sub("", value),
         effect="corrects",
         instead=_ARTICLE.sub("", wrong),
-        evidence=(Evidence(quote, speech.source, "" if speech.speaker == "the user" else speech.speaker),),
+        evidence=(speech.evidence(quote),),
         confidence=0.75,
         importance=0.7,
         trust=speech.trust,

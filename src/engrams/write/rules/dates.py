@@ -9,13 +9,34 @@ from datetime import datetime, timedelta
 from engrams.text.shape import mentions_time
 from engrams.text.when import EARLIEST, LATEST, Span, find
 
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
 _VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
-_DURATION = re.compile(r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|an?|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) (day|week|month|year|decade)s?\b", re.IGNORECASE)
-_NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "fifteen": 15, "twenty": 20}
+_DURATION = re.compile(
+    (
+        r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|an?|two|three|four|five|six"
+        r"|seven|eight|nine|ten|twelve|fifteen|twenty) (day|week|month|year|decade)s?\b"
+    ),
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+    "fifteen": 15,
+    "twenty": 20,
+}
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
@@ -63,7 +84,11 @@ def spell(span: Span, before: str) -> str:
     match span.grain:
         case "minute" | "hour":
             clock = re.search(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)?", words, re.IGNORECASE)
-            lead = f"at {clock[0].strip()} on " if clock and re.search(r"\d", words) and ("m" in clock[0].lower() or ":" in clock[0]) else "on "
+            lead = (
+                f"at {clock[0].strip()} on "
+                if clock and re.search(r"\d", words) and ("m" in clock[0].lower() or ":" in clock[0])
+                else "on "
+            )
             text = f"{lead}{date.day} {_MONTHS[date.month - 1]} {date.year}"
         case "day":
             text = f"on {date.day} {_MONTHS[date.month - 1]} {date.year}"

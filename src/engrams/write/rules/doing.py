@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engrams.types import Kind
-from engrams.write.rules.grammar import Clause, Token
+from engrams.write.rules import life
+from engrams.write.rules.grammar import Clause
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, gerund, lemma, past, third
 from engrams.write.rules.predicates import (
     BEGINS,
     CHATTER,
     INTENDS,
-    JOBS,
     OPINIONS,
     PREFERS,
     PROPER,
@@ -20,25 +20,35 @@ from engrams.write.rules.predicates import (
     TELLING,
     VAGUE,
     VERBS,
+    Sense,
 )
 from engrams.write.rules.speech import Reading, Speech, concrete, content, head, proper, trimmed, weighty
+from engrams.write.rules.token import Token
+from engrams.write.slots import SINGLE, same
+from engrams.write.words import words
 
-_DEICTIC = frozenset(
-    "idea thought color colors colour colours texture vibe vibes look looks design pic picture photo photos painting message sentiment sound view support".split()
+_DEICTIC = words(
+    "idea thought color colors colour colours texture vibe vibes look looks design pic picture photo photos painting message"
+    " sentiment sound view support"
 )
-_KINDS = frozenset(
-    """
-    city town village suburb suburbs countryside house houses apartment apartments flat dorm dorms condo studio basement downtown center centre area mountains
-    country hotel neighborhood neighbourhood place trailer van car home school college university bed hospital office fear peace poverty luxury sin
-    myself life night nights weekends construction finance marketing sales tech technology retail hospitality healthcare education law banking it media
+_KINDS = words("""
+    city town village suburb suburbs countryside house houses apartment apartments flat dorm dorms condo studio basement downtown center
+    centre area mountains
+    country hotel neighborhood neighbourhood place trailer van car home school college university bed hospital office fear peace poverty
+    luxury sin
+    myself life night nights weekends construction finance marketing sales tech technology retail hospitality healthcare education law
+    banking it media
     clients customers free fun money teams progress shifts pairs groups dreams harmony person general public private
-    """.split()
-)
-_PARTICLES = frozenset("back over out here up down away together around off along forward".split())
+    """)
+_PARTICLES = words("back over out here up down away together around off along forward")
+_DEGREES = frozenset(("very", "well", "much", "that", "often", "enough", "really", "fluently"))
 _STATES = frozenset(("lives_in", "works_at", "studies_at", "from", "grew_up_in", "job"))
 _WEIGHTY = {"home": 0.8, "work": 0.7, "family": 0.7, "health": 0.8, "identity": 0.7, "decision": 0.7, "education": 0.6}
-_ABLE = frozenset("play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write".split())
-_ALONE = frozenset("retire graduate divorce relocate elope".split())
+_CAPITAL = frozenset(("leave", "quit", "visit", "attend", "speak"))
+_ABLE = words(
+    "play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write"
+)
+_ALONE = words("retire graduate divorce relocate elope")
 
 
 def doing(clause: Clause, speech: Speech) -> Reading | None:
@@ -53,7 +63,7 @@ def doing(clause: Clause, speech: Speech) -> Reading | None:
             return None
     if clause.tense == "would":
         return None
-    if clause.verb in STOPS | {"give"} and (stopped := _stopping(clause, words)):
+    if clause.verb in STOPS | {"give"} and (stopped := life.stopping(clause, words)):
         return stopped
     reading = _placed(clause, words, speech) or _listed(clause, words) or _open(clause, words)
     return _finished(reading, clause) if reading else None
@@ -63,13 +73,17 @@ def _finished(reading: Reading, clause: Clause) -> Reading | None:
     """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
     from dataclasses import replace
 
-    longer = "no longer" in clause.adverbs or (clause.negated and any(word.lower in ("anymore", "longer", "more") for word in clause.rest[-2:]))
+    longer = "no longer" in clause.adverbs or (
+        clause.negated and any(word.lower in ("anymore", "longer", "more") for word in clause.rest[-2:])
+    )
     if longer or clause.tense == "used":
         return replace(reading, effect="ends", polarity=True, confidence=max(reading.confidence, 0.85))
     if clause.tense in ("future", "must") and reading.predicate not in ("plans_to", "needs_to", "wants_to"):
         return None
     if clause.negated and reading.effect == "changes":
         return None
+    if clause.negated and any(word.lower in _DEGREES for word in clause.rest[-2:]) and reading.predicate != "likes":
+        return None  # "I don't speak Thai very well" denies little
     if clause.negated and reading.predicate != "likes":
         return replace(reading, polarity=False)
     return reading
@@ -77,47 +91,69 @@ def _finished(reading: Reading, clause: Clause) -> Reading | None:
 
 def _placed(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
     """Verbs whose object must be a name: live in X, work at X, move from Y to X."""
-    rest = list(words)
-    while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
-        rest.pop(0)
-    if clause.verb == "grow" and rest and rest[0].lower == "up":
-        rest.pop(0)
-        sense = PROPER["grow", "up"] if len(rest) > 1 and rest[0].lower in ("in", "near") else None
-        place = proper(rest[1:], speech.lower) if sense else ()
-        return Reading("grew_up_in", "identity", place, confidence=0.9, importance=0.7) if place else None
-    if clause.verb in ("move", "relocate", "travel", "fly", "come") and rest and rest[0].lower == "from":
-        to = next((i for i, word in enumerate(rest) if word.lower == "to"), None)
-        if to is not None:
-            rest = rest[to:]
+    rest = _destination(clause, words)
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
+    if clause.verb == "grow" and prep == "up" and len(rest) > 1 and rest[1].lower in ("in", "near"):
+        rest = rest[1:]
     sense = PROPER.get((clause.verb, prep))
     if sense is None:
         return None
     place = proper(rest[1:] if prep else rest, speech.lower)
+    if place and clause.verb == "speak":
+        place = trimmed(next((rest[:i] for i, word in enumerate(rest) if not (word.text[0].isupper() or word.lower in (",", "and"))), rest))
     if not place and prep and sense.category in ("home", "work"):
-        place = _lower_place(tuple(rest[1:]))
-    if not place or (clause.verb in ("leave", "quit", "visit", "attend", "speak") and not place[0].text[0].isupper() and not speech.lower):
+        place = _lower_place(rest[1:])
+    if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.lower):
         return None
-    if clause.verb == "stay" and clause.tense != "present":
+    if (clause.verb == "stay" and clause.tense != "present") or (sense.effect == "ends" and clause.tense not in ("past", "perfect")):
         return None
-    if sense.effect == "ends" and clause.tense not in ("past", "perfect"):
-        return None
-    if clause.tense in ("past", "was") and sense.effect == "states" and sense.predicate in _STATES and clause.verb in ("live", "work", "study", "reside", "teach"):
+    return _timed(clause, sense, prep, rest, place)
+
+
+def _destination(clause: Clause, words: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens without particles, and of ``from Y to X`` only ``to X``."""
+    rest = words
+    while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
+        rest = rest[1:]
+    if clause.verb in ("move", "relocate", "travel", "fly", "come") and rest and rest[0].lower == "from":
+        to = next((i for i, word in enumerate(rest) if word.lower == "to"), None)
+        if to is not None:
+            rest = rest[to:]
+    return rest
+
+
+def _timed(clause: Clause, sense: Sense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]) -> Reading | None:
+    """What the tense makes of a place: a plan, the past, a denial, or how things are."""
+    if sense.effect == "changes" and clause.tense in ("progressive", "future", "present", "been"):
+        return Reading("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
+    before = clause.tense in ("past", "was") or (clause.tense == "perfect" and not clause.lasting)
+    if before and sense.effect == "states" and sense.predicate in _STATES and clause.verb in ("live", "work", "study", "reside", "teach"):
         return Reading(f"{past(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
+    if clause.negated and len(rest) > len(place) + bool(prep) and rest[-1].lower not in ("anymore", "longer", "more"):
+        return Reading(third(clause.verb), sense.category, rest, confidence=0.7)
+    at = next((i for i in range(len(rest) - 2) if rest[i].lower == "as" and rest[i + 1].lower in ("a", "an", "the", "their")), None)
     extra: tuple[Reading, ...] = ()
-    at = next((i for i, word in enumerate(rest) if word.lower == "as" and i + 2 < len(rest) and rest[i + 1].lower in ("a", "an", "the", "their")), None)
     if sense.predicate == "works_at" and at is not None and sense.effect != "ends":
-        role = trimmed(_until(tuple(rest[at + 2 :])))
+        role = trimmed(life.until(rest[at + 2 :]))
         extra = (Reading("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
-    event = clause.tense in ("past", "perfect") and sense.effect != "states"
-    importance = _WEIGHTY.get(sense.category, 0.5)
-    return Reading(sense.predicate, sense.category, place, "", sense.effect, True, 0.9, importance, Kind.FACT, event or sense.category == "event", extra=extra)
+    return Reading(
+        sense.predicate,
+        sense.category,
+        place,
+        effect=sense.effect,
+        confidence=0.9,
+        importance=_WEIGHTY.get(sense.category, 0.5),
+        event=(clause.tense in ("past", "perfect") and sense.effect != "states") or sense.category == "event",
+        extra=extra,
+    )
 
 
 def _lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
     """``i live in berlin``: one or two plain words to the end, with no article and none of the words for kinds of places."""
     words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
-    if not 0 < len(words) <= 2 or any(word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words):
+    if not 0 < len(words) <= 2 or any(
+        word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words
+    ):
         return ()
     return words if concrete(words) else ()
 
@@ -127,25 +163,40 @@ def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     if rest and clause.verb == "take" and rest[0].lower == "part":
         rest = rest[1:]
         clause_prep = rest[0].lower if rest else ""
-        return Reading("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and concrete(rest[1:]) else None
+        return (
+            Reading("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and concrete(rest[1:]) else None
+        )
     if rest and clause.verb == "sign" and rest[0].lower == "up":
         at = next((i for i, word in enumerate(rest) if word.lower in ("for", "with")), None)
-        return Reading("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True) if at is not None and concrete(rest[at + 1 :]) else None
+        return (
+            Reading("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True)
+            if at is not None and concrete(rest[at + 1 :])
+            else None
+        )
     while rest and rest[0].lower in _PARTICLES:
         rest = rest[1:]
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
     sense = VERBS.get((clause.verb, prep))
-    if sense is None or (clause.tense == "can" and clause.verb not in _ABLE | {"use"}) or (clause.verb == "have" and clause.tense == "progressive"):
+    if (
+        sense is None
+        or (clause.tense == "can" and clause.verb not in _ABLE | {"use"})
+        or (clause.verb == "have" and clause.tense == "progressive")
+    ):
         return None
     target = rest[1:] if prep else rest
     if clause.verb == "work" and prep == "as":
         target = target[1:] if target and target[0].lower in ("a", "an", "the") else target
-        target = _until(target)
+        target = life.until(target)
     if not concrete(target):
         return None
     ongoing = clause.tense in ("present", "progressive", "been", "can")
     name = sense.predicate
-    if sense.effect == "states" and sense.category in ("activity", "work", "technical", "possession") and not ongoing and clause.tense != "used":
+    if (
+        sense.effect == "states"
+        and sense.category in ("activity", "work", "technical", "possession")
+        and not ongoing
+        and clause.tense != "used"
+    ):
         name = f"{past(clause.verb)}{'_' + prep if prep else ''}"
     confidence = sense.confidence if len([word for word in target if content(word)]) > 0 else 0.5
     event = not ongoing
@@ -171,6 +222,8 @@ def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
         return Reading("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
     stem = {"present": third, "can": third, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past)(clause.verb)
+    if prep and same(f"{stem}_{prep}") in SINGLE:
+        return Reading(stem, "activity", words, confidence=0.65)
     event = clause.tense in ("past", "perfect", "was")
     weight = 0.72 if event else 0.65
     if telling:
@@ -179,32 +232,10 @@ def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     return Reading(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
 
 
-def _until(words: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Up to the first preposition or clause word: a role, not what is done in it."""
-    end = next((i for i, word in enumerate(words) if i and (word.lower in ("at", "for", "in", "with", "on", "since", "and", "but", "who", "where") or word.lower == ",")), len(words))
-    return words[:end]
-
-
-def _stopping(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
-    """``I stopped smoking``, ``I gave up coffee``: what was a habit is none."""
-    if clause.verb == "give":
-        if not words or words[0].lower != "up" or not concrete(words[1:]):
-            return None
-        words = words[1:]
-    elif not words or not (known := lemma(words[0].lower)) or "ing" not in known[1]:
-        return None
-    if clause.tense not in ("past", "perfect") or clause.negated:
-        return None
-    known = lemma(words[0].lower)
-    if known and "ing" in known[1]:
-        return Reading(third(known[0]), "activity", words[1:], effect="ends", confidence=0.85, event=True, importance=0.6)
-    return Reading("likes", "preference", words, effect="ends", confidence=0.75, event=True, importance=0.6)
-
-
 def _opinion(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
     positive = OPINIONS[clause.verb]
     if clause.tense == "would":
-        return _intent(clause, words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
+        return _intent(words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
     if clause.negated:
         positive = not positive
     if not concrete(words) or words[0].lower in ("how", "when", "that", "what", "seeing", "hearing", "having", "if"):
@@ -232,11 +263,18 @@ def _standing(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | 
     return None
 
 
-def _intent(clause: Clause, words: tuple[Token, ...], predicate: str) -> Reading | None:
+def _intent(words: tuple[Token, ...], predicate: str) -> Reading | None:
     body = words[1:] if words and words[0].lower == "to" else words
     if len(body) > 1 and body[0].lower == "make" and body[1].lower in ("sure", "it", "that"):
         return None
-    if len(body) < 2 or body[0].lower in CHATTER and body[0].lower not in ("make", "find", "give", "get", "leave", "set", "put", "share", "help", "bring", "ensure") or not concrete(body[1:]):
+    if (
+        len(body) < 2
+        or (
+            body[0].lower in CHATTER
+            and body[0].lower not in ("make", "find", "give", "get", "leave", "set", "put", "share", "help", "bring", "ensure")
+        )
+        or not concrete(body[1:])
+    ):
         return None
     return Reading(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
 
@@ -248,92 +286,18 @@ def _intends(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | N
     if clause.infinitive:
         if clause.verb in ("wish", "agree"):
             return None
-        return _intent(clause, words, predicate)
+        return _intent(words, predicate)
     if clause.verb in ("plan", "think", "dream", "consider") and words and words[0].lower in ("on", "about", "of"):
-        return _intent(clause, words, "plans_to") if words[1:] and words[1].lower.endswith("ing") else None
-    if clause.verb == "plan" and clause.tense in ("progressive", "been", "present") and concrete(words) and words[0].lower in ("a", "an", "our", "my", "the"):
+        return _intent(words, "plans_to") if words[1:] and words[1].lower.endswith("ing") else None
+    if (
+        clause.verb == "plan"
+        and clause.tense in ("progressive", "been", "present")
+        and concrete(words)
+        and words[0].lower in ("a", "an", "our", "my", "the")
+    ):
         return Reading("planning", "plan", words, confidence=0.8)
     if clause.verb == "consider" and words and words[0].lower.endswith("ing"):
-        return _intent(clause, words, "considers")
-    return None
-
-
-def _beginning(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
-    """``I started a job at X``, ``I started painting``, ``I started learning to cook``."""
-    if clause.tense not in ("past", "perfect", "progressive") or not words:
-        return None
-    if job := _employed(words, speech):
-        return job
-    if words[0].lower in ("at", "with") and len(words) > 1 and (firm := proper(words[1:], speech.lower)):
-        return Reading("works_at", "work", firm, "", "changes", True, 0.85, 0.8, event=True)
-    known = lemma(words[0].lower)
-    body = words[1:] if words[0].lower == "to" else words
-    if known and "ing" in known[1]:
-        if known[0] in CHATTER and known[0] not in ("make", "get"):
-            return None
-        return Reading("started", "activity", body, confidence=0.8, event=True)
-    if words[0].lower == "to":
-        return None
-    if not concrete(body) or (head(body) in VAGUE and not weighty(body)):
-        return None
-    return Reading("started", "event", body, confidence=0.8, event=True)
-
-
-def _employed(words: tuple[Token, ...], speech: Speech) -> Reading | None:
-    """``a new job at X (as Y)``: where somebody works from now on."""
-    at = next((i for i, word in enumerate(words[:5]) if word.lower in ("job", "position", "role", "gig", "internship", "offer", "work", "working")), None)
-    if at is None or at + 2 >= len(words):
-        return None
-    prep = at + 1
-    if words[prep].lower == "as" and len(words) > prep + 2:
-        role = _until(words[prep + 2 :] if words[prep + 1].lower in ("a", "an", "the") else words[prep + 1 :])
-        later = next((i for i in range(prep, len(words)) if words[i].lower in ("at", "for", "with")), None)
-        extra = Reading("job", "work", role, effect="changes", confidence=0.85, importance=0.8, text="works as")
-        if later is not None and (firm := proper(words[later + 1 :], speech.lower)):
-            return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=(extra,))
-        return Reading("job", "work", role, "", "changes", True, 0.85, 0.8, event=True) if role else None
-    if words[prep].lower not in ("at", "with", "for", "from") or not (firm := proper(words[prep + 1 :], speech.lower)):
-        return None
-    return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True)
-
-
-def _losing(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
-    """``I quit my job (at X)``: where somebody works no longer."""
-    at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
-    if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
-        return None
-    firm = proper(words[at + 2 :], speech.lower) if at + 2 < len(words) and words[at + 1].lower in ("at", "with", "for") else ()
-    return Reading("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
-
-
-def _getting(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
-    if not words or clause.tense not in ("past", "perfect", "progressive") or clause.negated:
-        return None
-    word = words[0].lower
-    if job := _employed(words, speech):
-        return job
-    if word in ("married", "hitched"):
-        who = words[2:] if len(words) > 2 and words[1].lower == "to" else ()
-        name = proper(who)
-        if name or clause.tense != "progressive":
-            return Reading("married_to" if name else "got_married", "family", name or words[1:], "", "changes" if name else "states", True, 0.9, 0.8, event=True)
-        return Reading("plans_to", "plan", words, confidence=0.8)
-    if word in ("engaged", "divorced", "promoted", "accepted", "hired", "diagnosed", "admitted", "injured", "invited", "published", "certified", "licensed"):
-        if word == "promoted" and len(words) > 2 and words[1].lower == "to":
-            return Reading("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
-        return Reading(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
-    if word in ("fired", "laid", "sacked"):
-        at = next((i for i, one in enumerate(words) if one.lower in ("from", "by")), None)
-        return Reading("works_at", "work", proper(words[at + 1 :]) if at else (), "", "ends", True, 0.9, 0.8, event=True)
-    if word == "into" and concrete(words[1:]) and clause.tense in ("past", "perfect", "progressive"):
-        return Reading("got_into", "activity", words[1:], confidence=0.7, event=True)
-    if word == "back" and len(words) > 2 and words[1].lower == "from" and concrete(words[2:]):
-        return Reading("got_back_from", "event", words[2:], confidence=0.8, event=True)
-    noun = head(words)
-    if clause.tense == "progressive" or not concrete(words) or noun in VAGUE or word in PREPOSITIONS | {"to"} or lemma(word) and "ing" in (lemma(word) or ("", ()))[1]:
-        return None
-    if word in ("a", "an", "my", "our", "some", "two", "three", "new", "tickets", "the") or word.isdigit():
-        return Reading("got", "possession", words, confidence=0.72, event=True)
+        return _intent(words, "considers")
     return None
 
 
@@ -345,7 +309,9 @@ def _having(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | No
     family = noun in RELATIONS
     if event:
         return Reading("had", "event", words, confidence=0.62, event=True)
-    return Reading("has", "family" if family else "possession", words, confidence=0.85 if family else 0.72, importance=0.7 if family else 0.5)
+    return Reading(
+        "has", "family" if family else "possession", words, confidence=0.85 if family else 0.72, importance=0.7 if family else 0.5
+    )
 
 
 def _going(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
@@ -362,54 +328,9 @@ def _going(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | Non
         if clause.tense == "progressive":
             return Reading("plans_to", "plan", words, confidence=0.7)
         name = "goes" if clause.tense == "present" else "went"
-        return Reading(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words[1:], confidence=0.85, event=name == "went")
-    return None
-
-
-def _turning(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    if clause.tense in ("past", "perfect") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
-        return Reading("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
-    return None
-
-
-def _becoming(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    body = words[1:] if words and words[0].lower in ("a", "an", "the") else words
-    if clause.tense not in ("past", "perfect") or clause.negated or not concrete(body):
-        return None
-    if head(body) in JOBS:
-        return Reading("job", "work", _until(body), "", "changes", True, 0.85, 0.8, event=True)
-    return Reading("became", "event", body, confidence=0.75, event=True)
-
-
-def _parting(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    """``I broke up with Laura``."""
-    if len(words) > 2 and words[0].lower == "up" and words[1].lower == "with" and clause.tense in ("past", "perfect") and not clause.negated:
-        return Reading("dating", "family", proper(words[2:]), "", "ends", True, 0.9, 0.7, event=True)
-    return None
-
-
-def _switching(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    """``I switched from Vim to Emacs``, ``I moved from Excel to Sheets``: one thing in use is over, another begins."""
-    start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
-    end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
-    if clause.tense not in ("past", "perfect") or clause.negated or (clause.verb != "switch" and clause.verb != "change"):
-        return None
-    new = _until(words[end + 1 :]) if end is not None and end + 1 < len(words) else ()
-    old = words[start + 1 : end if end and end > start else None] if start is not None else ()
-    if not concrete(new) or (words and words[0].lower not in ("from", "to", "over", "back")):
-        return None
-    begun = Reading("uses", "technical", new, "", "changes", True, 0.85, 0.6, event=True)
-    if not concrete(old):
-        return begun
-    return Reading("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
-
-
-def _retiring(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    if clause.tense not in ("past", "perfect") or clause.negated or clause.person != "self":
-        return None
-    if not words or words[0].lower in ("from", "in", "at", "early"):
-        firm = proper(words[1:]) if words and words[0].lower == "from" else ()
-        return Reading("works_at", "work", firm, "", "ends", True, 0.85, 0.8, event=True)
+        return Reading(
+            f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words[1:], confidence=0.85, event=name == "went"
+        )
     return None
 
 
@@ -418,23 +339,23 @@ _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(OPINIONS, _opinion),
     **dict.fromkeys(PREFERS, _prefers),
     **dict.fromkeys(INTENDS, _intends),
-    **dict.fromkeys(BEGINS, _beginning),
+    **dict.fromkeys(BEGINS, life.beginning),
     "stand": _standing,
-    "quit": _losing,
-    "lose": _losing,
-    "leave": _losing,
-    "get": _getting,
-    "land": _beginning,
-    "accept": _beginning,
+    "quit": life.losing,
+    "lose": life.losing,
+    "leave": life.losing,
+    "get": life.getting,
+    "land": life.beginning,
+    "accept": life.beginning,
     "have": _having,
     "go": _going,
-    "turn": _turning,
-    "become": _becoming,
-    "break": _parting,
-    "split": _parting,
-    "switch": _switching,
-    "change": _switching,
-    "move": _switching,
-    "retire": _retiring,
+    "turn": life.turning,
+    "become": life.becoming,
+    "break": life.parting,
+    "split": life.parting,
+    "switch": life.switching,
+    "change": life.switching,
+    "move": life.switching,
+    "retire": life.retiring,
     "think": _intends,
 }

@@ -47,14 +47,17 @@ def is_explicit(text: str) -> bool:
 
 def _verbatim(text: str, speech: Speech) -> list[Candidate]:
     """``Remember that the spare key is under the mat``: what no rule reads is kept as it was said."""
-    from engrams.types import Evidence
     from engrams.write.rules.render import sentence, speak
 
     line = text.strip().split("\n")[0].strip(" .!")
-    if len(line.split()) < 2 or line.endswith("?") or line.lower().startswith(("to ", "me ", "when ", "how ", "what ", "the time", "my request")):
+    if (
+        len(line.split()) < 2
+        or line.endswith("?")
+        or line.lower().startswith(("to ", "me ", "when ", "how ", "what ", "the time", "my request"))
+    ):
         return []
     words = speak(line, 0, len(line), (), speech.speaker)
-    evidence = (Evidence(line, speech.source, "" if speech.speaker == "the user" else speech.speaker),)
+    evidence = (speech.evidence(line),)
     return [
         Candidate(
             text=sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9, importance=0.8,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from engrams.types import Evidence, Kind
+from engrams.types import Kind
 from engrams.write.candidate import Candidate, Effect
 from engrams.write.rules import dates
 from engrams.write.rules.clauses import sentences
@@ -16,16 +16,21 @@ from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, RE
 from engrams.write.slots import is_single
 
 _STOP = re.compile(
-    r"\s*(?:[,;:，；、]|\s(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais|parce|depuis|avec m\w+)\s|\s(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b).*$|[了啊呢吧哦]+$",
+    (
+        r"\s*(?:[,;:，；、]|\s(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais|parce|depuis"
+        r"|avec m\w+)\s|\s(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b).*$|[了啊呢吧哦]+$"
+    ),
     re.IGNORECASE | re.DOTALL,
 )
-_AND = re.compile(r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，")
+_AND = re.compile(
+    r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，"
+)
 _ARTICLE = re.compile(r"^(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|l'|une|du|des|de la|的)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One sentence form: ``find`` has the groups ``o`` (object) and ``r`` (whose, for relatives); ``say``: how it reads of a third person."""
+    """One sentence form: ``find`` has the groups ``o`` (object) and ``r`` (whose, for relatives); ``say``: how it reads."""
 
     find: re.Pattern[str]
     predicate: str
@@ -95,14 +100,18 @@ def _value(raw: str) -> str:
     return _ARTICLE.sub("", _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")).strip()
 
 
-def _candidate(form: Form, groups: dict[str, str | None], value: str, place: tuple[str, int, str], tongue: str, speech: Speech) -> Candidate:
+def _candidate(
+    form: Form, groups: dict[str, str | None], value: str, place: tuple[str, int, str], tongue: str, speech: Speech
+) -> Candidate:
     piece, start, text = place
     name = USERS[tongue] if speech.speaker == "the user" else speech.speaker
     subject, shown = speech.subject, name
     relative = groups.get("r")
     if relative:
         subject = f"{speech.subject}'s {RELATIVES[tongue][relative.lower()]}"
-        shown = {"de": f"{relative} von {name}", "es": f"{relative} de {name}", "fr": f"{relative} de {name}", "zh": f"{name}的{relative}"}[tongue]
+        shown = {"de": f"{relative} von {name}", "es": f"{relative} de {name}", "fr": f"{relative} de {name}", "zh": f"{name}的{relative}"}[
+            tongue
+        ]
     predicate = form.predicate
     if predicate == "favorite":
         thing = (groups.get("f") or "").lower()
@@ -122,7 +131,7 @@ def _candidate(form: Form, groups: dict[str, str | None], value: str, place: tup
         polarity=form.polarity,
         effect=form.effect,
         single=is_single(predicate),
-        evidence=(Evidence(quote, speech.source, "" if speech.speaker == "the user" else speech.speaker),),
+        evidence=(speech.evidence(quote),),
         confidence=0.85,
         importance=0.7,
         trust=speech.trust,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from engrams.write.words import words
+
 Form: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 
 # base past participle; a form that is the same as the one before it may be left out.
@@ -26,28 +28,47 @@ _REGULAR = """
 accept achieve act adapt add admire adopt adore agree aim allow analyze answer apply appreciate approve argue arrange arrive ask assemble
 assign assist attempt attend audition avoid bake ban base believe belong bike blog board boil book bother breed brew brush burn cancel camp
 care carve celebrate chair change chase chat check chill claim clean climb close coach code collaborate collect color combine commit commute
-compare compete complain complete compose concentrate conduct configure connect consider construct contact contain continue contribute convert
-cook cope count cover craft crash create crochet cross cry cycle dance date debug decide decorate dedicate defend delay deliver demolish deploy
+compare compete complain complete compose concentrate conduct configure connect consider construct contact contain continue contribute
+convert
+cook cope count cover craft crash create crochet cross cry cycle dance date debug decide decorate dedicate defend delay deliver demolish
+deploy
 deserve design detest develop diagnose diet direct discover discuss dislike dive divorce document donate doubt download dress drop earn edit
 embrace employ empty enable encourage engage enjoy enlist enroll enter escape establish estimate evaluate examine exchange exercise exhibit
-exist expand expect experience experiment explain explore express face fail fast favor fear figure file fill film finalize finish fire fish fix
+exist expand expect experience experiment explain explore express face fail fast favor fear figure file fill film finalize finish fire
+fish fix
 focus follow force foster found fund gain garden gather graduate greet guard guess guide handle happen harvest hate head heal help hike hire
-hope host hug hunt identify imagine immigrate implement improve include increase inherit injure inspire install integrate intend interview introduce
-invent invest invite iron jog join joke journal juggle jump kayak kick kill kiss knit knock know lack land last laugh launch lease lift like limit
-link listen live load loathe locate look love maintain major manage marry master match measure meditate memorize mention mentor merge migrate mind
-miss mix model monitor motivate mount move name need network note notice nurse obtain offer open operate opt order organize own pack paint park
-participate partner pass perform photograph pick place plan plant play post pour practice practise pray prefer prepare present prevent print process
-produce program progress promise promote propose protect prove provide publish pull purchase push qualify race raise rank reach realize rebuild receive
-recommend record recover recycle reduce refactor refer reflect refuse register rehearse reject relate relax release relocate remain remember remind
-remodel remove renew renovate rent repair repeat replace report request require rescue research reserve reside resign resist respond rest restore
-retire return reunite review roast row sail save schedule score scrapbook search seem select separate serve settle share shift ship shop sign skate sketch
-ski skip smile smoke snap snowboard socialize solve sort spot sponsor squeeze stain start stay stop store stream stretch strive struggle study submit
-succeed suffer suggest suit supply support suppose surf surprise survive switch tackle talk taste tattoo tend test thank thrive tire touch tour trade
-train transfer transform transition translate travel treat trek trim trust try turn tutor type uncover unlock update upgrade upload use value venture
+hope host hug hunt identify imagine immigrate implement improve include increase inherit injure inspire install integrate intend
+interview introduce
+invent invest invite iron jog join joke journal juggle jump kayak kick kill kiss knit knock know lack land last laugh launch lease lift
+like limit
+link listen live load loathe locate look love maintain major manage marry master match measure meditate memorize mention mentor merge
+migrate mind
+miss mix model monitor motivate mount move name need network note notice nurse obtain offer open operate opt order organize own pack
+paint park
+participate partner pass perform photograph pick place plan plant play post pour practice practise pray prefer prepare present prevent
+print process
+produce program progress promise promote propose protect prove provide publish pull purchase push qualify race raise rank reach realize
+rebuild receive
+recommend record recover recycle reduce refactor refer reflect refuse register rehearse reject relate relax release relocate remain
+remember remind
+remodel remove renew renovate rent repair repeat replace report request require rescue research reserve reside resign resist respond rest
+restore
+retire return reunite review roast row sail save schedule score scrapbook search seem select separate serve settle share shift ship shop
+sign skate sketch
+ski skip smile smoke snap snowboard socialize solve sort spot sponsor squeeze stain start stay stop store stream stretch strive struggle
+study submit
+succeed suffer suggest suit supply support suppose surf surprise survive switch tackle talk taste tattoo tend test thank thrive tire
+touch tour trade
+train transfer transform transition translate travel treat trek trim trust try turn tutor type uncover unlock update upgrade upload use
+value venture
 view visit volunteer wait walk want warn wash waste watch water wish witness wonder work worry worship wrap yell zip
 """
 
-_DOUBLE = frozenset("drop plan shop stop skip chat jog hug ban beg bet cut dig fit get grab hit jam knit let log map nap net pat pop put quit rob rub run set ship sit skim slip snap spot step swim swap tap tip trim trip win wrap zip begin forget prefer refer commit admit occur permit submit equip bat babysit rebut program rewrap refit reset transfer enrol".split())  # noqa: E501
+_DOUBLE = words(
+    "drop plan shop stop skip chat jog hug ban beg bet cut dig fit get grab hit jam knit let log map nap net pat pop put"
+    " quit rob rub run set ship sit skim slip snap spot step swim swap tap tip trim trip win wrap zip begin forget prefer"
+    " refer commit admit occur permit submit equip bat babysit rebut program rewrap refit reset transfer enrol"
+)
 
 
 def _doubles(verb: str) -> bool:
@@ -99,7 +120,14 @@ def _build() -> tuple[dict[str, tuple[str, frozenset[Form]]], dict[str, tuple[st
         shapes: tuple[tuple[str, Form], ...] = ((base, "base"), (third(base), "s"), (past, "past"), (part, "part"), (_ing(base), "ing"))
         for word, form in shapes:
             learn(word, base, form)
-    for word, base in (("learnt", "learn"), ("dreamt", "dream"), ("burnt", "burn"), ("got", "get"), ("cancelled", "cancel"), ("travelled", "travel")):
+    for word, base in (
+        ("learnt", "learn"),
+        ("dreamt", "dream"),
+        ("burnt", "burn"),
+        ("got", "get"),
+        ("cancelled", "cancel"),
+        ("travelled", "travel"),
+    ):
         learn(word, base, "past")
         learn(word, base, "part")
     learn("travelling", "travel", "ing")
@@ -151,29 +179,23 @@ def gerund(verb: str) -> str:
     return _PARTS[verb][2] if verb in _PARTS else _ing(verb)
 
 
-ADVERBS = frozenset(
-    """
+ADVERBS = words("""
     also just really recently finally actually still now always never usually often sometimes rarely already even definitely totally only
     currently mostly basically literally absolutely honestly so kinda kind sort especially lately both all myself personally once ever then
     later soon again eventually initially originally truly completely officially quickly pretty quite very super too rather almost nearly
     certainly clearly obviously simply fully newly happily sadly luckily unfortunately fortunately accidentally normally generally typically
     regularly frequently occasionally seriously deeply highly extremely incredibly constantly continually presently today right here back
-    """.split()
-)
-FREQUENCY = frozenset("always never usually often sometimes rarely regularly frequently occasionally normally generally typically mostly still".split())
-HEDGES = frozenset("maybe perhaps probably possibly supposedly apparently hopefully ideally theoretically hypothetically".split())
+    """)
+FREQUENCY = words("always never usually often sometimes rarely regularly frequently occasionally normally generally typically mostly still")
+HEDGES = words("maybe perhaps probably possibly supposedly apparently hopefully ideally theoretically hypothetically")
 BE = {"am": "present", "'m": "present", "is": "present", "are": "present", "'re": "present", "was": "past", "were": "past"}
-MODALS = frozenset("would could should might may must 'd shall ought".split())
-PREPOSITIONS = frozenset(
-    """
+MODALS = words("would could should might may must 'd shall ought")
+PREPOSITIONS = words("""
     in at on to from with for of about by near into onto through over under after before around off out up down as since during without
     within toward towards along across against between among outside inside behind beyond like
-    """.split()
-)
-DETERMINERS = frozenset("a an the my our his her their its this that these those some any no every each another".split())
-EMPTY = frozenset(
-    """
+    """)
+DETERMINERS = words("a an the my our his her their its this that these those some any no every each another")
+EMPTY = words("""
     it that this them these those you him her us me one ones everything something anything nothing stuff things thing everyone someone
     anyone everybody somebody anybody yourself myself there here so too lot bit what how why such
-    """.split()
-)
+    """)

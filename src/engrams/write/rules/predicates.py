@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engrams.write.candidate import Effect
+from engrams.write.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,76 +131,105 @@ VERBS = _table(
 )
 
 OPINIONS = {
-    "love": True, "like": True, "enjoy": True, "adore": True, "cherish": True, "hate": False, "dislike": False, "loathe": False, "detest": False,
+    "love": True, "like": True, "enjoy": True, "adore": True, "cherish": True, "hate": False, "dislike": False, "loathe": False,
+    "detest": False,
 }  # fmt: skip
 PREFERS = frozenset(("prefer", "favor"))
-INTENDS = {"plan": "plans_to", "intend": "plans_to", "aim": "plans_to", "hope": "wants_to", "want": "wants_to", "wish": "wants_to", "dream": "wants_to", "decide": "decided_to", "choose": "decided_to", "try": "trying_to", "promise": "plans_to", "need": "needs_to", "consider": "considers", "agree": "agreed_to", "think": "plans_to"}  # noqa: E501
+INTENDS = {
+    "plan": "plans_to",
+    "intend": "plans_to",
+    "aim": "plans_to",
+    "hope": "wants_to",
+    "want": "wants_to",
+    "wish": "wants_to",
+    "dream": "wants_to",
+    "decide": "decided_to",
+    "choose": "decided_to",
+    "try": "trying_to",
+    "promise": "plans_to",
+    "need": "needs_to",
+    "consider": "considers",
+    "agree": "agreed_to",
+    "think": "plans_to",
+}
 BEGINS = frozenset(("start", "begin", "resume"))
 STOPS = frozenset(("stop", "quit"))
 
 # Verbs of talk, thought and feeling: what follows them is no fact about the speaker's life.
-CHATTER = frozenset(
-    """
+CHATTER = words("""
     think guess mean know see hear understand agree appreciate feel believe bet suppose wonder thank say tell ask mention remember forget
     notice realize try let seem look sound wish promise admit swear assume figure expect imagine wait hope talk chat chill hang care worry
     keep stay get come bring put give show help happen happen matter need mind miss handle reach check push believe trust continue
     find leave set make do pour cherish relate send share deserve count dare respond answer reply reflect focus follow hold face value treat
-    root cheer pray admire respect envy doubt recommend suggest encourage wanna end turn call seek strive tend experience mess picture embrace
+    root cheer pray admire respect envy doubt recommend suggest encourage wanna end turn call seek strive tend experience mess picture
+    embrace
     describe explain inspire motivate request confirm provide receive understand ensure include refer review note
-    """.split()
-)
+    """)
 
 # Of those, the ones that tell something when an event in the past has an object of its own.
-TELLING = frozenset("get make find give send set share bring show leave end receive do experience help face see check call put provide review include keep encourage notice recommend".split())  # noqa: E501
+TELLING = words(
+    "get make find give send set share bring show leave end receive do experience help face see check call put provide"
+    " review include keep encourage notice recommend"
+)
 
-DIETS = frozenset("vegan vegetarian pescatarian pescetarian keto kosher halal omnivore flexitarian".split()) | {"gluten-free", "dairy-free"}
-CONDITIONS = frozenset(
-    "diabetic celiac coeliac asthmatic pregnant deaf blind colorblind colourblind dyslexic autistic epileptic anemic bipolar disabled sober lactose nearsighted".split()
+DIETS = words("vegan vegetarian pescatarian pescetarian keto kosher halal omnivore flexitarian") | {"gluten-free", "dairy-free"}
+CONDITIONS = words(
+    "diabetic celiac coeliac asthmatic pregnant deaf blind colorblind colourblind dyslexic autistic epileptic anemic bipolar"
+    " disabled sober lactose nearsighted"
 )
-MARITAL = frozenset("single married divorced widowed engaged separated".split())
-FAITHS = frozenset("christian catholic protestant muslim jewish hindu buddhist atheist agnostic mormon orthodox lutheran".split())
-WORDS_OF_SELF = frozenset(
-    "transgender trans gay lesbian bisexual queer straight nonbinary non-binary left-handed right-handed bilingual introvert introverted extrovert extroverted retired unemployed self-employed freelance adopted".split()
+MARITAL = words("single married divorced widowed engaged separated")
+FAITHS = words("christian catholic protestant muslim jewish hindu buddhist atheist agnostic mormon orthodox lutheran")
+WORDS_OF_SELF = words(
+    "transgender trans gay lesbian bisexual queer straight nonbinary non-binary left-handed right-handed bilingual introvert"
+    " introverted extrovert extroverted retired unemployed self-employed freelance adopted"
 )
-NATIONS = frozenset(
-    """
-    american british english scottish irish welsh french german spanish italian portuguese dutch belgian swiss austrian swedish norwegian danish finnish
-    polish czech slovak hungarian romanian bulgarian greek turkish russian ukrainian chinese japanese korean vietnamese thai indian pakistani
+NATIONS = words("""
+    american british english scottish irish welsh french german spanish italian portuguese dutch belgian swiss austrian swedish norwegian
+    danish finnish
+    polish czech slovak hungarian romanian bulgarian greek turkish russian ukrainian chinese japanese korean vietnamese thai indian
+    pakistani
     bangladeshi indonesian malaysian filipino australian canadian mexican brazilian argentinian argentine chilean colombian peruvian cuban
-    egyptian moroccan nigerian kenyan ethiopian ghanaian israeli iranian iraqi syrian lebanese saudi turkish african asian european latino latina
-    """.split()
-)
+    egyptian moroccan nigerian kenyan ethiopian ghanaian israeli iranian iraqi syrian lebanese saudi turkish african asian european
+    latino latina
+    """)
 
-JOBS = frozenset(
-    """
-    teacher nurse doctor chef cook lawyer engineer developer programmer designer artist writer author journalist editor photographer musician singer actor
-    actress dancer banker accountant analyst consultant manager director founder ceo cto scientist researcher professor lecturer student intern
-    architect carpenter plumber electrician mechanic driver pilot soldier officer firefighter paramedic therapist counselor counsellor psychologist
-    dentist veterinarian vet pharmacist surgeon barista waiter waitress bartender baker farmer gardener librarian secretary receptionist clerk
+JOBS = words("""
+    teacher nurse doctor chef cook lawyer engineer developer programmer designer artist writer author journalist editor photographer
+    musician singer actor
+    actress dancer banker accountant analyst consultant manager director founder ceo cto scientist researcher professor lecturer student
+    intern
+    architect carpenter plumber electrician mechanic driver pilot soldier officer firefighter paramedic therapist counselor counsellor
+    psychologist
+    dentist veterinarian vet pharmacist surgeon barista waiter waitress bartender baker farmer gardener librarian secretary receptionist
+    clerk
     cashier salesperson realtor broker trader investor entrepreneur freelancer coach trainer translator interpreter producer filmmaker
     screenwriter novelist sculptor musician guitarist drummer pianist violinist nanny babysitter
-    tutor principal biologist chemist physicist mathematician economist historian linguist administrator technician welder builder contractor
-    paralegal attorney judge politician activist priest pastor monk nun rabbi imam housewife homemaker retiree tailor stylist hairdresser barber model
-    """.split()
-)
+    tutor principal biologist chemist physicist mathematician economist historian linguist administrator technician welder builder
+    contractor
+    paralegal attorney judge politician activist priest pastor monk nun rabbi imam housewife homemaker retiree tailor stylist hairdresser
+    barber model
+    """)
 
-RELATIONS = frozenset(
-    """
-    mother mom mum mama mommy father dad papa daddy parent parents sister brother sibling siblings son daughter child children kid kids baby wife husband
-    spouse partner fiance fiancee girlfriend boyfriend grandmother grandma nana granny grandfather grandpa grandparents grandson granddaughter
+RELATIONS = words("""
+    mother mom mum mama mommy father dad papa daddy parent parents sister brother sibling siblings son daughter child children kid kids
+    baby wife husband
+    spouse partner fiance fiancee girlfriend boyfriend grandmother grandma nana granny grandfather grandpa grandparents grandson
+    granddaughter
     aunt auntie uncle cousin niece nephew stepmother stepfather stepsister stepbrother stepson stepdaughter mother-in-law father-in-law
-    sister-in-law brother-in-law in-laws friend friends bestie roommate flatmate housemate neighbor neighbour colleague coworker co-worker boss manager
-    mentor teacher coach therapist doctor landlord ex ex-wife ex-husband dog cat puppy kitten pet pets parrot rabbit hamster bunny turtle turtles fish guinea horse
+    sister-in-law brother-in-law in-laws friend friends bestie roommate flatmate housemate neighbor neighbour colleague coworker
+    co-worker boss manager
+    mentor teacher coach therapist doctor landlord ex ex-wife ex-husband dog cat puppy kitten pet pets parrot rabbit hamster bunny turtle
+    turtles fish guinea horse
     crew team family twin twins
-    """.split()
-)
+    """)
 
-VAGUE = frozenset(
-    """
-    time blast fun day lot look break chance idea ideas question questions way ways thing things stuff feeling feelings moment moments best word words
+VAGUE = words("""
+    time blast fun day lot look break chance idea ideas question questions way ways thing things stuff feeling feelings moment moments
+    best word words
     point sense kind type sort bit part doubt clue luck mind hand hands step steps pic pics picture pictures photo photos peek something
-    anything everything nothing one ones year years week weeks month months minute hour days great good nice awesome amazing wonderful fantastic cool
+    anything everything nothing one ones year years week weeks month months minute hour days great good nice awesome amazing wonderful
+    fantastic cool
     bunch tons ton plenty much many few couple more most all some any really so tough hard rough busy difference support help love progress
-    effort shot try go same thought thoughts trouble issue issues plan plans reason news people person others guys everyone folks memories memory
-    """.split()
-)
+    effort shot try go same thought thoughts trouble issue issues plan plans reason news people person others guys everyone folks
+    memories memory
+    """)

@@ -8,15 +8,19 @@ from collections.abc import Sequence
 from engrams.text.when import Span
 from engrams.write.rules.dates import spell
 from engrams.write.rules.grammar import Clause
-from engrams.write.rules.lexicon import FREQUENCY, gerund, lemma, participle, past, third
+from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, gerund, lemma, participle, past, third
+from engrams.write.rules.token import Token
 
 _SELF = re.compile(
-    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b", re.IGNORECASE
+    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",
+    re.IGNORECASE,
 )
 _THEY = {
-    "i'm": "they are", "i am": "they are", "i was": "they were", "i've": "they have", "i'd": "they would", "i'll": "they will", "we're": "they are",
+    "i'm": "they are", "i am": "they are", "i was": "they were", "i've": "they have", "i'd": "they would", "i'll": "they will",
+    "we're": "they are",
     "we are": "they are", "we were": "they were", "we've": "they have", "we'd": "they would", "we'll": "they will", "myself": "themselves",
-    "ourselves": "themselves", "mine": "theirs", "ours": "theirs", "my": "their", "our": "their", "me": "them", "us": "them", "i": "they", "we": "they",
+    "ourselves": "themselves", "mine": "theirs", "ours": "theirs", "my": "their", "our": "their", "me": "them", "us": "them", "i": "they",
+    "we": "they",
 }  # fmt: skip
 _FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want to", "gotta": "have to"}
 _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
@@ -40,6 +44,30 @@ def speak(text: str, start: int, end: int, found: Sequence[Span], name: str = ""
     return " ".join(whole.split()).strip(" ,;:-")
 
 
+def value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -> str:
+    """The object's words without the times among them."""
+    if not words:
+        return ""
+    start, end = words[0].start, words[-1].end
+    parts: list[str] = []
+    at = start
+    for span in found:
+        if at <= span.at < end:
+            parts.append(text[at : span.at])
+            at = max(at, min(end, span.at + len(span.text)))
+    parts.append(text[at:end])
+    joined = " ".join(part.strip() for part in parts if part.strip())
+    bare = speak(joined, 0, len(joined), (), name)
+    pieces = bare.split()
+    while len(pieces) > 1 and (
+        pieces[-1].lower() in PREPOSITIONS or pieces[-1].lower() in DETERMINERS or pieces[-1].lower() in ("and", "to", ",")
+    ):
+        pieces.pop()
+    while len(pieces) > 1 and pieces[0].lower() in ("a", "an", "the", "to", "some"):
+        pieces.pop(0)
+    return " ".join(pieces).strip(" ,")
+
+
 def verb(clause: Clause) -> str:
     """The verb group for he or she: ``moved``, ``does not eat``, ``is learning``, ``has lived``."""
     word, surface = clause.verb, clause.surface.lower()
@@ -52,34 +80,39 @@ def verb(clause: Clause) -> str:
         often = "no longer "
     if word == "be":
         return _being(clause, often + no, negated)
+    if clause.tense in ("past", "perfect", "used"):
+        return _told(clause, surface, often, no, negated)
+    not_ = "not " if negated else ""
     match clause.tense:
-        case "past" | "used" if negated:
-            return f"{often}did not {word}"
-        case "past":
-            known = lemma(surface)
-            return f"{often}{no}{surface if known and 'past' in known[1] else past(word)}"
-        case "used":
-            return f"{often}{no}used to {word}"
-        case "perfect":
-            known = lemma(surface)
-            done = surface if known and "part" in known[1] else participle(word)
-            return f"has {'not ' if negated else ''}{often}{no}{done}"
         case "progressive":
-            return f"is {'not ' if negated else ''}{often}{gerund(word)}"
+            return f"is {not_}{often}{gerund(word)}"
         case "was":
-            return f"was {'not ' if negated else ''}{often}{gerund(word)}"
+            return f"was {not_}{often}{gerund(word)}"
         case "been":
-            return f"has {'not ' if negated else ''}{often}been {gerund(word)}"
+            return f"has {not_}{often}been {gerund(word)}"
         case "future":
-            return f"will {'not ' if negated else ''}{often}{no}{word}"
+            return f"will {not_}{often}{no}{word}"
         case "can":
             return f"can{'not' if negated else ''} {often}{word}"
         case "must":
             return f"{'does not have' if negated else 'has'} to {word}"
         case "would":
-            return f"would {'not ' if negated else ''}{often}{word}"
+            return f"would {not_}{often}{word}"
         case _:
             return f"{often}does not {word}" if negated else f"{often}{no}{third(word)}"
+
+
+def _told(clause: Clause, surface: str, often: str, no: str, negated: bool) -> str:
+    """The verb group of what is over: ``moved``, ``did not move``, ``used to live``, ``has never been``."""
+    known = lemma(surface)
+    if clause.tense == "perfect":
+        done = surface if known and "part" in known[1] else participle(clause.verb)
+        return f"has {'not ' if negated else ''}{often}{no}{done}"
+    if negated:
+        return f"{often}did not {clause.verb}"
+    if clause.tense == "used":
+        return f"{often}{no}used to {clause.verb}"
+    return f"{often}{no}{surface if known and 'past' in known[1] else past(clause.verb)}"
 
 
 def sentence(subject: str, *parts: str) -> str:

@@ -7,19 +7,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from engrams.text.words import STOP
-from engrams.types import Kind
+from engrams.types import Evidence, Kind
 from engrams.write.candidate import Effect
-from engrams.write.rules.grammar import Token
 from engrams.write.rules.lexicon import ADVERBS, DETERMINERS, EMPTY, PREPOSITIONS
 from engrams.write.rules.predicates import VAGUE
+from engrams.write.rules.token import Token
+from engrams.write.words import words
 
-_TRAILING = frozenset("too though lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so as for to with in on at of the a an my i really".split())  # noqa: E501
-_OTHERS = frozenset("you your yours yourself u ya".split())
+_TRAILING = words(
+    "too though lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so"
+    " as for to with in on at of the a an my i really"
+)
+_OTHERS = words("you your yours yourself u ya")
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """``speaker``: the name for sentences ("The user" where there is none). ``subject``: canonical. ``names``: people known by name, lower case."""
+    """``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name,
+    lower case. ``lower``: the text has no capitals at all, so that names cannot be told by them."""
 
     speaker: str
     subject: str
@@ -28,6 +33,10 @@ class Speech:
     trust: float = 1.0
     names: frozenset[str] = frozenset()
     lower: bool = False
+
+    def evidence(self, quote: str) -> Evidence:
+        """The literal words, where and by whom they were said."""
+        return Evidence(quote.strip(" \t\n,，"), self.source, "" if self.speaker == "the user" else self.speaker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,9 @@ class Reading:
 def trimmed(words: Sequence[Token]) -> tuple[Token, ...]:
     """The tokens without what trails off at the end: too, though, lol, a lone preposition or article."""
     end = len(words)
-    while end and (words[end - 1].lower in _TRAILING or not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)"):
+    while end and (
+        words[end - 1].lower in _TRAILING or (not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)")
+    ):
         end -= 1
     return tuple(words[:end])
 
@@ -101,14 +112,32 @@ def head(words: Sequence[Token]) -> str:
 def proper(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
     """The run of capitalised words at the front (an article before it left out); in all-lower-case text, up to two words."""
     at = 0
-    while at < len(words) and words[at].lower in ("the", "downtown", "central", "north", "south", "east", "west", "northern", "southern", "a", "near"):
+    while at < len(words) and words[at].lower in (
+        "the",
+        "downtown",
+        "central",
+        "north",
+        "south",
+        "east",
+        "west",
+        "northern",
+        "southern",
+        "a",
+        "near",
+    ):
         if words[at].text[0].isupper():
             break
         at += 1
     start = at
     while at < len(words) and (
         words[at].text[0].isupper()
-        or (words[at].lower in ("of", "the", "de", "la", "and", "&", ",", "del", "di") and at > start and at + 1 < len(words) and words[at + 1].text[0].isupper() and words[at].lower not in ("and", ","))
+        or (
+            words[at].lower in ("of", "the", "de", "la", "and", "&", ",", "del", "di")
+            and at > start
+            and at + 1 < len(words)
+            and words[at + 1].text[0].isupper()
+            and words[at].lower not in ("and", ",")
+        )
         or (words[at].text == "," and at > start and at + 1 < len(words) and words[at + 1].text[0].isupper() and at + 2 >= len(words))
         or (words[at].text[0].isdigit() and at > start)
     ):
@@ -117,7 +146,13 @@ def proper(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
         return tuple(words[start:at])
     if lower and start < len(words):
         end = start
-        while end < len(words) and end < start + 2 and words[end].lower.isalpha() and words[end].lower not in PREPOSITIONS | ADVERBS | DETERMINERS | EMPTY and words[end].lower not in STOP:
+        while (
+            end < len(words)
+            and end < start + 2
+            and words[end].lower.isalpha()
+            and words[end].lower not in PREPOSITIONS | ADVERBS | DETERMINERS | EMPTY
+            and words[end].lower not in STOP
+        ):
             end += 1
         return tuple(words[start:end])
     return ()

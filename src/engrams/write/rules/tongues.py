@@ -6,45 +6,71 @@ USERS = {"de": "der Nutzer", "es": "el usuario", "fr": "l'utilisateur", "zh": "�
 
 CUES = {
     "de": r"\b(?:ich|mein|meine|meinen|meiner|wir)\b",
-    "es": r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi (?:nombre|color|herman\w|madre|padre|mujer|marido|hij\w|jef\w|espos\w|novi\w|perr\w|gat\w|\w+ favorit\w)|tengo|odio|hablo|soy|estudio|adoro|yo|nos mudamos|he dejado|dejé|estoy)\b",
+    "es": (
+        r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi (?:nombre|color|herman\w|madre|padre|mujer|marido"
+        r"|hij\w|jef\w|espos\w|novi\w|perr\w|gat\w|\w+ favorit\w)|tengo|odio|hablo|soy|estudio|adoro|yo|nos mudamos|he dejado"
+        r"|dejé|estoy)\b"
+    ),
     "fr": r"\b(?:je|j['’]\w|mon|ma|mes)\b|\bj['’]",
     "zh": r"[我俺]",
 }
 HYPOTHETICAL = {
-    "de": r"\b(?:würde|würden|wäre|könnte|hätte|wenn|falls|vielleicht|möchte|will|wollte|hoffe|überlege|träume|plane|nehmen wir an|stell dir vor)\b|\b(?:er|sie|man) (?:sagt|sagte|meint|meinte)\b",
-    "es": r"\b(?:si|quisiera|quiero|querría|gustaría|tal vez|quizás?|ojalá|podría|sería|pienso|planeo|espero|imagina|supongamos|sueño)\b|\b(?:dice|dijo) que\b",
-    "fr": r"\b(?:si|voudrais|aimerais|peut-être|veux|pourrais|serais|souhaite|espère|envisage|imagine|supposons|rêve)\b|\b(?:dit|disait) que\b",
+    "de": (
+        r"\b(?:würde|würden|wäre|könnte|hätte|wenn|falls|vielleicht|möchte|will|wollte|hoffe|überlege|träume|plane|nehmen wir an"
+        r"|stell dir vor)\b|\b(?:er|sie|man) (?:sagt|sagte|meint|meinte)\b"
+    ),
+    "es": (
+        r"\b(?:si|quisiera|quiero|querría|gustaría|tal vez|quizás?|ojalá|podría|sería|pienso|planeo|espero|imagina|supongamos"
+        r"|sueño)\b|\b(?:dice|dijo) que\b"
+    ),
+    "fr": (
+        r"\b(?:si|voudrais|aimerais|peut-être|veux|pourrais|serais|souhaite|espère|envisage|imagine|supposons|rêve)\b|\b(?:dit"
+        r"|disait) que\b"
+    ),
     "zh": r"如果|要是|假如|可能|也许|或许|想(?!念)|打算|希望|应该|会不会|是不是|假设|梦见|他说|她说|计划|考虑",
 }
 
 RELATIVES = {
     "de": {
-        "schwester": "sister", "bruder": "brother", "mutter": "mother", "vater": "father", "mama": "mother", "papa": "father", "frau": "wife", "mann": "husband",
-        "freundin": "girlfriend", "freund": "boyfriend", "tochter": "daughter", "sohn": "son", "oma": "grandmother", "opa": "grandfather", "chef": "boss",
+        "schwester": "sister", "bruder": "brother", "mutter": "mother", "vater": "father", "mama": "mother", "papa": "father",
+        "frau": "wife", "mann": "husband",
+        "freundin": "girlfriend", "freund": "boyfriend", "tochter": "daughter", "sohn": "son", "oma": "grandmother", "opa": "grandfather",
+        "chef": "boss",
         "chefin": "boss", "hund": "dog", "katze": "cat", "eltern": "parents", "kollege": "colleague", "kollegin": "colleague",
     },
     "es": {
-        "hermana": "sister", "hermano": "brother", "madre": "mother", "padre": "father", "mamá": "mother", "papá": "father", "mujer": "wife", "esposa": "wife",
-        "marido": "husband", "esposo": "husband", "novia": "girlfriend", "novio": "boyfriend", "hija": "daughter", "hijo": "son", "abuela": "grandmother",
+        "hermana": "sister", "hermano": "brother", "madre": "mother", "padre": "father", "mamá": "mother", "papá": "father",
+        "mujer": "wife", "esposa": "wife",
+        "marido": "husband", "esposo": "husband", "novia": "girlfriend", "novio": "boyfriend", "hija": "daughter", "hijo": "son",
+        "abuela": "grandmother",
         "abuelo": "grandfather", "jefe": "boss", "jefa": "boss", "perro": "dog", "gato": "cat", "amigo": "friend", "amiga": "friend",
     },
     "fr": {
-        "sœur": "sister", "soeur": "sister", "frère": "brother", "mère": "mother", "père": "father", "maman": "mother", "papa": "father", "femme": "wife",
-        "mari": "husband", "copine": "girlfriend", "copain": "boyfriend", "fille": "daughter", "fils": "son", "patron": "boss", "chien": "dog", "chat": "cat",
+        "sœur": "sister", "soeur": "sister", "frère": "brother", "mère": "mother", "père": "father", "maman": "mother", "papa": "father",
+        "femme": "wife",
+        "mari": "husband", "copine": "girlfriend", "copain": "boyfriend", "fille": "daughter", "fils": "son", "patron": "boss",
+        "chien": "dog", "chat": "cat",
         "grand-mère": "grandmother", "grand-père": "grandfather", "ami": "friend", "amie": "friend",
     },
     "zh": {
-        "妹妹": "sister", "姐姐": "sister", "哥哥": "brother", "弟弟": "brother", "妈妈": "mother", "爸爸": "father", "母亲": "mother", "父亲": "father",
-        "妻子": "wife", "老婆": "wife", "太太": "wife", "丈夫": "husband", "老公": "husband", "女朋友": "girlfriend", "男朋友": "boyfriend", "女儿": "daughter",
+        "妹妹": "sister", "姐姐": "sister", "哥哥": "brother", "弟弟": "brother",
+        "妈妈": "mother", "爸爸": "father", "母亲": "mother", "父亲": "father",
+        "妻子": "wife", "老婆": "wife", "太太": "wife",
+        "丈夫": "husband", "老公": "husband", "女朋友": "girlfriend", "男朋友": "boyfriend",
+        "女儿": "daughter",
         "儿子": "son", "奶奶": "grandmother", "爷爷": "grandfather", "老板": "boss", "狗": "dog", "猫": "cat", "朋友": "friend",
     },
 }  # fmt: skip
 
 FAVORITES = {
-    "farbe": "color", "essen": "food", "film": "movie", "buch": "book", "band": "band", "sport": "sport", "getränk": "drink", "tier": "animal", "stadt": "city",
-    "color": "color", "comida": "food", "película": "movie", "libro": "book", "deporte": "sport", "bebida": "drink", "animal": "animal", "ciudad": "city",
+    "farbe": "color", "essen": "food", "film": "movie", "buch": "book", "band": "band", "sport": "sport", "getränk": "drink",
+    "tier": "animal", "stadt": "city",
+    "color": "color", "comida": "food", "película": "movie", "libro": "book", "deporte": "sport", "bebida": "drink", "animal": "animal",
+    "ciudad": "city",
     "couleur": "color", "plat": "food", "livre": "book", "boisson": "drink", "ville": "city",
-    "颜色": "color", "食物": "food", "菜": "food", "电影": "movie", "书": "book", "运动": "sport", "饮料": "drink", "动物": "animal", "城市": "city", "歌手": "singer",
+    "颜色": "color", "食物": "food", "菜": "food", "电影": "movie",
+    "书": "book", "运动": "sport", "饮料": "drink", "动物": "animal", "城市": "city",
+    "歌手": "singer",
 }  # fmt: skip
 
 _NOW = r"(?:jetzt |derzeit |momentan |aktuell |seit \w+(?: \w+)? |auch |immer noch |noch |gerade )*"
@@ -79,12 +105,26 @@ _GERMAN: list[tuple[str, ...]] = [
     ("lives_in", "home", r"\bmeine? <rel>(?: \w+)? (?:wohnt|lebt) (?:jetzt )?in (?P<o>.+)", "{s} wohnt in {o}"),
     ("works_at", "work", r"\bmeine? <rel>(?: \w+)? arbeitet (?:jetzt )?bei (?P<o>.+)", "{s} arbeitet bei {o}"),
     ("is_named", "identity", r"\bmeine? <rel> hei(?:ß|ss)t (?P<o>.+)", "{s} heißt {o}"),
-    ("has", "possession", r"\bich habe (?P<o>(?:eine?n?|zwei|drei|vier) (?:\w+ )?(?:hund|hunde|katzen?|sohn|tochter|töchter|söhne|kinder|kind|schwestern?|bruder|brüder|auto|haus|fahrrad|garten)\b.*)", "{s} hat {o}"),
+    (
+        "has",
+        "possession",
+        (
+            r"\bich habe (?P<o>(?:eine?n?|zwei|drei|vier) (?:\w+ )?(?:hund|hunde|katzen?|sohn|tochter|töchter|söhne|kinder|kind"
+            r"|schwestern?|bruder|brüder|auto|haus|fahrrad|garten)\b.*)"
+        ),
+        "{s} hat {o}",
+    ),
 ]
 
 _SPANISH: list[tuple[str, ...]] = [
     ("lives_in", "home", r"\bya no vivo en (?P<o>.+)", "{s} ya no vive en {o}", "ends"),
-    ("works_at", "work", r"\bya no trabajo (?:en|para) (?P<o>.+)|\b(?:dejé|he dejado) (?:mi trabajo en )?(?P<n>[A-ZÁÉÍÓÚ].+)", "{s} ya no trabaja en {o}", "ends"),
+    (
+        "works_at",
+        "work",
+        r"\bya no trabajo (?:en|para) (?P<o>.+)|\b(?:dejé|he dejado) (?:mi trabajo en )?(?P<n>[A-ZÁÉÍÓÚ].+)",
+        "{s} ya no trabaja en {o}",
+        "ends",
+    ),
     ("lives_in", "home", r"\b(?:me mudé|me he mudado|nos mudamos|nos hemos mudado)\b.{0,20}?\ba (?P<o>.+)", "{s} se mudó a {o}", "changes"),
     ("lives_in", "home", rf"(?<!no )\bvivo {_AHORA}en (?P<o>.+)", "{s} vive en {o}"),
     ("job", "work", rf"\btrabajo {_AHORA}(?:como|de) (?P<o>.+)", "{s} trabaja como {o}"),
@@ -104,13 +144,36 @@ _SPANISH: list[tuple[str, ...]] = [
     ("lives_in", "home", r"\bmi <rel>(?: \w+)? (?:ahora )?vive (?:ahora )?en (?P<o>.+)", "{s} vive en {o}"),
     ("works_at", "work", r"\bmi <rel>(?: \w+)? (?:ahora )?trabaja (?:ahora )?en (?P<o>.+)", "{s} trabaja en {o}"),
     ("is_named", "identity", r"\bmi <rel> se llama (?P<o>.+)", "{s} se llama {o}"),
-    ("has", "possession", r"\btengo (?P<o>(?:una?|dos|tres|cuatro) (?:perr[oa]s?|gat[oa]s?|hij[oa]s?|herman[oa]s?|coche|casa|bicicleta|moto)\b.*)", "{s} tiene {o}"),
+    (
+        "has",
+        "possession",
+        r"\btengo (?P<o>(?:una?|dos|tres|cuatro) (?:perr[oa]s?|gat[oa]s?|hij[oa]s?|herman[oa]s?|coche|casa|bicicleta|moto)\b.*)",
+        "{s} tiene {o}",
+    ),
 ]
 
 _FRENCH: list[tuple[str, ...]] = [
-    ("lives_in", "home", r"\bje n['’](?:habite|vis) plus (?:à|en|au|aux) (?P<o>.+)|\bje ne vis plus (?:à|en|au) (?P<n>.+)", "{s} n'habite plus à {o}", "ends"),
-    ("works_at", "work", r"\bje ne travaille plus (?:chez|pour) (?P<o>.+)|\bj['’]ai quitté (?P<n>[A-Z].+)", "{s} ne travaille plus chez {o}", "ends"),
-    ("lives_in", "home", r"\b(?:j['’]ai déménagé|nous avons déménagé|je viens de déménager|je me suis installée?)\b.{0,20}?\b(?:à|en|au) (?P<o>.+)", "{s} a déménagé à {o}", "changes"),
+    (
+        "lives_in",
+        "home",
+        r"\bje n['’](?:habite|vis) plus (?:à|en|au|aux) (?P<o>.+)|\bje ne vis plus (?:à|en|au) (?P<n>.+)",
+        "{s} n'habite plus à {o}",
+        "ends",
+    ),
+    (
+        "works_at",
+        "work",
+        r"\bje ne travaille plus (?:chez|pour) (?P<o>.+)|\bj['’]ai quitté (?P<n>[A-Z].+)",
+        "{s} ne travaille plus chez {o}",
+        "ends",
+    ),
+    (
+        "lives_in",
+        "home",
+        r"\b(?:j['’]ai déménagé|nous avons déménagé|je viens de déménager|je me suis installée?)\b.{0,20}?\b(?:à|en|au) (?P<o>.+)",
+        "{s} a déménagé à {o}",
+        "changes",
+    ),
     ("lives_in", "home", rf"\b(?:j['’]habite|je vis) {_MAINT}(?:à|en|au|aux) (?P<o>.+)", "{s} habite à {o}"),
     ("works_at", "work", rf"\bje travaille {_MAINT}(?:chez|pour) (?P<o>.+)", "{s} travaille chez {o}"),
     ("job", "work", rf"\bje travaille {_MAINT}comme (?P<o>.+)", "{s} travaille comme {o}"),
@@ -129,12 +192,23 @@ _FRENCH: list[tuple[str, ...]] = [
     ("lives_in", "home", r"\bm(?:on|a) <rel>(?: \w+)? (?:habite|vit) (?:maintenant )?(?:à|en|au) (?P<o>.+)", "{s} habite à {o}"),
     ("works_at", "work", r"\bm(?:on|a) <rel>(?: \w+)? travaille (?:maintenant )?chez (?P<o>.+)", "{s} travaille chez {o}"),
     ("is_named", "identity", r"\bm(?:on|a) <rel> s['’]appelle (?P<o>.+)", "{s} s'appelle {o}"),
-    ("has", "possession", r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre) (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)", "{s} a {o}"),
+    (
+        "has",
+        "possession",
+        r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre) (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)",
+        "{s} a {o}",
+    ),
 ]
 
 _CHINESE: list[tuple[str, ...]] = [
     ("lives_in", "home", r"我(?:已经|现在)?不(?:再)?住在?(?P<o>[^，。！？]+?)了?$", "{s}不再住在{o}", "ends"),
-    ("works_at", "work", r"我(?:已经|现在)?(?:不(?:再)?在(?P<o>[^，。！？]+?)(?:工作|上班)了?|(?:从(?P<n>[^，。！？]+?))?(?:辞职|离职)了?)", "{s}不再在{o}工作", "ends"),
+    (
+        "works_at",
+        "work",
+        r"我(?:已经|现在)?(?:不(?:再)?在(?P<o>[^，。！？]+?)(?:工作|上班)了?|(?:从(?P<n>[^，。！？]+?))?(?:辞职|离职)了?)",
+        "{s}不再在{o}工作",
+        "ends",
+    ),
     ("lives_in", "home", rf"我(?:们)?{_ZH}搬(?:家)?(?:到|去)了?(?P<o>[^，。！？了]+)", "{s}搬到了{o}", "changes"),
     ("lives_in", "home", rf"我{_ZH}(?:住在?|家在|定居在?)(?P<o>[^，。！？]+)", "{s}住在{o}"),
     ("works_at", "work", rf"我{_ZH}在(?P<o>[^，。！？]+?)(?:工作|上班)", "{s}在{o}工作"),

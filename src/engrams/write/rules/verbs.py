@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engrams.write.rules.grammar import Tense, Token
 from engrams.write.rules.lexicon import ADVERBS, BE, HEDGES, MODALS, PREPOSITIONS, lemma
+from engrams.write.rules.token import Tense, Token
 
 _NOT = frozenset(("not", "n't", "never"))
 _GO = frozenset(("going", "gonna"))
+_AUXILIARIES: dict[str, Tense] = {
+    **dict.fromkeys(MODALS, "would"),
+    **dict.fromkeys(("will", "'ll", "shall", "gonna"), "future"),
+    "gotta": "must",
+    "can": "can",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +54,21 @@ class _Reader:
             word = self.lower
             if word in _NOT:
                 self.negated = not self.negated or word == "never"
-            elif word in HEDGES:
+            elif word in HEDGES or (word in ("almost", "nearly") and not self.next[:1].isdigit()):
                 self.hedged = True
             elif word == "no" and self.next == "longer":
                 self.adverbs, self.at = (*self.adverbs, "no longer"), self.at + 2
                 continue
-            elif word not in ADVERBS or (word == "kind" and self.next != "of") or (word == "sort" and self.next != "of"):
-                if not (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",))):
-                    return
+            elif not self._adverb(word):
+                return
             self.adverbs = (*self.adverbs, word)
             self.at += 1
+
+    def _adverb(self, word: str) -> bool:
+        """Whether the word is one, alone or in ``kind of``."""
+        if word in ("kind", "sort"):
+            return self.next == "of"
+        return word in ADVERBS or (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",)))
 
     def group(self, verb: str, tense: Tense) -> Group:
         surface = self.words[self.at].text
@@ -83,21 +94,13 @@ def group(words: Sequence[Token], at: int, like: Tense | None = None) -> Group |
         return _being(read, "present")
     if word in ("have", "'ve", "has", "had"):
         return _having(read)
-    if word in ("will", "'ll", "shall", "gonna"):
-        read.at += 1
-        return _bare(read, "future")
-    if word == "gotta":
-        read.at += 1
-        return _bare(read, "must")
-    if word == "can" and not read.hedged:
-        read.at += 1
-        return _bare(read, "can")
     if word == "'d" and read.next in ("been", "had", "never"):
         read.at += 1
         return _having(read, moved=True)
-    if word in MODALS:
+    tense = "would" if read.hedged and word == "can" else _AUXILIARIES.get(word)
+    if tense is not None:
         read.at += 1
-        return _bare(read, "would")
+        return _bare(read, tense)
     if word in ("do", "does", "did") and (read.next in _NOT or read.next in ADVERBS or _is_base(read.next)):
         read.at += 1
         return _bare(read, "past" if word == "did" else "present")
@@ -143,9 +146,19 @@ def _being(read: _Reader, tense: str) -> Group | None:
     if word == "used" and read.next == "to":
         return None
     known = lemma(word)
-    if known and "ing" in known[1] and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living") or word == "living":
+    if (
+        known and "ing" in known[1] and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
+    ) or word == "living":
         return read.group(known[0] if known else "live", "progressive" if tense == "present" else "was")
-    return Group("be", "is" if tense == "present" else "was", "present" if tense == "present" else "past", read.negated, read.hedged, read.adverbs, read.at)
+    return Group(
+        "be",
+        "is" if tense == "present" else "was",
+        "present" if tense == "present" else "past",
+        read.negated,
+        read.hedged,
+        read.adverbs,
+        read.at,
+    )
 
 
 def _goes_on(read: _Reader) -> bool:
@@ -155,7 +168,13 @@ def _goes_on(read: _Reader) -> bool:
         return True
     known = lemma(after)
     third = read.words[read.at + 3].lower if read.at + 3 < len(read.words) else ""
-    return bool(after == "be" or (known and "base" in known[1] and after not in ("school", "church", "work", "camp", "dance", "practice", "bed") or (after == "work" and third in PREPOSITIONS)))
+    return bool(
+        after == "be"
+        or (
+            (known and "base" in known[1] and after not in ("school", "church", "work", "camp", "dance", "practice", "bed"))
+            or (after == "work" and third in PREPOSITIONS)
+        )
+    )
 
 
 def _having(read: _Reader, *, moved: bool = False) -> Group | None:

@@ -1,0 +1,264 @@
+"""Files below one root: read, written whole or not at all, listed. Nothing outside the root is ever touched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import IO
+
+from engrams.errors import InputError, StoreError
+
+_MANY = 16
+_STEP = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What tells that a file was not written to: its time of change (ns) and its size (bytes)."""
+
+    mtime: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to write. ``expected``: what it should hold now (None: it is new, or does not matter)."""
+
+    path: str
+    data: bytes
+    expected: bytes | None = None
+
+
+class Disk:
+    """The vault's folder. Paths are relative to it, with ``/``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def at(self, path: str) -> Path:
+        """The file of a path. InputError: it would lie outside the root, or in a hidden folder."""
+        parts = path.split("/")
+        if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") or ":" in part for part in parts):
+            raise InputError(f"{path!r:.200} is no path inside the vault.")
+        return self.root.joinpath(*parts)
+
+    def read(self, path: str) -> bytes | None:
+        """None where there is no such file. A link is not followed: it may lead out of the root."""
+        try:
+            with mapped(), open(os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def stat(self, path: str) -> Stat | None:
+        try:
+            found = self.at(path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Stat(found.st_mtime_ns, found.st_size)
+
+    def write(self, files: Sequence[File], secure: bool = True) -> dict[str, bytes]:
+        """Each file whole or not at all, whatever happens; in place when this returns. ``secure``: after a power loss too.
+
+        Gives what was replaced without being what was expected, by path: somebody wrote to those files just then.
+        """
+        with mapped():
+            made = [(self._temporary(file, secure and len(files) <= _MANY), self.at(file.path), file) for file in files]
+            if secure and len(files) > _MANY:
+                _flush([temporary for temporary, _, _ in made])
+            found: dict[str, bytes] = {}
+            for temporary, path, file in made:
+                held = self._replace(temporary, path, file.expected is not None)
+                if held is not None and held != file.expected:
+                    found[file.path] = held
+            if secure and hasattr(os, "O_DIRECTORY"):
+                for folder in {path.parent for _, path, _ in made}:
+                    _settle(folder)
+        return found
+
+    def take(self, path: str) -> bytes | None:
+        """Remove a file; what it held."""
+        aside = self._aside(self.at(path))
+        try:
+            with mapped():
+                self.at(path).replace(aside)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        held = aside.read_bytes()
+        aside.unlink()
+        self.remove(path)
+        return held
+
+    def remove(self, path: str) -> None:
+        """Take a file away, and the folders that become empty with it."""
+        place = self.at(path)
+        with mapped(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            place.unlink()
+        for folder in place.parents:
+            if folder == self.root or not folder.is_relative_to(self.root):
+                return
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+
+    def walk(self, top: str) -> Iterator[tuple[str, Stat]]:
+        """Every Markdown file below a folder. Hidden ones, temporary ones and links are passed over."""
+        stack = [top]
+        while stack:
+            folder = stack.pop()
+            try:
+                entries = list(os.scandir(self.root / folder))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for entry in entries:
+                name = entry.name
+                if name.startswith(".") or entry.is_symlink():
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    stack.append(f"{folder}/{name}")
+                elif is_memory(name):
+                    try:
+                        stat = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    yield f"{folder}/{name}", Stat(stat.st_mtime_ns, stat.st_size)
+
+    def clean(self) -> None:
+        """Remove what a crash left half written, and not what another process is writing now."""
+        with contextlib.suppress(FileNotFoundError):
+            for entry in os.scandir(self.root / ".engrams" / "tmp"):
+                if entry.stat().st_mtime < time.time() - 600:
+                    with contextlib.suppress(FileNotFoundError):
+                        Path(entry.path).unlink()
+
+    def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
+        """Put a file in its place. A second name keeps hold of what is replaced, where the file system has such."""
+        aside = self._aside(path)
+        if watched:
+            with contextlib.suppress(OSError):
+                os.link(path, aside)
+        temporary.replace(path)
+        if not watched:
+            return None
+        try:
+            return aside.read_bytes()
+        except FileNotFoundError:
+            return None
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def _temporary(self, file: File, secure: bool) -> Path:
+        place = self.at(file.path)
+        if not place.parent.resolve().is_relative_to(self.root.resolve()):
+            raise StoreError(f"The folder of {file.path} is a link out of the vault.", hint="Replace the link with a folder.")
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = self._aside(place)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with open(handle, "wb") as opened:
+                opened.write(file.data)
+                opened.flush()
+                if secure:
+                    os.fsync(handle)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        return temporary
+
+    def _aside(self, place: Path) -> Path:
+        folder = self.root / ".engrams" / "tmp"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{place.name[:40]}.{os.urandom(6).hex()}.tmp"
+
+
+class Lock:
+    """One at a time, among the threads and processes that work on one vault. Freed by a crash. May be nested."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._guard, self._depth = path, RLock(), 0
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Lock:
+        self._guard.acquire()
+        try:
+            if self._depth == 0:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._file = self._path.open("ab")
+                _hold(self._file)
+            self._depth += 1
+        except BaseException:
+            self._guard.release()
+            raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._file is not None:
+            self._file.close()
+            self._file = None
+        self._guard.release()
+
+
+@contextlib.contextmanager
+def mapped() -> Iterator[None]:
+    """Failures of the disk as StoreError; a file that is not there stays what it is."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise
+    except OSError as problem:
+        hint = "Free some space; what waits is written then." if problem.errno == 28 else "See that the vault's folder can be written to."
+        raise StoreError(f"The vault cannot use {problem.filename or 'a file'}: {problem.strerror}.", hint=hint) from None
+
+
+def is_memory(name: str) -> bool:
+    """Whether a file of this name can be a memory's."""
+    return name.endswith(".md") and not name.startswith((".", "~", "#"))
+
+
+def digest(data: bytes) -> str:
+    """What tells one content from another; 32 hex digits."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _flush(files: Sequence[Path]) -> None:
+    """Many files at once: one flush of everything is far quicker than one each, where it waits until it is done."""
+    if sys.platform == "linux":
+        os.sync()
+        return
+    for path in files:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _hold(file: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            try:
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+            except OSError:
+                time.sleep(_STEP)
+            else:
+                return
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX)

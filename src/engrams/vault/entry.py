@@ -1,0 +1,278 @@
+"""One memory as one file, and back: what is known about it as front matter, its text and nothing else as the body.
+
+Only what differs from a field's default is written. ``read(render(record, edges))`` gives equal fields and edges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from engrams.clock import parse_time
+from engrams.errors import EngramsError
+from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
+from engrams.vault import front
+from engrams.vault.front import FrontError
+
+NAMES: Mapping[str, str] = {
+    "id": "id",
+    "kind": "kind",
+    "scope": "scope",
+    "status": "status",
+    "created_at": "recorded_at",
+    "role": "role",
+    "speaker": "speaker",
+    "conversation_id": "session",
+    "source_id": "",
+    "summary_kind": "category",
+    "category": "category",
+    "subject": "subject",
+    "predicate": "predicate",
+    "object": "object",
+    "tags": "tags",
+    "valid_from": "valid_from",
+    "valid_to": "valid_to",
+    "ended_at": "ended_at",
+    "retired_at": "retired_at",
+    "replaced_by": "superseded_by",
+    "layer": "layer",
+    "tier": "tier",
+    "importance": "importance",
+    "confidence": "confidence",
+    "trust": "trust",
+    "strength": "strength",
+    "version": "version",
+    "external_id": "external_id",
+    "caption": "caption",
+    "summary": "summary",
+    "triggers": "triggers",
+    "steps": "steps",
+    "evidence": "evidence",
+    "provenance": "provenance",
+    "access_count": "access_count",
+    "last_accessed": "last_accessed",
+    "meta": "meta",
+}
+"""Names in the front matter, in their order, and the fields they stand for. ``source_id`` is told, and not read."""
+
+KNOWN = frozenset(NAMES) | frozenset(EdgeType)
+UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
+"""Fields that a hand edit cannot set."""
+
+_PLAIN = Record("", Scope(("-",)), Kind.FACT, "", datetime(1970, 1, 1, tzinfo=UTC))
+_DEFAULTS = {item.name: getattr(_PLAIN, item.name) for item in fields(Record)}
+_NEEDED = ("id", "kind", "scope", "recorded_at", "layer", "text")
+_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "ended_at", "retired_at", "last_accessed"})
+_LISTS = frozenset({"tags", "triggers", "steps"})
+_SHARES = frozenset({"importance", "confidence", "trust"})
+_COUNTS = frozenset({"strength", "access_count", "version"})
+_ENUMS: Mapping[str, Callable[[Any], Any]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+_LINK = re.compile(r"\[\[([^\]|\n]*)(?:\|([^\]|\n]*))?\]\]")
+_LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An outgoing edge as a file tells it. ``target`` is empty where only a path is told, by somebody's hand."""
+
+    type: EdgeType
+    target: str
+    weight: float = 1.0
+    count: int = 1
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a file says. ``fields`` holds those it names, and always ``text``; the rest have their defaults."""
+
+    fields: Mapping[str, Any]
+    links: tuple[Link, ...] = ()
+    loose: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return str(self.fields.get("id", ""))
+
+    def record(self, fallback: Mapping[str, Any]) -> Record:
+        """The record it describes; ``fallback`` gives what a file may leave open: id, kind, scope, time and layer."""
+        given = {name: value for name, value in fallback.items() if name in _NEEDED}
+        values = {**_DEFAULTS, **given, **self.fields}
+        if "layer" not in self.fields and ("layer" not in given or "kind" in self.fields):
+            values["layer"] = LAYER_OF[values["kind"]]
+        return Record(**values)
+
+
+def render(record: Record, links: Sequence[Link], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None) -> str:
+    """The file of a record. What ``old``, the file that is there, says beyond a record's fields stays in it."""
+    items = [*_items(record), *_linked(links, loose or {})]
+    try:
+        before, _ = front.split(old)
+    except FrontError:
+        before = None
+    if before is None:
+        title = " ".join((record.summary or record.text or record.caption).split())[:80]
+        return front.join(front.dump([*items, ("aliases", [title] if title else [])]), record.text)
+    return front.join(front.revise(before, items, KNOWN), record.text)
+
+
+def read(text: str) -> Entry:
+    """What a file says. FrontError: it cannot be understood; the message says why."""
+    head, body = front.split(text)
+    held = front.load(head) if head is not None else {}
+    found: dict[str, Any] = {"text": body}
+    for name, value in held.items():
+        target = NAMES.get(name, "")
+        if target and value is not None:
+            found[target] = _value(name, target, value)
+    links: list[Link] = []
+    loose: dict[str, tuple[Json, ...]] = {}
+    for type in EdgeType:
+        told = held.get(type)
+        values = told if isinstance(told, list) else [] if told is None else [told]
+        links += [link for value in values if (link := _link(type, value)) is not None]
+        rest = tuple(value for value in values if _link(type, value) is None)
+        if rest:
+            loose[type] = rest
+    return Entry(found, tuple(links), loose)
+
+
+def coerced(name: str, value: Json) -> Any:
+    """A field from its JSON form, as front matter and history tell it. FrontError: it is not such a value."""
+    return _value(name, name, value)
+
+
+def link(edge: Edge, path: str = "") -> Link:
+    """An edge as its source's file tells it; ``path``: that of the target's file, relative, where it has one."""
+    return Link(edge.type, edge.target, edge.weight, edge.count, path)
+
+
+def same(one: Record, other: Record) -> bool:
+    """Whether they say the same, apart from counts of use and the version."""
+    return replace(one, access_count=0, last_accessed=None, version=1) == replace(other, access_count=0, last_accessed=None, version=1)
+
+
+def _items(record: Record) -> list[tuple[str, Json]]:
+    items: list[tuple[str, Json]] = []
+    category = "summary_kind" if record.kind is Kind.SUMMARY else "category"
+    for name, target in NAMES.items():
+        if name == "source_id":
+            if record.evidence and record.evidence[0].source:
+                items.append((name, record.evidence[0].source))
+            continue
+        if target == "category" and name != category:
+            continue
+        value = getattr(record, target)
+        default = LAYER_OF[record.kind] if target == "layer" else _DEFAULTS[target]
+        if value != default or target in _NEEDED:
+            if target != "layer" or value != default:
+                items.append((name, _told(value)))
+    return items
+
+
+def _told(value: Any) -> Json:
+    match value:
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case Scope():
+            return value.key
+        case Provenance():
+            return {name: _told(held) for name in Provenance.__slots__ if (held := getattr(value, name)) != getattr(Provenance(), name)}
+        case Evidence():
+            return {name: held for name in Evidence.__slots__ if (held := getattr(value, name))}
+        case tuple():
+            return [_told(item) for item in value]
+        case Mapping():
+            return dict(value)
+        case str():
+            return str(value)
+        case _:
+            return value
+
+
+def _linked(links: Sequence[Link], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
+    found: dict[str, list[Json]] = {}
+    for item in sorted(links, key=lambda item: (item.type, item.target)):
+        plain = _LINKABLE.fullmatch(item.target) is not None
+        arrow = f"[[{item.path}|{item.target}]]" if plain and item.path and _LINKABLE.fullmatch(item.path) else ""
+        if item.weight == 1.0 and item.count == 1 and plain:
+            found.setdefault(item.type, []).append(arrow or item.target)
+        else:
+            more: dict[str, Json] = {"link": arrow} if arrow else {}
+            found.setdefault(item.type, []).append({**more, "to": item.target, "weight": item.weight, "count": item.count})
+    for name, values in loose.items():
+        found.setdefault(name, []).extend(values)
+    return [(str(type), found[type]) for type in EdgeType if type in found]
+
+
+def _link(type: EdgeType, value: Json) -> Link | None:
+    match value:
+        case str() if found := _LINK.fullmatch(value.strip()):
+            return Link(type, (found[2] or "").strip(), path=found[1])
+        case str() if _LINKABLE.fullmatch(value):
+            return Link(type, value)
+        case {"to": str(target)} if target:
+            weight, count, shown = value.get("weight", 1.0), value.get("count", 1), _LINK.fullmatch(str(value.get("link", "")))
+            if isinstance(weight, int | float) and isinstance(count, int) and not isinstance(weight, bool) and not isinstance(count, bool):
+                return Link(type, target, float(weight), count, shown[1] if shown else "")
+    return None
+
+
+def _value(name: str, target: str, value: Json) -> Any:
+    try:
+        if target in _TIMES:
+            return None if value is None else parse_time(_text(value)).astimezone(UTC)
+        if target in _ENUMS:
+            return _ENUMS[target](_text(value))
+        if target in _LISTS:
+            return tuple(_text(item) for item in (value if isinstance(value, list) else [value]))
+        if target in _SHARES:
+            return _share(value)
+        if target in _COUNTS:
+            return _count(value)
+        match target:
+            case "scope":
+                return Scope.parse(_text(value))
+            case "evidence":
+                return tuple(_evidence(item) for item in value)
+            case "provenance":
+                return _provenance(value)
+            case "meta":
+                return dict(value)
+            case _:
+                return _text(value)
+    except (TypeError, ValueError, AttributeError, EngramsError) as problem:
+        raise FrontError(f"{name}: {problem}") from None
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    # What was meant as a text may look like a number: tags: [2024].
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError("a text was expected")
+
+
+def _share(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TypeError("a number from 0 to 1 was expected")
+    return float(value)
+
+
+def _count(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError("a whole number was expected")
+    return value
+
+
+def _evidence(value: Json) -> Evidence:
+    return Evidence(*(_text(value.get(name, "")) for name in ("quote", "source", "speaker")))
+
+
+def _provenance(value: Json) -> Provenance:
+    texts = {name: _text(held) for name, held in value.items() if name in ("channel", "extractor", "prompt", "reason")}
+    return Provenance(**texts, files=tuple(_text(item) for item in value.get("files", ())))

@@ -1,0 +1,215 @@
+"""Front matter: YAML between two lines of ``---``, written so that every text comes back exactly, read with dates as texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from engrams.types import Json
+
+_FENCE = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*?|-[^\s:][^:\n]*?))[ \t]*:(?=\s|$)")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_PLAIN = re.compile(r"[^\W\d_](?:[\w./@+-]| (?=[\w./@+-]))*")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
+_TAKEN = frozenset("y n yes no on off true false null none nan".split())
+# What libyaml refuses to read unescaped.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_MOST_NODES = 100_000
+_DEEPEST = 60
+_LONG_KEY = 400
+
+
+class FrontError(ValueError):
+    """Front matter that cannot be read; the message says why."""
+
+
+def split(text: str) -> tuple[str | None, str]:
+    """A file's front matter (None: it has none) and its body, which is everything after it but one last line end.
+
+    FrontError: it begins and never ends.
+    """
+    begin = _FENCE.match(text)
+    if begin is None:
+        return None, text.removesuffix("\n")
+    end = _END.search(text, begin.end())
+    if end is None:
+        raise FrontError("the front matter has no end: a line of --- is missing")
+    front, body = text[begin.end() : end.start()], text[end.end() :]
+    if begin[1] == "\r\n":
+        # An editor changed the line ends of the whole file; those of the text are not the text's own.
+        front, body = front.replace("\r\n", "\n"), body.replace("\r\n", "\n")
+    return front, body.removesuffix("\n")
+
+
+def join(front: str, text: str) -> str:
+    """The inverse of ``split``."""
+    return f"---\n{front}---\n{text}\n"
+
+
+def load(front: str) -> dict[str, Json]:
+    """Front matter as JSON values with text keys. FrontError: it is not a mapping of such."""
+    import yaml
+
+    try:
+        value = yaml.load(front, Loader=_loader())  # noqa: S506 - a safe loader, with fewer types still
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if mark else ""
+        raise FrontError(f"the front matter is not YAML{where}: {getattr(problem, 'problem', None) or 'malformed'}") from None
+    except (ValueError, RecursionError) as problem:
+        raise FrontError(f"the front matter cannot be read: {problem}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise FrontError("the front matter is no list of names and values")
+    plain: dict[str, Json] = _plain(value, [_MOST_NODES], 0)
+    return plain
+
+
+def dump(items: Iterable[tuple[str, Json]]) -> str:
+    """Names and values as front matter, in their order."""
+    return "".join(_block(name, value) for name, value in items)
+
+
+def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
+    """``old`` front matter with new values for the ``known`` names; those left out are taken away.
+
+    Everything else stays as it stands, byte for byte: other names, comments, order, and how an equal value is written.
+    """
+    try:
+        held = load(old)
+    except FrontError:
+        return dump(items)
+    left = dict(items)
+    order = [name for name, _ in items]
+    blocks: list[tuple[str, str]] = []
+    for name, raw in _blocks(old):
+        if name not in known:
+            blocks.append((name, raw))
+        elif name in left:
+            value = left.pop(name)
+            blocks.append((name, raw if _same(held.get(name), value) else _block(name, value)))
+    for name in [name for name in order if name in left]:
+        before = set(order[: order.index(name)])
+        at = max((place + 1 for place, (other, _) in enumerate(blocks) if other in before), default=0)
+        blocks.insert(at, (name, _block(name, left[name])))
+    text = "".join(raw if raw.endswith("\n") else raw + "\n" for _, raw in blocks)
+    own = [(name, value) for name, value in held.items() if name not in known]
+    try:
+        fits = _same(load(text), {**dict(items), **dict(own)})
+    except FrontError:
+        fits = False
+    return text if fits else dump([*items, *own])
+
+
+def _blocks(front: str) -> list[tuple[str, str]]:
+    """Front matter cut at its top-level names; comments and blank lines before one belong to none ("")."""
+    blocks: list[tuple[str, str]] = []
+    loose = ""
+    for line in _LINE.findall(front):
+        found = _KEY.match(line)
+        if found:
+            if loose:
+                blocks.append(("", loose))
+                loose = ""
+            blocks.append((next(part for part in found.groups() if part is not None), line))
+        elif blocks and blocks[-1][0] and not line.startswith("#") and line.strip():
+            blocks[-1] = (blocks[-1][0], blocks[-1][1] + loose + line)
+            loose = ""
+        else:
+            loose += line
+    return [*blocks, ("", loose)] if loose else blocks
+
+
+def _block(name: str, value: Json) -> str:
+    if isinstance(value, list) and value:
+        return f"{_scalar(name)}:\n" + "".join(f"  - {_flow(item)}\n" for item in value)
+    return f"{_scalar(name)}: {_flow(value)}\n"
+
+
+def _flow(value: Json) -> str:
+    match value:
+        case Mapping():
+            return "{" + ", ".join(f"{_name(str(name))}: {_flow(item)}" for name, item in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(_flow(item) for item in value) + "]"
+        case _:
+            return _scalar(value)
+
+
+def _name(name: str) -> str:
+    # A key beyond 1024 characters must be announced.
+    return _scalar(name) if len(name) < _LONG_KEY else f"? {_scalar(name)} "
+
+
+def _scalar(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(int(value))
+        case float():
+            text = repr(float(value))
+            return text if "." in text or "n" in text else text.replace("e", ".0e")
+        case _:
+            text = str(value)
+    if (_PLAIN.fullmatch(text) and text.casefold() not in _TAKEN) or _TIME.fullmatch(text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", quoted)
+
+
+def _plain(value: Any, left: list[int], depth: int) -> Json:
+    """The value as JSON. Bounded, because an alias can make a few bytes stand for very much, or for themselves."""
+    left[0] -= 1
+    if left[0] < 0 or depth > _DEEPEST:
+        raise FrontError("the front matter holds too much, or itself")
+    match value:
+        case dict():
+            return {_text(name): _plain(item, left, depth + 1) for name, item in value.items()}
+        case list():
+            return [_plain(item, left, depth + 1) for item in value]
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            raise FrontError(f"the front matter holds a {type(value).__name__}")
+
+
+def _text(name: Any) -> str:
+    if isinstance(name, str):
+        return name
+    if name is None or isinstance(name, bool | int | float):
+        return _scalar(name)
+    raise FrontError("a name in the front matter is no text")
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equal, also in type: 1 is neither 1.0 nor true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+_made: list[Any] = []
+
+
+def _loader() -> Any:
+    """A safe loader that knows null, true, false and numbers, and takes dates, yes, no and the rest for texts."""
+    if not _made:
+        import yaml
+
+        class Loader(yaml.CSafeLoader):
+            yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the name and form that the library asks for
+
+        Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""])
+        Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
+        Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789"))
+        Loader.add_implicit_resolver(
+            "tag:yaml.org,2002:float", re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"), list("-0123456789")
+        )
+        _made.append(Loader)
+    return _made[0]

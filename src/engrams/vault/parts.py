@@ -1,0 +1,134 @@
+"""What the vault works with, in one object, and what everything in it asks of the files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from engrams.errors import StoreError
+from engrams.ports import Clock, JobSpec, Store
+from engrams.settings import VaultSettings
+from engrams.types import Json, Record, Scope, Vector
+from engrams.vault.disk import Disk, File, Lock, digest
+from engrams.vault.front import FrontError
+from engrams.vault.path import CONFLICTS
+from engrams.vault.state import State
+
+Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
+"""New fields of a record as they may be stored, and their vectors: the engine's own rules for a change."""
+
+MARK = ".engrams/vault"
+
+
+def _as_given(_record: Record, values: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
+    return values, ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """``plain``: the store itself, without the mirror that notes every write. ``follow``: jobs that a hand-written memory
+    calls for (extraction, embedding)."""
+
+    store: Store
+    plain: Store
+    disk: Disk
+    state: State
+    lock: Lock
+    clock: Clock
+    settings: VaultSettings
+    prepare: Prepare = _as_given
+    follow: Callable[[Sequence[Record]], tuple[JobSpec, ...]] = lambda _records: ()
+
+    @property
+    def truth(self) -> Literal["files", "db"]:
+        return self.settings.truth
+
+    @property
+    def there(self) -> bool:
+        """Whether the vault's folder is the one that was there before. StoreError: it should be, and is not."""
+        told = self.disk.read(MARK)
+        known = self.state.fact("vault")
+        if known and (told is None or told.decode("utf-8", "replace").strip() != known):
+            if self.state.count() == 0 and told is None:
+                return False
+            raise StoreError(
+                f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}, and {self.state.count()} memories have files in it.",
+                hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
+            )
+        if told is not None and not known:
+            self.state.tell("vault", told.decode("utf-8", "replace").strip())
+        return told is not None
+
+    def begin(self) -> None:
+        """Make the folder, with the mark by which it is known again."""
+        if not self.there:
+            from engrams.clock import new_id
+
+            name = new_id(self.clock())
+            self.disk.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.disk.write([File(MARK, f"{name}\n".encode())])
+            self.state.tell("vault", name)
+
+    def keep(self, path: str, data: bytes, why: str) -> str:
+        """Put what would be lost into ``conflicts``; where. Twice is once."""
+        name = path.partition("/")[2] or path
+        place = f"{CONFLICTS}/{name.removesuffix('.md')}.{digest(data)[:8]}.md"
+        self.disk.write([File(place, data)])
+        self.state.report({place: why}, ())
+        self.state.touch([(place, {"does": "keep", "why": why})])
+        return place
+
+
+@dataclass(slots=True)
+class Report:
+    """What a synchronisation did. ``gone``: files that are missing and were left alone, because they were too many."""
+
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    forgotten: int = 0
+    restored: int = 0
+    conflicts: int = 0
+    written: int = 0
+    gone: int = 0
+    problems: dict[str, str] = field(default_factory=dict)
+    renamed: list[tuple[Scope, str]] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.added + self.changed + self.moved + self.forgotten + self.restored
+
+
+def now_ns() -> int:
+    """The file system's time, to tell a file that was written to since."""
+    return time.time_ns()
+
+
+def decoded(data: bytes) -> str:
+    """A file's text. FrontError: it is no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FrontError("it is not UTF-8 text") from None
+
+
+def by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[str]]:
+    """Ids by owner, each once, in order."""
+    found: dict[Scope, dict[str, None]] = {}
+    for owner, id in pairs:
+        found.setdefault(owner, {})[id] = None
+    return {owner: list(ids) for owner, ids in found.items()}
+
+
+def root_of(settings: VaultSettings, home: Path) -> Path:
+    """The vault's folder."""
+    return Path(settings.path).expanduser() if settings.path else home / "vault"
+
+
+def note(does: str, record: Record, why: str = "", actor: str = "") -> Json:
+    """What the history of the files tells about one change."""
+    agent = next((name for label, name in zip(record.scope.labels[::2], record.scope.labels[1::2], strict=False) if label == "agent"), "")
+    return {"does": does, "id": record.id, "why": why, "actor": actor, "session": record.session, "scope": record.scope.key, "agent": agent}

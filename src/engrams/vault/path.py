@@ -1,0 +1,148 @@
+"""Where a memory's file is: ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``, and what a path tells about a file.
+
+Paths are relative to the vault, with ``/``. Every part is safe on Windows, macOS and Linux: two labels, or two ids, that
+differ only in case or Unicode form, or share a slug, have different names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from engrams.types import Kind, Record, Scope, Status
+
+ENTRIES, DELETED, CONFLICTS = "entries", "deleted", "conflicts"
+
+FOLDERS = ("facts", "turns/user", "turns/assistant", "turns/other", "summaries", "episodes", "rules")
+_WORDS = frozenset(part for folder in FOLDERS for part in folder.split("/"))
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
+_LONGEST = 60
+_SLUG = 48
+_MARK = "~"
+_TAIL = re.compile(r"__([0-9a-z]{4,32})\.md$")
+_ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a path says: the folder of the scope, the folder of the kind, and whether it lies in ``deleted``."""
+
+    scope: str
+    folder: str
+    deleted: bool
+
+
+def folder_of(record: Record) -> str:
+    """The folder within the scope's that a record of this kind and role belongs in."""
+    match record.kind:
+        case Kind.TURN | Kind.EXCHANGE:
+            return f"turns/{record.role}" if record.role in ("user", "assistant") else "turns/other"
+        case Kind.SUMMARY:
+            return "summaries"
+        case Kind.EPISODE:
+            return "episodes"
+        case Kind.RULE | Kind.PROCEDURE | Kind.NEGATIVE:
+            return "rules"
+        case _:
+            return "facts"
+
+
+def scope_folder(scope: Scope) -> str:
+    """The folder of a scope: different scopes have different ones, on every file system."""
+    return "/".join(_label(label) for label in scope.labels)
+
+
+def scope_of(folder: str, known: Collection[Scope]) -> Scope | None:
+    """The scope of a folder: a known one, or one whose labels are the folders' names; None where those were shortened."""
+    wanted = key(folder)
+    found = next((scope for scope in known if key(scope_folder(scope)) == wanted), None)
+    if found is not None:
+        return found
+    labels = [unicodedata.normalize("NFC", part) for part in folder.split("/")]
+    if not folder or any(_MARK in label or not label.strip() or label in (".", "..") for label in labels):
+        return None
+    return Scope(tuple(labels))
+
+
+def place_of(path: str) -> Place | None:
+    """What a path says; None where no memory's file belongs there. Folders below the kind's are the owner's own order."""
+    top, _, rest = path.partition("/")
+    if top not in (ENTRIES, DELETED):
+        return None
+    parts = posixpath.dirname(rest).split("/")
+    for end in range(len(parts), 0, -1):
+        for size in (2, 1):
+            folder = "/".join(parts[max(0, end - size) : end])
+            if end > size and folder in FOLDERS:
+                return Place("/".join(parts[: end - size]), folder, top == DELETED)
+    return None
+
+
+def fresh(record: Record, taken: Collection[str]) -> str:
+    """The path of a record's new file. ``taken``: keys of paths that are in use."""
+    folder = posixpath.join(top_of(record), scope_folder(record.scope), folder_of(record))
+    stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
+    digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    ulid = _ULID.fullmatch(record.id) is not None
+    tails = [record.id[-4:], record.id[-8:], record.id] if ulid else [digest[:8], digest]
+    name = slug(record.text or record.caption)
+    for tail in tails:
+        path = f"{folder}/{'__'.join(part for part in (stamp, name, tail) if part)}.md"
+        if key(path) not in taken:
+            return path
+    return f"{folder}/{stamp}__{digest}{len(taken)}.md"
+
+
+def moved(path: str, record: Record, was: Scope) -> str:
+    """The path of a file after its record changed: the same name, in ``deleted`` or back, below its scope's folder."""
+    top, _, rest = path.partition("/")
+    place = place_of(path)
+    if place is not None and was != record.scope:
+        rest = scope_folder(record.scope) + rest[len(place.scope) :]
+    return f"{top_of(record)}/{rest}" if top in (ENTRIES, DELETED) else path
+
+
+def top_of(record: Record) -> str:
+    return DELETED if record.status is Status.FORGOTTEN else ENTRIES
+
+
+def tail_of(path: str) -> str:
+    """The end of the id, as the file's name gives it; empty where it does not."""
+    found = _TAIL.search(path)
+    return found[1] if found else ""
+
+
+def key(path: str) -> str:
+    """The path as a file system compares it that knows neither case nor Unicode forms."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
+def slug(text: str) -> str:
+    """The first words of a text as part of a file name: lower case, letters and digits of any script, ``-`` between."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold())
+    words = re.findall(r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char)))
+    name = ""
+    for word in words:
+        longer = f"{name}-{word}" if name else word
+        if len(longer) > _SLUG or len(longer.encode()) > 2 * _SLUG:
+            break
+        name = longer
+    return name or (words[0][: _SLUG // 3] if words else "")
+
+
+def relative(target: str, source: str) -> str:
+    """The path of ``target`` as a link in ``source`` names it, without ``.md``."""
+    return posixpath.relpath(target.removesuffix(".md"), posixpath.dirname(source))
+
+
+def _label(label: str) -> str:
+    if _PLAIN.fullmatch(label) and len(label) <= _LONGEST and label not in _WORDS and not _DEVICE.fullmatch(label.partition(".")[0]):
+        return label
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", label).strip("._-")[: _LONGEST - 10].rstrip("._-").lower() or "default"
+    digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{name}{_MARK}{digest}"

@@ -1,0 +1,210 @@
+"""What the vault knows of its files: which memory each one is, and what it held when file and memory were last alike.
+
+A small database beside the memory's own, outside the folder of the files, so that a folder that is not mounted can be told
+from an empty one. It is derived: without it, every file is compared with its memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from engrams.types import Json, Scope
+from engrams.vault.disk import Stat
+from engrams.vault.path import key
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files (
+    owner TEXT NOT NULL, id TEXT NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, scope TEXT NOT NULL, hash TEXT NOT NULL,
+    version INTEGER NOT NULL, links TEXT NOT NULL, mtime INTEGER NOT NULL, size INTEGER NOT NULL, seen INTEGER NOT NULL,
+    next_path TEXT NOT NULL, next_hash TEXT NOT NULL, PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS files_key ON files (key) WHERE key <> '';
+CREATE TABLE IF NOT EXISTS touched (path TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS erased (owner TEXT NOT NULL, id TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (owner, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS problems (path TEXT PRIMARY KEY, told TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+"""
+_COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One memory's file. ``hash``, ``version`` and ``links``: what file and memory had in common last. ``next``: what is
+    being written now. ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none."""
+
+    owner: Scope
+    id: str
+    path: str
+    scope: Scope
+    hash: str
+    version: int = 1
+    links: tuple[tuple[str, str, float, int], ...] = ()
+    stat: Stat = Stat(0, 0)
+    seen: int = 0
+    next_path: str = ""
+    next_hash: str = ""
+
+
+class State:
+    """Thread safe. Nothing is made on disk before the first change."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = RLock()
+        self._open: Any = None
+        self._abandoned: Any = None
+        self._process = os.getpid()
+
+    @property
+    def exists(self) -> bool:
+        return self._path.exists()
+
+    def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, Row]:
+        """Those of these memories that are known, by id."""
+        asked = json.dumps(list(ids))
+        return {row.id: row for row in self._rows("WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked))}
+
+    def paths(self, paths: Iterable[str]) -> dict[str, Row]:
+        """Those of these files that are known, by the key of their path."""
+        asked = json.dumps([key(path) for path in paths])
+        return {key(row.path): row for row in self._rows("WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,))}
+
+    def every(self) -> Iterator[Row]:
+        return self._rows("", ())
+
+    def count(self) -> int:
+        """How many files there should be."""
+        return int(self._ask("SELECT count(*) FROM files WHERE key <> ''")[0][0]) if self.exists else 0
+
+    def put(self, rows: Iterable[Row]) -> None:
+        with self.change() as connection:
+            for row in rows:
+                values = (row.owner.key, row.id, row.path, key(row.path), row.scope.key, row.hash, row.version, json.dumps(row.links))
+                more = (row.stat.mtime, row.stat.size, row.seen, row.next_path, row.next_hash)
+                connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, *more))
+
+    def drop(self, owner: Scope, ids: Iterable[str]) -> None:
+        with self.change() as connection:
+            for id in ids:
+                connection.execute("DELETE FROM files WHERE owner = ? AND id = ?", (owner.key, id))
+
+    def clear(self) -> None:
+        """Know of no file."""
+        with self.change() as connection:
+            connection.execute("DELETE FROM files; DELETE FROM problems")
+
+    # ------------------------------------------------------------------------------------------------------ the rest
+
+    def touch(self, notes: Iterable[tuple[str, Json]]) -> None:
+        """Files that changed since the last commit, and why."""
+        with self.change() as connection:
+            for path, note in notes:
+                connection.execute("INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note)))
+
+    def touched(self) -> dict[str, Any]:
+        return {path: json.loads(note) for path, note in self._ask("SELECT path, note FROM touched")} if self.exists else {}
+
+    def untouch(self, notes: Iterable[tuple[str, Json]]) -> None:
+        """These were committed; one that changed again meanwhile stays."""
+        with self.change() as connection:
+            for path, note in notes:
+                connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
+
+    def report(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
+        """Problems with files. Those of files that were looked at (None: all) and have none any more go."""
+        if not found and not self.exists:
+            return
+        with self.change() as connection:
+            if looked is None:
+                connection.execute("DELETE FROM problems")
+            for path in looked or ():
+                connection.execute("DELETE FROM problems WHERE path = ?", (path,))
+            for path, told in found.items():
+                connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", (path, told))
+
+    def problems(self) -> dict[str, str]:
+        return dict(self._ask("SELECT path, told FROM problems ORDER BY path")) if self.exists else {}
+
+    def condemn(self, rows: Iterable[tuple[Scope, str, str]]) -> None:
+        """Files that must go because their memory is being purged."""
+        with self.change() as connection:
+            for owner, id, path in rows:
+                connection.execute("INSERT OR REPLACE INTO erased VALUES (?, ?, ?)", (owner.key, id, path))
+
+    def condemned(self) -> list[tuple[Scope, str, str]]:
+        if not self.exists:
+            return []
+        return [(Scope.parse(owner), id, path) for owner, id, path in self._ask("SELECT owner, id, path FROM erased")]
+
+    def acquit(self, rows: Iterable[tuple[Scope, str]]) -> None:
+        with self.change() as connection:
+            for owner, id in rows:
+                connection.execute("DELETE FROM erased WHERE owner = ? AND id = ?", (owner.key, id))
+
+    def fact(self, name: str) -> str:
+        found = self._ask("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
+        return str(found[0][0]) if found else ""
+
+    def tell(self, name: str, value: str) -> None:
+        with self.change() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    @contextmanager
+    def change(self) -> Iterator[Any]:
+        """One transaction; changes within it join it."""
+        with self._lock:
+            connection = self._connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+                self._open = None
+
+    def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[Row]:
+        if not self.exists:
+            return
+        # The only text put into the statement is this module's own.
+        for row in self._ask(f"SELECT {_COLUMNS} FROM files {where}", values):  # noqa: S608
+            owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
+            told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))
+            stat = Stat(mtime, size)
+            yield Row(Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, stat, seen, next_path, next_hash)
+
+    def _ask(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return list(self._connection().execute(statement, values))
+
+    def _connection(self) -> Any:
+        import apsw
+
+        if self._process != os.getpid():
+            # A connection that a fork copied belongs to the parent.
+            self._abandoned, self._open, self._process = self._open, None, os.getpid()
+        if self._open is None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            connection = apsw.Connection(str(self._path))
+            connection.set_busy_timeout(10_000)
+            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute(_SCHEMA)
+            self._path.chmod(0o600)
+            self._open = connection
+        return self._open

@@ -1,0 +1,234 @@
+"""The vault: memories as files, in step with the store in both directions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from engrams.errors import ClosedError, EngramsError, StoreError
+from engrams.ports import Erased, Job, JobSpec, OutboxEntry, Query, Reach
+from engrams.types import Json, Scope, Status
+from engrams.vault.intake import Cause, Intake
+from engrams.vault.mirror import TOPIC
+from engrams.vault.parts import Parts, Report, by_owner
+from engrams.vault.watch import Watcher
+from engrams.vault.writer import Writer
+
+_BATCH = 500
+_MOST = 1 << 20
+_log = logging.getLogger(__name__)
+
+COMPLETE = "complete"
+"""The fact that every memory has had its file written once."""
+
+
+class Vault:
+    """Thread safe; several processes may work on one vault."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._intake, self._writer = Intake(parts), Writer(parts)
+        self._closed = False
+        self._watcher: Watcher | None = None
+
+    @property
+    def handlers(self) -> dict[str, Callable[[Job], None]]:
+        """The jobs that the vault does, by kind."""
+        return {TOPIC: self.drain}
+
+    def start(self) -> None:
+        """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
+
+        A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
+        """
+        try:
+            self.sync()
+        except StoreError as problem:
+            _log.warning("vault: %s", problem.message)
+        if self.parts.state.fact(COMPLETE) != "1" and self.parts.store.scopes(None):
+            self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
+        if self.parts.settings.watch != "off":
+            self.watch()
+
+    def watch(self) -> None:
+        """Follow the files from now on. Twice is once."""
+        section = self.parts.settings
+        if self._watcher is None and self.parts.truth == "files":
+            self._watcher = Watcher(self.parts.disk, self.look, "poll" if section.watch == "poll" else "auto", section.poll_seconds)
+            self._watcher.start()
+
+    def sync(self, accept: bool = False, cause: Cause | None = None) -> Report:
+        """Bring files and memory into step, whole. ``accept``: also where so many files are gone that it may be a mistake."""
+        with self.parts.lock:
+            self._verify()
+            report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
+            report.written = self._flush(report.renamed)
+            return report
+
+    def look(self, paths: Sequence[str] | None = None) -> Report:
+        """Take in changes of these files alone (None: of all), and write what follows from them."""
+        with self.parts.lock:
+            report = self._intake.run(paths)
+            report.written = self._flush(report.renamed)
+            return report
+
+    def drain(self, job: Job) -> None:
+        """Write the files of everything that changed."""
+        with self.parts.lock:
+            self._flush((), job)
+            self._export(job)
+        self.parts.store.finish(job.lease, self.parts.clock())
+
+    def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
+        """Erase memories and then their files; links to them and quotes of them go from the files of others.
+
+        What is to go is noted first: a crash in between leaves nothing.
+        """
+        parts = self.parts
+        with parts.lock:
+            rows = parts.state.get(owner, ids)
+            parts.state.condemn((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
+            reach = Reach(owner, (owner,), tree=True)
+            citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
+            linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
+            done = erase()
+            files = self._execute()
+            self._write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
+            left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
+            return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
+
+    def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]:
+        """What a check of the store found, and what is wrong with the files."""
+        problems: list[str] = []
+        try:
+            if repair:
+                self.sync()
+            elif self.parts.there and self.parts.truth == "files":
+                with self.parts.lock:
+                    self._intake.run()
+        except StoreError as problem:
+            problems.append(problem.message)
+        told = [f"{path}: {why}" for path, why in self.parts.state.problems().items()]
+        vault = {
+            "path": str(self.parts.disk.root),
+            "truth": self.parts.truth,
+            "files": self.parts.state.count(),
+            "problems": [*problems, *told],
+        }
+        every = [*found.get("problems", ()), *problems, *told]
+        return {**found, "ok": bool(found.get("ok", True)) and not problems and not told, "problems": every, "vault": vault}
+
+    def close(self) -> None:
+        """Write what waits; whatever cannot be written now stays in the outbox. Twice is once."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._watcher is not None:
+            self._watcher.close()
+        try:
+            if self.parts.plain.outbox(1):
+                with self.parts.lock:
+                    self._flush(())
+        except ClosedError:
+            raise
+        except EngramsError as problem:
+            _log.warning("vault: %s", problem.message)
+        finally:
+            self.parts.state.close()
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def _flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
+        """Outbox to files, batch by batch, each cleared when its files are in place."""
+        self._execute()
+        written = 0
+        for owner, ids in by_owner(renamed).items():
+            edges = self.parts.store.edges(owner, ids)
+            written += self._write(owner, [edge.source for edge in edges if edge.target in ids], {})
+        while entries := self._entries():
+            notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
+            for owner, ids in by_owner((entry.owner, entry.record) for entry in entries).items():
+                written += self._write(owner, ids, {id: notes[owner, id] for id in ids})
+            self.parts.store.clear([entry.id for entry in entries])
+            self._renew(job)
+        return written
+
+    def _write(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
+        """The files of these memories; first what a hand did to them meanwhile is taken in."""
+        if not ids:
+            return 0
+        store = self.parts.store
+        done = self._writer.write(owner, store.get(owner, ids), notes)
+        count = done.count
+        if done.blocked:
+            self._intake.run()
+            again = self._writer.write(owner, store.get(owner, done.blocked), notes)
+            count += again.count
+            if again.blocked:
+                count += self._writer.write(owner, store.get(owner, again.blocked), notes, force=True).count
+        if done.neighbours:
+            count += self._writer.write(owner, store.get(owner, done.neighbours), {}).count
+        return count
+
+    def _entries(self) -> list[OutboxEntry]:
+        """The next entries that are the vault's; other topics may wait before them."""
+        limit = _BATCH
+        while True:
+            found = self.parts.store.outbox(limit)
+            mine = [entry for entry in found if entry.topic == TOPIC]
+            if mine or len(found) < limit or limit > _MOST:
+                return mine[:_BATCH]
+            limit *= 4
+
+    def _export(self, job: Job | None) -> None:
+        """Once: a file for every memory that was there before the vault was."""
+        parts = self.parts
+        if parts.state.fact(COMPLETE) == "1":
+            return
+        for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
+            query = Query(Reach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=_BATCH)
+            while True:
+                page = parts.store.find(query)
+                known = parts.state.get(owner, [record.id for record in page.records])
+                self._write(owner, [record.id for record in page.records if record.id not in known], {})
+                self._renew(job)
+                if not page.next:
+                    break
+                query = replace(query, after=page.next)
+        parts.state.tell(COMPLETE, "1")
+
+    def _execute(self) -> int:
+        """Remove the files of memories that were purged; a purge that never came to pass is called off."""
+        parts = self.parts
+        condemned = parts.state.condemned()
+        removed = 0
+        for owner, ids in by_owner((owner, id) for owner, id, _ in condemned).items():
+            gone = {record.id for record in parts.store.get(owner, ids) if record.status is Status.PURGED}
+            for _, id, path in (item for item in condemned if item[0] == owner and item[1] in gone):
+                removed += parts.disk.stat(path) is not None
+                parts.disk.remove(path)
+                parts.state.touch([(path, {"does": "purge", "id": id})])
+            parts.state.drop(owner, gone)
+            parts.state.acquit((owner, id) for id in ids)
+        return removed
+
+    def _verify(self) -> None:
+        """Files whose memory the store has lost are looked at anew: the store was deleted, or an older one put back."""
+        parts = self.parts
+        if not parts.state.exists:
+            return
+        statuses = parts.store.counts(None).get("status", {})
+        if sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count():
+            return
+        for owner, ids in by_owner((row.owner, row.id) for row in parts.state.every()).items():
+            for start in range(0, len(ids), _BATCH):
+                some = ids[start : start + _BATCH]
+                held = {record.id for record in parts.store.get(owner, some)}
+                parts.state.drop(owner, [id for id in some if id not in held])
+
+    def _renew(self, job: Job | None) -> None:
+        if job is not None:
+            self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=120))

@@ -1,0 +1,98 @@
+"""Follow what hands do to the files while engrams runs: one thread that sleeps until something happens."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from engrams.errors import EngramsError
+from engrams.vault.disk import Disk, Stat, is_memory
+from engrams.vault.path import DELETED, ENTRIES
+
+_QUIET = 0.25
+"""Seconds to wait before a file counts as gone: editors save by removing and making anew."""
+_SETTLE_MS = 120
+_log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Calls ``changed`` with the paths that changed, or None where all should be looked at. Bursts are one call."""
+
+    def __init__(self, disk: Disk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float) -> None:
+        self._disk, self._changed, self._seconds = disk, changed, seconds
+        self._poll = mode == "poll"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="engrams-vault", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and wait for what is being taken in."""
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        # The folder may be made by the first write.
+        while not self._stop.is_set() and not (self._disk.root / ENTRIES).is_dir():
+            self._stop.wait(min(self._seconds, 1.0))
+        self._tell(None)
+        changes = self._polled() if self._poll else self._notified()
+        for paths in changes:
+            if paths is not None and any(self._disk.stat(path) is None for path in paths):
+                self._stop.wait(_QUIET)
+            self._tell(paths)
+
+    def _tell(self, paths: list[str] | None) -> None:
+        try:
+            self._changed(paths)
+        except EngramsError as problem:
+            # The edge of the thread. Nothing is lost: the next look sees the same files.
+            _log.warning("vault: %s", problem.message)
+
+    def _notified(self) -> Iterator[list[str] | None]:
+        try:
+            from watchfiles import watch
+        except ImportError:
+            yield from self._polled()
+            return
+        root = self._disk.root.resolve()
+        options = {"debounce": _SETTLE_MS * 4, "step": _SETTLE_MS, "rust_timeout": 5000}
+        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, **options)
+        for changes in watched:
+            paths = [path for _, told in changes if (path := relevant(Path(told), root)) is not None]
+            if paths:
+                # A folder came or went: what it holds is not told.
+                whole = any(not is_memory(path.rpartition("/")[2]) for path in paths)
+                yield None if whole else sorted(set(paths))
+
+    def _polled(self) -> Iterator[list[str] | None]:
+        before = self._stats()
+        while not self._stop.wait(self._seconds):
+            now = self._stats()
+            paths = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+            before = now
+            if paths:
+                yield paths
+
+    def _stats(self) -> dict[str, Stat]:
+        return {path: stat for top in (ENTRIES, DELETED) for path, stat in self._disk.walk(top)}
+
+
+def relevant(told: Path, root: Path) -> str | None:
+    """The path below the vault of a change that may concern a memory; None for hidden, temporary and other files."""
+    try:
+        parts = told.relative_to(root).parts
+    except ValueError:
+        return None
+    if len(parts) < 2 or parts[0] not in (ENTRIES, DELETED) or any(part.startswith((".", "~", "#")) for part in parts):
+        return None
+    name = parts[-1]
+    if "." in name and not is_memory(name) and not told.is_dir():
+        return None
+    return "/".join(parts)
+

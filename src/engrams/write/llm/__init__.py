@@ -1,0 +1,7 @@
+"""Extraction, policy and reconciliation by a chat model. What it answers is checked; what fails is asked again, then done without."""
+
+from __future__ import annotations
+
+from engrams.write.llm.extract import extract as extract
+from engrams.write.llm.judge import judge as judge
+from engrams.write.llm.meet import meet as meet

@@ -1,0 +1,239 @@
+"""Statements taken from messages by a model, each held to a literal quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from engrams.ports import Ask, Chat, Message
+from engrams.prompts import load, quote
+from engrams.text.fold import fold
+from engrams.types import Cost, Decision, Evidence, Kind, Record
+from engrams.write.candidate import Candidate, canonical
+from engrams.write.slots import is_single, opposes, same
+
+_TURNS = 40
+_CHARACTERS = 24_000
+_LONG = 1000
+_KNOWN = 80
+_MOST = 24
+_RETRIES = 2
+_UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
+_QUOTE = 280
+
+
+class Statement(BaseModel):
+    """One statement as a model gives it."""
+
+    turn: int = Field(ge=1)
+    text: str = Field(min_length=3, max_length=600)
+    quote: str = Field(min_length=1, max_length=_QUOTE)
+    subject: str = Field("", max_length=200)
+    predicate: str = Field("", max_length=200)
+    object: str = Field("", max_length=400)
+    kind: str = "fact"
+    category: str = Field("", max_length=60)
+    negative: bool = False
+    effect: Literal["states", "changes", "ends", "corrects"] = "states"
+    confidence: float | Literal["low", "medium", "high"] = 0.8
+    importance: float | Literal["low", "medium", "high"] = 0.5
+    since: str | None = Field(None, alias="from")
+    triggers: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "statements": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "turn": {"type": "integer"},
+                    "text": {"type": "string"},
+                    "quote": {"type": "string"},
+                    "subject": {"type": "string"},
+                    "predicate": {"type": "string"},
+                    "object": {"type": "string"},
+                    "kind": {"type": "string"},
+                    "negative": {"type": "boolean"},
+                    "effect": {"type": "string"},
+                    "confidence": {"type": ["number", "string"]},
+                    "importance": {"type": ["number", "string"]},
+                    "from": {"type": ["string", "null"]},
+                    "triggers": {"type": "array", "items": {"type": "string"}},
+                    "steps": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["turn", "text", "quote"],
+            },
+        }
+    },
+    "required": ["statements"],
+}
+
+
+def extract(
+    records: Sequence[Record], known: Sequence[Record], chat: Chat, batch: int, decisions: list[Decision]
+) -> tuple[dict[str, list[Candidate]], Cost]:
+    """Candidates by the record they come from, and what asking cost. ModelError where the model fails for good.
+
+    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement
+    whose quote is not literally in a message is dropped with a decision; a wrong number is put right by the quote.
+    """
+    found: dict[str, list[Candidate]] = {}
+    cost = Cost()
+    for group in _groups(records, batch):
+        statements, spent = _ask(group, known, chat, decisions)
+        cost += spent
+        for statement in statements:
+            candidate = _candidate(statement, group, chat.name, decisions)
+            if candidate is not None and len(found.setdefault(candidate.sources[0], [])) < _MOST:
+                found[candidate.sources[0]].append(candidate)
+    return found, cost
+
+
+def _groups(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        length = len(_shortened(record.text))
+        if group and (len(group) >= min(batch, _TURNS) or size + length > _CHARACTERS):
+            yield group
+            group, size = [], 0
+        group.append(record)
+        size += length
+    if group:
+        yield group
+
+
+def _ask(group: list[Record], known: Sequence[Record], chat: Chat, decisions: list[Decision]) -> tuple[list[Statement], Cost]:
+    prompt = load("extract")
+    text = prompt.render(turns="\n".join(_shown(number, record) for number, record in enumerate(group, 1)), known=_listed(known[:_KNOWN]))
+    messages = [Message("user", text)]
+    cost = Cost()
+    problems: list[str] = []
+    for attempt in range(1 + _RETRIES):
+        answer = chat.ask(Ask(tuple(messages), "extract", SCHEMA, max_tokens=4096))
+        cost += Cost(answer.calls, answer.tokens)
+        statements, problems = _checked(answer.data)
+        if statements or not problems:
+            decisions.extend(Decision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
+            return statements, cost
+        if attempt < _RETRIES:
+            complaint = f"That answer cannot be used: {'; '.join(problems)[:600]}. Answer again with JSON in the form asked for."
+            messages = [messages[0], Message("assistant", answer.text[:4000]), Message("user", complaint)]
+    decisions.append(Decision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200]))
+    return [], cost
+
+
+def _checked(data: Any) -> tuple[list[Statement], list[str]]:
+    rows = data.get("statements") if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        return [], ["there is no list named statements"]
+    good: list[Statement] = []
+    problems: list[str] = []
+    for row in rows:
+        try:
+            good.append(Statement.model_validate(row))
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            problems.append(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
+    return good, problems
+
+
+def _candidate(statement: Statement, group: list[Record], model: str, decisions: list[Decision]) -> Candidate | None:
+    source, literal = _located(statement, group)
+    if source is None:
+        decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))
+        return None
+    kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
+    named = source.speaker.strip()
+    predicate = same(statement.predicate)
+    subject = canonical(statement.subject or named or "user", source.scope)
+    if fold(subject) == fold(named):
+        subject = canonical(named, source.scope)
+    begun = _date(statement.since, source.recorded_at)
+    candidate = Candidate(
+        text=" ".join(statement.text.split()),
+        kind=kind,
+        subject=subject,
+        predicate=predicate,
+        object=statement.object.strip(),
+        category=statement.category or ("preference" if kind is Kind.PREFERENCE else "knowledge"),
+        polarity=not (statement.negative or opposes(statement.predicate)),
+        effect=statement.effect,
+        single=is_single(predicate, subject),
+        evidence=(Evidence(literal, source.id, source.speaker),),
+        confidence=_share(statement.confidence),
+        importance=_share(statement.importance),
+        trust=source.trust,
+        said_at=source.recorded_at,
+        valid_from=begun,
+        settled=source.recorded_at,
+        triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[:8],
+        steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
+        extractor=model,
+        prompt=load("extract").hash,
+        reason="model",
+    )
+    return candidate if begun or candidate.effect not in ("changes", "ends") else replace(candidate, valid_from=source.recorded_at)
+
+
+_KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
+
+
+def _located(statement: Statement, group: list[Record]) -> tuple[Record | None, str]:
+    """The record whose text holds the quote, the named one first, and the quote as it stands there."""
+    named = group[statement.turn - 1 : statement.turn]
+    for record in [*named, *(record for record in group if record not in named)]:
+        literal = literally(statement.quote, record.text)
+        if literal:
+            return record, literal
+    return None, ""
+
+
+def literally(words: str, text: str) -> str:
+    """``words`` as they stand in ``text``, whatever the case, blanks and typographic quotes; empty where they do not."""
+    if words in text:
+        return words
+    pieces = [re.escape(fold(piece)).replace("'", "['’‘]").replace('"', '["“”„«»]') for piece in words.strip(" \t\n\"“”'").split()]
+    if not pieces:
+        return ""
+    match = re.search(r"\s+".join(pieces), text, re.IGNORECASE)
+    return match[0] if match else ""
+
+
+def _share(value: float | str) -> float:
+    return _WORDS[value] if isinstance(value, str) else min(1.0, max(0.0, value))
+
+
+def _date(text: str | None, said: datetime) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware if aware <= said else None
+
+
+def _shown(number: int, record: Record) -> str:
+    speaker = record.speaker or "the user"
+    return f"[{number}] {quote(speaker)} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shortened(record.text))}"
+
+
+def _listed(known: Sequence[Record]) -> str:
+    return "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
+
+
+def _shortened(text: str) -> str:
+    plain = _UPLOAD.sub(" ", text)
+    return plain if len(plain) <= _LONG else f"{plain[: _LONG // 2]} … {plain[-_LONG // 2 :]}"

@@ -1,0 +1,72 @@
+"""A model's word on what may be remembered, within what the guards allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Ask, Chat, Message
+from engrams.prompts import load, quote
+from engrams.types import Cost, Record
+from engrams.write import policy
+from engrams.write.candidate import Candidate
+
+_HELD = policy.Ruling("commit_at_session_end", "awaits review")
+_REASON = 240
+
+
+class Row(BaseModel):
+    """One ruling as a model gives it."""
+
+    id: int = Field(ge=1)
+    action: Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
+    reason: str = ""
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "rulings": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"id": {"type": "integer"}, "action": {"type": "string"}, "reason": {"type": "string"}},
+                "required": ["id", "action"],
+            },
+        }
+    },
+    "required": ["rulings"],
+}
+
+
+def judge(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.Ruling], Cost]:
+    """A ruling for each candidate. Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
+    if not candidates:
+        return [], Cost()
+    listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
+    text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
+    rows: dict[int, policy.Ruling] = {}
+    cost = Cost(calls=1)
+    try:
+        answer = chat.ask(Ask((Message("user", text),), "policy", SCHEMA))
+        cost = Cost(answer.calls, answer.tokens)
+        rows = _checked(answer.data)
+    except (ModelError, BudgetError) as problem:
+        held = policy.Ruling("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON])
+        return [policy.clamp(candidate, held) for candidate in candidates], cost
+    return [policy.clamp(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
+
+
+def _checked(data: Any) -> dict[int, policy.Ruling]:
+    rows = data.get("rulings") if isinstance(data, dict) else data
+    found: dict[int, policy.Ruling] = {}
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            one = Row.model_validate(row)
+        except ValidationError:
+            continue
+        found[one.id] = policy.Ruling(one.action, f"llm_policy: {one.reason}"[:_REASON])
+    return found

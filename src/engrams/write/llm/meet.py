@@ -1,0 +1,149 @@
+"""How new statements meet the known ones, by a model; rules decide where it fails, and hold it back where it goes too far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Ask, Chat, Message
+from engrams.prompts import load, quote
+from engrams.types import Cost, Decision, Record
+from engrams.write.candidate import Candidate
+from engrams.write.dedup import exact
+from engrams.write.reconcile import Meeting, outranked, reconcile
+
+_RETRIES = 3
+NO_COST = Cost()
+
+
+class Row(BaseModel):
+    """One decision as a model gives it."""
+
+    new: int = Field(ge=0)
+    verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
+    known: tuple[int, ...] = ()
+    reason: str = ""
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "decisions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "new": {"type": "integer"},
+                    "verdict": {"type": "string"},
+                    "known": {"type": "array", "items": {"type": "integer"}},
+                    "reason": {"type": "string"},
+                },
+                "required": ["new", "verdict"],
+            },
+        }
+    },
+    "required": ["decisions"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """The meetings in the order of the candidates, what is to be removed besides, and what it cost."""
+
+    meetings: tuple[Meeting, ...]
+    removed: tuple[Record, ...] = ()
+    cost: Cost = NO_COST
+
+
+def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, threshold: float, decisions: list[Decision]) -> Met:
+    """A meeting for each candidate. With nothing known, or only exact repeats, no call is made.
+
+    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times; a failure of
+    any kind leaves the decision to the rules, so that no new statement is lost. So does an answer that only removes.
+    """
+    sure = [_sure(candidate, known) for candidate in candidates]
+    open_ = [candidate for candidate, meeting in zip(candidates, sure, strict=True) if meeting is None]
+    if not open_:
+        return Met(tuple(meeting for meeting in sure if meeting is not None))
+    try:
+        rows, cost = _ask(open_, known, chat)
+    except (ModelError, BudgetError) as problem:
+        decisions.append(Decision("reconcile", "rules", f"the model failed: {problem.message}"[:200]))
+        rows, cost = [], Cost(calls=1)
+    by_model = {row.new: row for row in rows if row.new and row.verdict != "remove"}
+    made = iter([_meeting(candidate, by_model.get(number), known, threshold) for number, candidate in enumerate(open_, 1)])
+    meetings = tuple(meeting or next(made) for meeting in sure)
+    taken = {target.id for meeting in meetings for target in meeting.targets}
+    gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]
+    trusted = min(candidate.trust for candidate in open_)
+    removed = tuple(record for record in dict.fromkeys(gone) if record.id not in taken and record.trust <= trusted + 0.2) if gone else ()
+    return Met(meetings, removed, cost)
+
+
+def _sure(candidate: Candidate, known: Sequence[Record]) -> Meeting | None:
+    """What needs no model: nothing is known, or exactly this is."""
+    if not known:
+        return Meeting("add", candidate, reason="nothing known")
+    twin = exact(candidate, known)
+    return Meeting("keep", candidate, (twin,), reason="said before") if twin is not None else None
+
+
+def _meeting(candidate: Candidate, row: Row | None, known: Sequence[Record], threshold: float) -> Meeting:
+    by_rules = reconcile(candidate, known, threshold)
+    if row is None or candidate.modality != "asserted":
+        return by_rules
+    targets = tuple(known[number - 1] for number in row.known)
+    reason = f"model: {row.reason}"[:200]
+    if row.verdict == "add" or not targets:
+        # The model overlooked nothing by adding; what the rules are sure of still holds.
+        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Meeting("add", candidate, reason=reason)
+    if row.verdict == "keep":
+        return Meeting("keep", candidate, targets[:1], reason=reason)
+    if row.verdict == "conflict":
+        return Meeting("conflict", candidate, targets, reason=reason)
+    if by_rules.until is not None:
+        return by_rules
+    retract = candidate.effect == "corrects"
+    return outranked(candidate, list(targets)) or Meeting(row.verdict, candidate, targets, retract=retract, reason=reason)
+
+
+def _ask(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat) -> tuple[list[Row], Cost]:
+    text = load("reconcile").render(
+        new="\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1)),
+        known="\n".join(f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})" for number, record in enumerate(known, 1)),
+    )
+    messages = [Message("user", text)]
+    cost = Cost()
+    for _ in range(1 + _RETRIES):
+        answer = chat.ask(Ask(tuple(messages), "reconcile", SCHEMA))
+        cost += Cost(answer.calls, answer.tokens)
+        rows, problem = _checked(answer.data, len(candidates), len(known))
+        if not problem:
+            return rows, cost
+        complaint = (
+            f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)}, the known ones 1 to"
+            f" {len(known)}. Answer again."
+        )
+        messages = [messages[0], Message("assistant", answer.text[:4000]), Message("user", complaint)]
+    raise ModelError("Its decisions named statements that do not exist.", retryable=False)
+
+
+def _checked(data: Any, new: int, known: int) -> tuple[list[Row], str]:
+    rows = data.get("decisions") if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        return [], "there is no list named decisions"
+    good: list[Row] = []
+    for row in rows:
+        try:
+            one = Row.model_validate(row)
+        except ValidationError as problem:
+            return [], f"{problem.errors()[0]['loc']}: {problem.errors()[0]['msg']}"
+        wrong = [number for number in one.known if not 1 <= number <= known]
+        if wrong or one.new > new or (one.new == 0 and one.verdict != "remove"):
+            return [], f"there is no statement {wrong[0] if wrong else one.new}"
+        good.append(one)
+    return good, ""

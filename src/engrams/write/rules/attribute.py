@@ -1,0 +1,151 @@
+"""Properties and their values: my favorite color is blue, the deadline is April 15, Kim is my manager."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.text.when import Span
+from engrams.types import Evidence, Kind
+from engrams.write.candidate import Candidate
+from engrams.write.rules import dates, render
+from engrams.write.rules.grammar import Clause
+from engrams.write.rules.lexicon import lemma
+from engrams.write.rules.predicates import RELATIONS
+from engrams.write.rules.speech import Speech, concrete, proper, trimmed
+from engrams.write.rules.token import Token
+from engrams.write.slots import ATTRIBUTES, PEOPLE, THINGS, is_single, same
+from engrams.write.words import words
+
+_MOODS = words("""
+    great good nice cool awesome amazing fine ok okay happy sad excited proud glad sorry tired busy sure ready lucky grateful thankful
+    done gone here there
+    hard tough easy fun cute sweet adorable beautiful wonderful fantastic perfect important special true right wrong over so really very
+    pretty too all just doing going
+    also always still not important key crucial essential worth way such like about what how why when where
+    """)
+_ONE = frozenset(("team", "crew", "family", "boss", "manager"))
+_PAST = frozenset(("old", "former", "previous", "ex", "last", "first", "next"))
+_MONTHS = words("january february march april may june july august september october november december")
+_MOVES = words("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
+
+
+def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:
+    """``my favorite color is blue``, ``my sister's name is Anna``, ``the deadline is April 15``."""
+    rest = trimmed(clause.rest)
+    owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
+    if clause.tense != "present" or clause.negated or not rest or len(owner) < 2 or any(word.lower in _PAST for word in owner):
+        return None
+    things = [word.lower for word in owner[1:] if word.lower != "'s"]
+    favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
+    named = proper(rest) if rest[0].text[0].isupper() and owner[0].lower in ("my", "our") else ()
+    if not _valued(things[-1], rest, bool(favorite), bool(named), owner[0].lower == "the"):
+        return None
+    subject, predicate = _slot(owner, things, favorite, bool(named), speech.subject)
+    found = dates.within(times, clause.start, clause.end)
+    words = render.speak(text, rest[0].start, rest[-1].end, found, speech.speaker)
+    body = named if named and predicate in ("is_named", "married_to", "dating") else rest
+    relation = things[-1] in RELATIONS and things[-1] not in _ONE
+    lone = bool(named) and not relation and not things[-1].endswith("s")
+    return Candidate(
+        text=render.sentence(render.speak(text, owner[0].start, owner[-1].end, (), speech.speaker), "is", words),
+        kind=Kind.PREFERENCE if favorite else Kind.FACT,
+        subject=subject,
+        predicate=predicate,
+        object=words.removeprefix("on ").removeprefix("in ") if found else render.value(body, text, (), speech.speaker),
+        category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
+        single=bool(favorite) or lone or (is_single(predicate, subject) and not _adjective(things[-1], rest)),
+        evidence=(speech.evidence(text[clause.start : clause.end]),),
+        confidence=0.9,
+        importance=0.7,
+        trust=speech.trust,
+        said_at=speech.said,
+        settled=speech.said,
+        reason="rule attribute",
+    )
+
+
+def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
+    """Whether the noun names a property and the words are a value of it, not a mood or a remark."""
+    number = _digit(rest)
+    if ((noun in RELATIONS and noun not in _ONE) or noun in PEOPLE) and not named and not (rest[0].text[0].isupper() and the):
+        return False
+    if noun == "birthday" and not (number or any(word.lower in _MONTHS for word in rest)):
+        return False
+    if not (favorite or named or noun in ATTRIBUTES) or (rest[0].lower in _MOODS and not rest[0].text[0].isdigit()):
+        return False
+    if rest[0].lower.endswith("ing") and rest[0].text.islower() and not favorite:
+        return False
+    return number or concrete(rest)
+
+
+def _slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
+    """Subject and predicate: a property of the speaker, of somebody of theirs, or of a thing."""
+    possessive = next((i for i, word in enumerate(owner) if word.lower == "'s"), 0)
+    mine = owner[0].lower in ("my", "our")
+    if possessive:
+        holder = " ".join(word.lower for word in owner[1:possessive])
+        return f"{speaker}'s {holder}" if mine else holder, same("_".join(word.lower for word in owner[possessive + 1 :]))
+    if mine and (favorite or named or _personal(things)):
+        return speaker, same("_".join("favorite" if word == favorite else word for word in things))
+    return (f"{speaker}'s {' '.join(things)}" if mine else " ".join(things)), "is"
+
+
+def moved(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:
+    """``the deadline was moved to June 10``, ``the budget has changed to 7000``: a property has a new value."""
+    rest = clause.rest
+    if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
+        return None
+    if rest and clause.verb == "be" and (known := lemma(rest[0].lower)) and known[0] in _MOVES:
+        rest = rest[1:]
+    elif clause.verb not in _MOVES or clause.tense not in ("past", "perfect"):
+        return None
+    at = max((i for i, word in enumerate(rest) if word.lower == "to"), default=None)
+    if at is None or at + 1 >= len(rest) or clause.negated:
+        return None
+    made = attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, times)
+    if made is None:
+        return None
+    return replace(made, effect="changes", valid_from=speech.said, reason="rule attribute changed")
+
+
+def holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
+    """``Kim is my manager now``: the attribute said the other way round."""
+    rest = trimmed(clause.rest)
+    noun = rest[-1].lower if rest else ""
+    if (
+        clause.tense != "present"
+        or clause.negated
+        or not 1 < len(rest) <= 4
+        or rest[0].lower not in ("my", "our")
+        or noun not in ATTRIBUTES | RELATIONS
+    ):
+        return None
+    if any(word.lower in ("old", "former", "ex", "favorite", "favourite", "best") for word in rest[1:-1]):
+        return None
+    name = text[clause.owner[0].start : clause.owner[-1].end]
+    predicate = same(noun)
+    return Candidate(
+        text=render.sentence(name, "is", render.speak(text, rest[0].start, rest[-1].end, (), speech.speaker)), subject=speech.subject,
+        predicate=predicate,
+        object=name, category="identity", single=is_single(predicate),
+        evidence=(Evidence(text[clause.start : clause.end].strip(), speech.source,
+        "" if speech.speaker == "the user" else speech.speaker),),
+        confidence=0.85, importance=0.7, trust=speech.trust, said_at=speech.said, settled=speech.said, reason="rule attribute",
+    )  # fmt: skip
+
+
+def _digit(words: Sequence[Token]) -> bool:
+    return any(word.text[0].isdigit() for word in words)
+
+
+def _adjective(noun: str, words: Sequence[Token]) -> bool:
+    """``the meeting is important``: says something of a thing, and is not its value."""
+    return noun in THINGS and words[0].text.islower() and not _digit(words)
+
+
+def _personal(things: list[str]) -> bool:
+    """Whether the noun is an attribute of the person (my name, my job title) and not of a thing (my project deadline)."""
+    return is_single("_".join(things)) or (
+        len(things) == 1 and things[0] in ATTRIBUTES and things[0] not in ("car", "team", "plan", "project")
+    )

@@ -1,0 +1,113 @@
+"""Links from what was found lead to what belongs with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from engrams.ports import Batch
+from engrams.read.expand import FACTORS, bonuses, cascade
+from engrams.settings import GraphSettings
+from engrams.testing import temp_engine
+from engrams.types import Edge, EdgeType, Scope
+
+OWNER = Scope(("user", "ann"))
+
+
+class Links:
+    """Edges in a list, asked for as the port is."""
+
+    def __init__(self, *edges: tuple[str, str, EdgeType, float]) -> None:
+        self._edges = [Edge(OWNER, *edge) for edge in edges]
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        assert owner == OWNER
+        assert EdgeType.DERIVED_FROM not in types
+        return tuple(edge for edge in self._edges if edge.source in nodes or edge.target in nodes)
+
+    def near(self, nodes: Sequence[str]) -> tuple[Edge, ...]:
+        return self.edges(OWNER, nodes)
+
+
+@pytest.mark.covers("S3.5")
+def test_each_link_keeps_its_share() -> None:
+    """The factors are those of the document; learned links keep their own weight, at most 1."""
+    assert FACTORS[EdgeType.HAS_TAG] == 0.8
+    assert FACTORS[EdgeType.IN_TOPIC] == 0.6
+    assert FACTORS[EdgeType.SUPERSEDES] == 0.9
+    assert FACTORS[EdgeType.DERIVED_FROM] == 0.7
+    assert FACTORS[EdgeType.CONTRADICTS] == 0.3
+    links = Links(("a", "b", EdgeType.RELATES_TO, 0.4), ("a", "c", EdgeType.CO_OCCURS, 7.0))
+    found = cascade({"a": 1.0}, links.near, 1, 1.0)
+    assert found["b"] == pytest.approx(0.4)
+    assert found["c"] == pytest.approx(1.0)
+
+
+@pytest.mark.covers("S3.6", "S3.7")
+def test_a_step_multiplies_the_score_it_starts_from() -> None:
+    """Depth 2 over a tag: 0.8 * 0.7 for the tag, times 0.8 * 0.7 ** 2 for what else has it; the best path counts."""
+    links = Links(("a", "tag:x", EdgeType.HAS_TAG, 1), ("b", "tag:x", EdgeType.HAS_TAG, 1), ("a", "b", EdgeType.RELATES_TO, 0.01))
+    found = cascade({"a": 0.9}, links.near, 2, 0.7)
+    assert found["tag:x"] == pytest.approx(0.9 * 0.8 * 0.7)
+    assert found["b"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.8 * 0.7**2)
+    assert found["a"] == 0.9
+
+
+@pytest.mark.covers("S3.7")
+def test_depth_nought_is_the_seeds_alone() -> None:
+    """Without steps nothing is added."""
+    links = Links(("a", "b", EdgeType.RELATES_TO, 1))
+    assert cascade({"a": 0.5}, links.near, 0, 0.7) == {"a": 0.5}
+
+
+@pytest.mark.covers("S3.8")
+def test_topics_are_followed() -> None:
+    """Members of one topic reach each other."""
+    links = Links(("a", "topic:1", EdgeType.IN_TOPIC, 1), ("b", "topic:1", EdgeType.IN_TOPIC, 1))
+    assert "b" in cascade({"a": 1.0}, links.near, 2, 0.7)
+
+
+def test_a_circle_ends() -> None:
+    """Links that lead back change nothing and do not go round for ever."""
+    links = Links(("a", "b", EdgeType.RELATES_TO, 1), ("b", "c", EdgeType.RELATES_TO, 1), ("c", "a", EdgeType.RELATES_TO, 1))
+    found = cascade({"a": 1.0}, links.near, 3, 0.7)
+    assert found["a"] == 1.0
+    assert 0 < found["c"] < 1
+
+
+def test_bonuses_are_a_share_from_better_seeds() -> None:
+    """A linked memory gets a share of what the better one reaches it with."""
+    links = Links(("a", "b", EdgeType.RELATES_TO, 1))
+    found = bonuses({"a": 1.0}, OWNER, links, GraphSettings(depth=1, decay=0.7, bonus=0.1))
+    assert found == {"b": pytest.approx(0.07)}
+    both = bonuses({"a": 1.0, "b": 0.5}, OWNER, links, GraphSettings(depth=1, decay=0.7, bonus=0.1))
+    assert both == {"b": pytest.approx(0.07)}, "the better one lends, the lesser one does not lend back"
+    assert bonuses({"a": 1.0}, OWNER, links, GraphSettings(depth=0)) == {}
+
+
+@pytest.mark.covers("S3.9")
+def test_superseded_and_forgotten_memories_are_not_reached() -> None:
+    """A link to something that no longer counts lends it nothing: it is not found."""
+    with temp_engine(jobs__workers=0, write__extract="off") as engine:
+        kept = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
+        gone = engine.add("Unrelated words entirely", scope=OWNER)
+        engine.forget(gone.id, scope=OWNER)
+        edge = Edge(OWNER, kept.id, gone.id, EdgeType.RELATES_TO, 1.0)
+        engine.store.commit(Batch("test", "link", engine.now(), edges=(edge,)))
+        found = engine.search("Who feeds the gulls?", scope=OWNER)
+        assert [hit.record.id for hit in found.hits] == [kept.id]
+
+
+def test_a_linked_memory_rises() -> None:
+    """Of two memories that a query says nothing about, the one linked to the answer stands first, and the trace tells."""
+    with temp_engine(jobs__workers=0, write__extract="off") as engine:
+        first = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
+        plain = engine.add("Bread rolls cost two crowns", scope=OWNER)
+        linked = engine.add("Bread rolls cost three crowns", scope=OWNER)
+        edge = Edge(OWNER, first.id, linked.id, EdgeType.RELATES_TO, 1.0)
+        engine.store.commit(Batch("test", "link", engine.now(), edges=(edge,)))
+        found = engine.search("Who feeds the gulls?", scope=OWNER)
+        order = [hit.record.id for hit in found.hits]
+        assert order.index(linked.id) < order.index(plain.id)
+        assert found.hits[order.index(linked.id)].parts["linked"] > 0

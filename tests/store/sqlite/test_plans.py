@@ -1,0 +1,119 @@
+"""The hot queries use the index that was made for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
+
+from engrams.ports import Query, Reach
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import SqliteStore, listing, sql
+from engrams.types import Evidence, Kind
+
+
+@pytest.fixture
+def connection(home: Path, clock: Time) -> Iterator[apsw.Connection]:
+    """A connection to a store with a few records, without statistics, as every store is."""
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    add(store, *(turn(f"turn {number}", recorded_at=at(minutes=number)) for number in range(20)))
+    add(store, record("fact", subject="alice", evidence=(Evidence("q", "t"),)))
+    with store._database.reading() as opened:
+        yield opened
+    store.close()
+
+
+def plan(connection: apsw.Connection, text: str, values: Any) -> str:
+    return "\n".join(str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values))
+
+
+LISTS = {
+    "newest of an owner": (Query(Reach(ALICE, (ALICE,), tree=True)), "records_recorded (owner=?)", True),
+    "next page": (Query(Reach(ALICE, (ALICE,), tree=True), after="AFTER"), "records_recorded (owner=?", True),
+    "facts": (Query(reach(), kinds=(Kind.FACT,)), "records_kind (owner=? AND kind=?)", True),
+    "several kinds": (Query(reach(), kinds=(Kind.FACT, Kind.NOTE)), "records_kind (owner=? AND kind=?)", False),
+    "session": (Query(reach(), session="s1"), "records_session (owner=? AND session=?)", True),
+    "subject": (Query(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
+    "triple": (Query(reach(), subject="alice", predicate="likes"), "records_subject (owner=? AND subject=? AND predicate=?)", False),
+    "hash": (Query(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
+    "external id": (Query(reach(), external_id="m"), "records_external (owner=? AND scope=? AND external_id=?)", True),
+    "sources": (Query(reach(), sources=("a", "b")), "quotes USING PRIMARY KEY (owner=? AND source=?)", False),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists(connection: apsw.Connection, name: str) -> None:
+    """Each sort of listing searches its index, in the order it is asked for where that can be, and never scans."""
+    asked, index, ordered = LISTS[name]
+    if asked.after:
+        first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
+        asked = Query(asked.reach, after=str(first))
+    statement = listing.statement(connection, asked, START)
+    assert statement is not None
+    found = plan(connection, statement.text, statement.values)
+    assert index in found, found
+    assert "SCAN records" not in found, found
+    assert ("TEMP B-TREE" in found) != ordered, found
+
+
+QUERIES = {
+    "number_of": "records_id (id=? AND owner=?)",
+    "place_of": "records_id (id=? AND owner=?)",
+    "find_external": "records_external (owner=? AND scope=? AND external_id=?)",
+    "find_twin": "records_hash (owner=? AND hash=?)",
+    "last_change": "COVERING INDEX records_changed (owner=?)",
+    "load_changes": "records_changed (owner=? AND changed>?)",
+    "load_rows": "COVERING INDEX records_",
+    "get_vectors": "records_id (id=? AND owner=?)",
+    "history": "PRIMARY KEY (record=?)",
+    "find_terms": "sqlite_autoindex_lexicon_1 (term=?)",
+    "waiting_job": "jobs_waiting (kind=? AND key=?)",
+    "due_job": "jobs_due (state=?)",
+    "leased_job": "jobs_lease (lease=?)",
+    "finish_job": "jobs_lease (lease=?)",
+    "next_due": "jobs_next",
+    "prune_jobs": "jobs_updated (state=? AND updated_at<?)",
+    "idle_sessions": "sessions_idle (last_active<?)",
+    "load_session": "PRIMARY KEY (owner=? AND id=?)",
+    "quoting": "quotes USING PRIMARY KEY (owner=? AND source=?)",
+    "scopes_of": "tallies USING PRIMARY KEY (owner=?)",
+    "tally_speakers": "tallies USING PRIMARY KEY (owner=?)",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_named_queries(connection: apsw.Connection, name: str) -> None:
+    """Each query on the path of a write, a read or a worker searches the index made for it."""
+    text = sql.query(name)
+    marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
+    found = plan(connection, text, [None] * len(marks))
+    assert QUERIES[name] in found, found
+    assert "SCAN records" not in found, found
+
+
+def test_edges_use_both_indexes(connection: apsw.Connection) -> None:
+    """Links are looked up by their source and by their target."""
+    found = plan(connection, sql.query("edges"), [None, "[]"])
+    assert "PRIMARY KEY (owner=? AND source=?)" in found, found
+    assert "edges_target (owner=? AND target=?)" in found, found
+
+
+def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
+    """The records without a vector are read in the order of their ids, not sorted."""
+    found = plan(connection, f"{sql.query('select_records')} {sql.query('missing_tail')}", ["", "m", 10])
+    assert "records_id (id>?)" in found, found
+    assert "TEMP B-TREE" not in found, found
+
+
+def test_loading_does_not_sort_what_it_loads(connection: apsw.Connection) -> None:
+    """Only numbers are sorted when an owner's rows are loaded, never texts and vectors."""
+    lines = plan(connection, sql.query("load_rows"), [1, "user/alice"]).splitlines()
+    sorting = [place for place, line in enumerate(lines) if "TEMP B-TREE" in line]
+    loading = [place for place, line in enumerate(lines) if "SEARCH r " in line]
+    assert sorting
+    assert max(sorting) < min(loading), lines

@@ -1,0 +1,62 @@
+"""What the tests of the write flow share: a store in memory, a clock that is set, and a flow over both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engrams.ports import Batch, Chat, Query, Reach
+from engrams.settings import Settings, StoreSettings
+from engrams.store.sqlite import SqliteStore
+from engrams.types import Kind, Record, Scope, Status, Turn
+from engrams.write import flow
+
+ALICE = Scope.of(("user", "alice"))
+
+
+class Talk:
+    """One owner's conversation over a real store: each statement is journaled, digested and committed ten days after the last."""
+
+    def __init__(self, **write: object) -> None:
+        self.now = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+        self.store = SqliteStore.open(":memory:", StoreSettings(), lambda: self.now)
+        self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
+        self.chat: Chat | None = None
+        self.last: flow.Digest | None = None
+        self.journaled: flow.Journaled | None = None
+
+    @property
+    def deps(self) -> flow.Deps:
+        return flow.Deps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, None, self.chat)
+
+    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.Journaled:
+        """Journal only."""
+        some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
+        self.journaled = flow.journal(some, scope, self.deps, kind=kind, channel=channel)
+        self.store.commit(Batch("test", "said", self.now, puts=self.journaled.puts))
+        return self.journaled
+
+    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.Digest:
+        """Journal, learn, and let ten days pass."""
+        journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
+        self.last = flow.digest(journaled.records, self.deps)
+        self.store.commit(self.last.batch)
+        self.now += timedelta(days=10)
+        return self.last
+
+    def facts(self, *statuses: Status, scope: Scope = ALICE) -> list[Record]:
+        """The statements with one of these statuses (none: active), oldest first."""
+        reach = Reach(scope.owner, (scope,), tree=True)
+        return list(self.store.find(Query(reach, flow.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records)
+
+    def texts(self, *statuses: Status) -> list[str]:
+        return [record.text for record in self.facts(*statuses)]
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    made = Talk()
+    yield made
+    made.store.close()

@@ -3,7 +3,6 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
-EXTRAS := --extra server --extra local
 COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
@@ -38,7 +37,7 @@ docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py
 
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
-	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml --all-extras requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra server requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
 

@@ -39,6 +39,7 @@ DIMENSION = 256
 FIRST = 999
 LONGEST = 64
 SMOOTH = 1e-4
+RATE = 0.02
 Ids = list[np.ndarray[Any, Any]]
 
 
@@ -129,7 +130,7 @@ def fit(table: np.ndarray[Any, Any], ids: Ids, target: np.ndarray[Any, Any], rng
     batch, held = 1024, 6000
     training = np.arange(len(ids) - held)
     first, second = np.zeros_like(table), np.zeros_like(table)
-    rate = 0.04 * float(np.abs(table[FIRST:]).mean())
+    rate = RATE * float(np.abs(table[FIRST:]).mean())
     steps, step = epochs * (len(training) // batch), 0
     for epoch in range(epochs):
         rng.shuffle(training)
@@ -170,7 +171,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--wordnet", type=Path, required=True)
-    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=3)
     given = parser.parse_args()
     rng = random.Random(0)
     teacher = OnnxEmbedder(EmbedSettings(provider="onnx", model=str(given.model)))

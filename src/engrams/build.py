@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from engrams.models.embed.choose import choose as choose_embedder
 from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
-from engrams.ports import Chat, Clock, Embedder, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Store
+from engrams.session.journal import Journal
 from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
+from engrams.tend.runner import Runner
+from engrams.types import Kind, Record
 
 
 def open(  # noqa: A001 - engrams.open is the name people look for
@@ -34,13 +38,14 @@ def open(  # noqa: A001 - engrams.open is the name people look for
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
     chat = chat or choose_chat(settings.chat, clock)
+    embedder = embedder or choose_embedder(settings.embed)
     judge = settings.rerank
     choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
     return MemoryEngine(
         Parts(
             settings=settings,
-            store=store(settings, clock),
-            embedder=embedder or choose_embedder(settings.embed),
+            store=with_files(store(settings, clock), settings, embedder, clock),
+            embedder=embedder,
             chat=chat,
             counter=choose_counter(settings.read.tokens, clock),
             clock=clock,
@@ -56,6 +61,28 @@ def store(settings: Settings, clock: Clock) -> Store:
         return SqliteStore.open(":memory:", section, clock)
     path = Path(section.url) if section.url else settings.home.expanduser() / "memory.db"
     return SqliteStore.open(path, section, clock)
+
+
+def with_files(plain: Store, settings: Settings, embedder: Embedder, clock: Clock) -> Store:
+    """The store with the vault beside it, where one is on and memory is on disk."""
+    if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
+        return plain
+    from engrams.vault import Mirror, Rules, Vault
+    from engrams.vault import Parts as VaultParts
+
+    def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
+        """What a text that somebody wrote into a file calls for: learning from it."""
+        new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
+        return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
+
+    mirror, card = Mirror(plain), embedder.card
+    embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
+    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed)
+    vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules))
+    mirror.vault = vault
+    few = settings.jobs.model_copy(update={"workers": min(2, settings.jobs.workers)})
+    vault.start(Runner(mirror, vault.handlers, clock, few))
+    return mirror
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:

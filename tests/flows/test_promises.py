@@ -167,6 +167,31 @@ def test_a_changed_mind_leaves_one_current_preference(home: Path) -> None:
         assert "hate" in new.text
 
 
+def test_many_changes_of_one_thing_leave_the_last(home: Path) -> None:
+    """After a chain of moves every search works, and the last town stands first, before any of the older ones."""
+    towns = ("Paris", "Oslo", "Lima", "Cairo", "Quito", "Berlin")
+    with engrams.open(home=home) as memory:
+        for year, town in enumerate(towns, 2018):
+            memory.observe(Turn(f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=f"s{year}"), scope=ALICE)
+        assert memory.drain()
+        for question in ("Where do I live?", "Where did I move to?", "Which town is my home now?"):
+            hits = memory.search(question, scope=ALICE, limit=10).hits
+            assert "Berlin" in hits[0].record.text
+        current = memory.list(scope=ALICE, kinds=(Kind.FACT,)).records
+        assert [fact.object for fact in current if fact.predicate == "lives_in"] == ["Berlin"]
+
+
+@pytest.mark.covers("S1.52")
+def test_without_vectors_words_are_enough(home: Path) -> None:
+    """With no embedder at all, writing and searching work by words."""
+    with engrams.open(home=home, embed__provider="null") as memory:
+        receipt = memory.add("The spare key is under the blue flowerpot", scope=ALICE)
+        assert receipt.searchable == ("lexical",)
+        memory.observe([Turn("I live in Paris."), Turn("I moved to Berlin.")], scope=ALICE)
+        assert memory.drain()
+        assert memory.search("Where is the spare key?", scope=ALICE).hits[0].record.id == receipt.id
+
+
 @pytest.mark.covers("S3.46")
 def test_forgetting_can_be_undone_and_purging_cannot(home: Path) -> None:
     """A forgotten memory and its facts are gone from reads until restored; a purged one leaves no byte in the files."""

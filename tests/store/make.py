@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,10 +26,6 @@ class Time:
         self.now = START
 
     def __call__(self) -> datetime:
-        return self.now
-
-    def pass_(self, **delta: float) -> datetime:
-        self.now += timedelta(**delta)
         return self.now
 
 
@@ -106,8 +101,3 @@ def seek(store: Store, query: str, direction: Sequence[float] | None = None, **a
 def found(store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any) -> set[str]:
     """Ids for which a source has something to say."""
     return {name for name, score in seek(store, query, direction, **asked).items() if score > 0}
-
-
-def moved(target: Record, scope: Scope) -> Record:
-    """The same record, of somebody else."""
-    return replace(target, scope=scope)

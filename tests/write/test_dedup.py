@@ -67,7 +67,14 @@ def test_the_threshold_is_exact() -> None:
 
 @pytest.mark.parametrize(
     ("change", "to"),
-    [("is", "is not"), ("seven", "nine"), ("old green", "1950 green"), ("whales", "Anna whales"), ("keeps", "never keeps"), ("hall", "hall since March")],
+    [
+        ("is", "is not"),
+        ("seven", "nine"),
+        ("old green", "1950 green"),
+        ("whales", "Anna whales"),
+        ("keeps", "never keeps"),
+        ("hall", "hall since March"),
+    ],
 )
 def test_small_words_that_change_everything_keep_statements_apart(change: str, to: str) -> None:
     """However alike, a difference in a negation, number, name or date makes a new statement."""
@@ -77,7 +84,14 @@ def test_small_words_that_change_everything_keep_statements_apart(change: str, t
 
 
 @pytest.mark.covers("S4.38")
-@pytest.mark.parametrize(("one", "other"), [("我住在北京的一个小公寓里面", "我住在北京的一个小公寓里"), ("Я люблю читать книги по вечерам дома", "я люблю читать книги по вечерам дома!"), ("Ich trinke gern schwarzen Kaffee", "ich trinke gern schwarzen kaffee")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我住在北京的一个小公寓里面", "我住在北京的一个小公寓里"),
+        ("Я люблю читать книги по вечерам дома", "я люблю читать книги по вечерам дома!"),
+        ("Ich trinke gern schwarzen Kaffee", "ich trinke gern schwarzen kaffee"),
+    ],
+)
 def test_other_scripts_overlap_too(one: str, other: str) -> None:
     """Chinese, Cyrillic and accented texts have words to compare."""
     assert jaccard(one, other) >= 0.85

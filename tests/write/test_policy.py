@@ -55,7 +55,9 @@ def test_preferences_against_safety_are_dropped_whatever_anybody_says(text: str)
     assert clamp(rule, Ruling("commit_now", "llm_policy: the user insists")).action == "drop"
 
 
-@pytest.mark.parametrize("text", ["Always use metric units", "Never suggest pork", "The user avoids horror movies", "Always wear a seat belt"])
+@pytest.mark.parametrize(
+    "text", ["Always use metric units", "Never suggest pork", "The user avoids horror movies", "Always wear a seat belt"]
+)
 def test_ordinary_rules_pass_the_guards(text: str) -> None:
     """A rule that is not about safety measures of the assistant is let through."""
     assert guard(candidate(text, kind=Kind.RULE)) is None
@@ -131,7 +133,8 @@ def test_low_confidence_is_dropped() -> None:
 @pytest.mark.parametrize(
     ("support", "repetition", "transcript", "arc", "earlier", "promoted"),
     [
-        (2, False, 0, 0, 0, True), (1, False, 1, 2, 0, True), (1, False, 1, 1, 0, False), (1, False, 1, 0, 1, True), (1, False, 0, 2, 0, False),
+        (2, False, 0, 0, 0, True), (1, False, 1, 2, 0, True), (1, False, 1, 1, 0, False), (1, False, 1, 0, 1, True), (1, False, 0, 2, 0,
+        False),
         (2, True, 0, 0, 0, True), (1, True, 1, 2, 0, False), (1, True, 0, 0, 1, True), (1, True, 1, 0, 0, False), (0, True, 0, 0, 1, False),
     ],
 )  # fmt: skip

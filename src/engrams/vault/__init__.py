@@ -4,4 +4,5 @@ from engrams.vault.intake import Cause as Cause
 from engrams.vault.mirror import Mirror as Mirror
 from engrams.vault.parts import Parts as Parts
 from engrams.vault.parts import Report as Report
+from engrams.vault.parts import Rules as Rules
 from engrams.vault.vault import Vault as Vault

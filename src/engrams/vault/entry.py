@@ -114,8 +114,8 @@ def render(record: Record, links: Sequence[Link], old: str = "", loose: Mapping[
     except FrontError:
         before = None
     if before is None:
-        title = " ".join((record.summary or record.text or record.caption).split())[:80]
-        return front.join(front.dump([*items, ("aliases", [title] if title else [])]), record.text)
+        # Links by id, as people write them, resolve in editors that know aliases.
+        return front.join(front.dump([*items, ("aliases", [record.id])]), record.text)
     return front.join(front.revise(before, items, KNOWN), record.text)
 
 

@@ -66,6 +66,7 @@ class _Edit:
     does: str = "change"
     version: int = 1
     scope: Scope | None = None
+    exact: bool = False
 
 
 class Intake:
@@ -184,7 +185,8 @@ class Intake:
         """One commit for many files; where that fails, one for each."""
         edits = self._edits(owner, items, cause)
         try:
-            self._commit(owner, edits, cause)
+            for exact in (True, False):
+                self._commit(owner, [edit for edit in edits if edit.exact is exact], cause)
         except EngramsError as problem:
             if len(edits) == 1:
                 self._problem(edits[0].found.path, problem.message)
@@ -216,7 +218,9 @@ class Intake:
         vectors = tuple((owner, vector) for edit in edits if not edit.put for vector in edit.vectors)
         add, drop = (tuple(edge for edit in edits for edge in getattr(edit, name)) for name in ("add", "drop"))
         jobs = parts.follow([edit.put for edit in edits if edit.put and edit.does == "add"])
-        store = parts.plain if cause.quiet else parts.store
+        if parts.embed and (any(put.vector is None for put in puts) or any("text" in change.fields for change in changes)):
+            jobs = (*jobs, parts.embed)
+        store = parts.plain if cause.quiet and all(edit.exact for edit in edits) else parts.store
         if puts or changes or add or drop:
             batch = Batch(cause.actor, cause.reason, parts.clock(), puts, changes, vectors, edges=add, unlink=drop, jobs=jobs)
             existing = store.commit(batch).existing
@@ -303,10 +307,11 @@ class Intake:
         if item.place.deleted and record.status is not Status.FORGOTTEN:
             record = _put_away(record, self._parts.clock())
         values, vectors = self._parts.prepare(record, {part: value for part in ("text", "caption") if (value := getattr(record, part))})
+        exact = own and {"kind", "scope", "recorded_at"} <= given.keys() and all(getattr(record, part) == value for part, value in values.items())
         record = replace(record, **values)
         links = resolved(item.entry, item.path, owner, self._parts.state)
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)
-        return _Edit(item, record, None, vectors, add, (), "restore" if own else "add", record.version)
+        return _Edit(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
 
     def _linked(self, item: _Found, ours: Record, alone: Record | None) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Edges that the hand added and took away. ``alone``: nothing is known of how they were; nothing is taken away."""

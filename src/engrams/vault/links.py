@@ -31,7 +31,9 @@ def loose(entry: Entry, path: str, owner: Scope, state: State) -> dict[str, tupl
 
 
 def _target(link: str, path: str, owner: Scope, state: State) -> str:
-    """By the path from this file, by the path from the vault, and by the name alone."""
+    """By the id, by the path from this file, by the path from the vault, and by the name alone."""
+    if state.get(owner, [link]):
+        return link
     wanted = link if link.endswith(".md") else f"{link}.md"
     below = posixpath.normpath(posixpath.join(posixpath.dirname(path), wanted))
     known = state.paths([below, wanted])

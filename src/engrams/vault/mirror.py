@@ -43,14 +43,16 @@ class Files(Protocol):
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
 
+    def wake(self) -> None: ...
+
     def close(self) -> None: ...
 
 
 class Mirror:
     """Every port of a store, with the memories' files following each commit, check, purge and close."""
 
-    def __init__(self, store: Store, wake: Callable[[], None]) -> None:
-        self._store, self._wake = store, wake
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self.vault: Files | None = None
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -61,7 +63,8 @@ class Mirror:
             return self._store.commit(batch)
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC))
         done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs))
-        self._wake()
+        if self.vault is not None:
+            self.vault.wake()
         return replace(done, jobs=done.jobs[:-1])
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:

@@ -20,17 +20,24 @@ from engrams.vault.state import State
 Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
 """New fields of a record as they may be stored, and their vectors: the engine's own rules for a change."""
 
+Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
+
 MARK = ".engrams/vault"
 
 
-def _as_given(_record: Record, values: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
-    return values, ()
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the engine does with a text that comes in: see ``Parts``."""
+
+    prepare: Prepare
+    follow: Follow
+    embed: JobSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """``plain``: the store itself, without the mirror that notes every write. ``follow``: jobs that a hand-written memory
-    calls for (extraction, embedding)."""
+    calls for. ``embed``: the job that gives vectors to what has none (None: there are no vectors, or at once)."""
 
     store: Store
     plain: Store
@@ -39,8 +46,15 @@ class Parts:
     lock: Lock
     clock: Clock
     settings: VaultSettings
-    prepare: Prepare = _as_given
-    follow: Callable[[Sequence[Record]], tuple[JobSpec, ...]] = lambda _records: ()
+    prepare: Prepare
+    follow: Follow
+    embed: JobSpec | None = None
+
+    @classmethod
+    def of(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: Rules) -> Parts:
+        """The vault of a home folder."""
+        disk, state, lock = Disk(root_of(settings, home)), State(home / "vault.db"), Lock(home / "vault.lock")
+        return cls(mirror, plain, disk, state, lock, clock, settings, rules.prepare, rules.follow, rules.embed)
 
     @property
     def truth(self) -> Literal["files", "db"]:
@@ -77,7 +91,6 @@ class Parts:
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{digest(data)[:8]}.md"
         self.disk.write([File(place, data)])
-        self.state.report({place: why}, ())
         self.state.touch([(place, {"does": "keep", "why": why})])
         return place
 

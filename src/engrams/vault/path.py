@@ -18,7 +18,7 @@ from engrams.types import Kind, Record, Scope, Status
 ENTRIES, DELETED, CONFLICTS = "entries", "deleted", "conflicts"
 
 FOLDERS = ("facts", "turns/user", "turns/assistant", "turns/other", "summaries", "episodes", "rules")
-_WORDS = frozenset(part for folder in FOLDERS for part in folder.split("/"))
+_WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _LONGEST = 60

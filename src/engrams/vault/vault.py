@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from engrams.errors import ClosedError, EngramsError, StoreError
 from engrams.ports import Erased, Job, JobSpec, OutboxEntry, Query, Reach
@@ -14,6 +14,7 @@ from engrams.types import Json, Scope, Status
 from engrams.vault.intake import Cause, Intake
 from engrams.vault.mirror import TOPIC
 from engrams.vault.parts import Parts, Report, by_owner
+from engrams.vault.path import CONFLICTS
 from engrams.vault.watch import Watcher
 from engrams.vault.writer import Writer
 
@@ -21,8 +22,19 @@ _BATCH = 500
 _MOST = 1 << 20
 _log = logging.getLogger(__name__)
 
+REBUILT = Cause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
 COMPLETE = "complete"
 """The fact that every memory has had its file written once."""
+
+
+class Work(Protocol):
+    """Whoever runs the jobs."""
+
+    def wake(self) -> None: ...
+
+    def drain(self, seconds: float) -> bool: ...
+
+    def close(self) -> None: ...
 
 
 class Vault:
@@ -33,25 +45,33 @@ class Vault:
         self._intake, self._writer = Intake(parts), Writer(parts)
         self._closed = False
         self._watcher: Watcher | None = None
+        self.work: Work | None = None
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
         """The jobs that the vault does, by kind."""
         return {TOPIC: self.drain}
 
-    def start(self) -> None:
+    def start(self, work: Work | None = None) -> None:
         """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
 
         A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
         """
+        self.work = work
         try:
-            self.sync()
+            if self.parts.state.exists or self.parts.disk.root.is_dir():
+                self.sync()
         except StoreError as problem:
             _log.warning("vault: %s", problem.message)
         if self.parts.state.fact(COMPLETE) != "1" and self.parts.store.scopes(None):
             self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
         if self.parts.settings.watch != "off":
             self.watch()
+
+    def wake(self) -> None:
+        """There is work."""
+        if self.work is not None and not self._closed:
+            self.work.wake()
 
     def watch(self) -> None:
         """Follow the files from now on. Twice is once."""
@@ -63,7 +83,8 @@ class Vault:
     def sync(self, accept: bool = False, cause: Cause | None = None) -> Report:
         """Bring files and memory into step, whole. ``accept``: also where so many files are gone that it may be a mistake."""
         with self.parts.lock:
-            self._verify()
+            if self._lost() and cause is None:
+                cause = REBUILT
             report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
             report.written = self._flush(report.renamed)
             return report
@@ -112,6 +133,7 @@ class Vault:
         except StoreError as problem:
             problems.append(problem.message)
         told = [f"{path}: {why}" for path, why in self.parts.state.problems().items()]
+        told += [f"{path}: words that could not be merged; take what you need and remove it" for path, _ in self.parts.disk.walk(CONFLICTS)]
         vault = {
             "path": str(self.parts.disk.root),
             "truth": self.parts.truth,
@@ -128,6 +150,8 @@ class Vault:
         self._closed = True
         if self._watcher is not None:
             self._watcher.close()
+        if self.work is not None:
+            self.work.close()
         try:
             if self.parts.plain.outbox(1):
                 with self.parts.lock:
@@ -215,19 +239,21 @@ class Vault:
             parts.state.acquit((owner, id) for id in ids)
         return removed
 
-    def _verify(self) -> None:
-        """Files whose memory the store has lost are looked at anew: the store was deleted, or an older one put back."""
+    def _lost(self) -> bool:
+        """Whether the store has lost memories that have files: it was deleted, or an older one put back. Those files are
+        looked at anew."""
         parts = self.parts
         if not parts.state.exists:
-            return
+            return False
         statuses = parts.store.counts(None).get("status", {})
         if sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count():
-            return
+            return False
         for owner, ids in by_owner((row.owner, row.id) for row in parts.state.every()).items():
             for start in range(0, len(ids), _BATCH):
                 some = ids[start : start + _BATCH]
                 held = {record.id for record in parts.store.get(owner, some)}
-                parts.state.drop(owner, [id for id in some if id not in held])
+                parts.state.drop(owner, [name for name in some if name not in held])
+        return True
 
     def _renew(self, job: Job | None) -> None:
         if job is not None:

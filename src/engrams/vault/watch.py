@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
 from engrams.vault.disk import Disk, Stat, is_memory
@@ -16,6 +16,14 @@ _QUIET = 0.25
 """Seconds to wait before a file counts as gone: editors save by removing and making anew."""
 _SETTLE_MS = 120
 _log = logging.getLogger(__name__)
+
+
+class Pace(TypedDict):
+    """Milliseconds: the longest burst, the quiet that ends one, and between looks whether to stop."""
+
+    debounce: int
+    step: int
+    rust_timeout: int
 
 
 class Watcher:
@@ -61,8 +69,8 @@ class Watcher:
             yield from self._polled()
             return
         root = self._disk.root.resolve()
-        options = {"debounce": _SETTLE_MS * 4, "step": _SETTLE_MS, "rust_timeout": 5000}
-        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, **options)
+        pace = Pace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=5000)
+        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, **pace)
         for changes in watched:
             paths = [path for _, told in changes if (path := relevant(Path(told), root)) is not None]
             if paths:
@@ -95,4 +103,3 @@ def relevant(told: Path, root: Path) -> str | None:
     if "." in name and not is_memory(name) and not told.is_dir():
         return None
     return "/".join(parts)
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from engrams.text.fold import fold
 from engrams.text.terms import terms, tokens
@@ -64,13 +65,13 @@ def near(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85)
 
 def jaccard(one: str, other: str) -> float:
     """Shared words over all words of two texts, 0..1; two empty texts share nothing."""
-    left, right = set(tokens(one)), set(tokens(other))
+    left, right = _tokens(one), _tokens(other)
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
 def differs(one: str, other: str) -> bool:
     """Whether two texts differ in something that a few words can hide: a negation, a number, a name, a date."""
-    left, right = set(tokens(one)), set(tokens(other))
+    left, right = _tokens(one), _tokens(other)
     changed = left ^ right
     if changed & (_NEGATION | _WORDS | _MONTHS) or any("n't" in word for word in changed):
         return True
@@ -85,6 +86,13 @@ def alike(candidate: Candidate, record: Record) -> bool:
     return fold(candidate.subject) == fold(record.subject) and same(candidate.predicate) == same(record.predicate)
 
 
+@lru_cache(maxsize=16_384)
+def _tokens(text: str) -> frozenset[str]:
+    """A stored statement meets many new ones."""
+    return frozenset(tokens(text))
+
+
+@lru_cache(maxsize=16_384)
 def bare(thing: str) -> tuple[str, ...]:
     """The words of an object without articles and possessives, stemmed."""
     words = [word for word in tokens(thing) if word not in _SMALL]

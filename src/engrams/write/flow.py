@@ -21,11 +21,12 @@ from engrams.write.llm.meet import NO_COST
 from engrams.write.persist import Ledger, derived_id
 from engrams.write.reconcile import Meeting, reconcile
 from engrams.write.rules import Speech, extract, is_explicit
-from engrams.write.slots import also_ends, same
+from engrams.write.slots import also_ends, same, is_single
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _OPEN = (Status.ACTIVE, Status.CANDIDATE)
 _SLOT = 200
+_LATEST = 20
 _NEAR = 5
 _MOST_KNOWN = 40
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
@@ -228,8 +229,10 @@ def _neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger
     reach = _reach(record.scope)
     found: list[Record] = []
     also = [predicate for predicate, _ in also_ends(candidate.predicate, candidate.object)]
+    # Of a slot that holds many values, those that matter share words with the candidate: the search below finds them.
+    most = _SLOT if is_single(candidate.predicate, candidate.subject) or candidate.effect != "states" else _LATEST
     for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate), *also)):
-        query = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, predicate=predicate, limit=_SLOT)
+        query = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, predicate=predicate, limit=most)
         found += deps.records.find(query).records
     if candidate.effect == "corrects" and not candidate.predicate:
         return _lately(record, reach, deps, ledger)
@@ -237,8 +240,10 @@ def _neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger
         found += deps.records.find(Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, limit=_SLOT)).records
     found += _nearest(candidate, record, reach, deps)
     mine = home(record.scope)
-    ledger.learn([one for one in found if home(one.scope) in mine.chain()])
-    return [one for one in ledger.seen.values() if one.status in _OPEN and one.kind in STATEMENTS]
+    close = [one for one in found if home(one.scope) in mine.chain()]
+    ledger.learn(close)
+    near = dict.fromkeys((*(one.id for one in close), *ledger.fresh))
+    return [one for name in near if (one := ledger.seen[name]).status in _OPEN and one.kind in STATEMENTS]
 
 
 def _lately(record: Record, reach: Reach, deps: Deps, ledger: Ledger) -> list[Record]:
@@ -339,7 +344,7 @@ def _embed(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[s
     except ModelError as problem:
         return {}, (Decision("embed", "later", problem.message),)
     card = embedder.card
-    rows = {record.id: row for record, row in zip(records, matrix, strict=True) if float(abs(row).max()) > 0}
+    rows = {record.id: row for record, row in zip(records, matrix, strict=True) if row.any()}
     return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
 
 

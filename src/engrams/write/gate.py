@@ -19,7 +19,8 @@ _ECHO_WORDS = 4
 _SMALL_TALK = words("""
     hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
     good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
-    lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly indeed absolutely definitely totally
+    lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly
+    indeed absolutely definitely totally
     certainly agreed same understood gotcha got thanks thank thx ty tysm cheers much appreciated appreciate welcome np problem worries
     sorry apologies pardon oops bye goodbye cya see later soon ttyl talk cu farewell take care
     lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh wow whoa yay congrats congratulations bravo woohoo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from engrams import clock
 from engrams.errors import InputError
@@ -16,7 +16,6 @@ from engrams.write import pii, secrets
 # What a channel's word is worth: the owner's own files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
 _CHANNEL_OF = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
-_AHEAD = timedelta(days=1)
 _LABEL = 200
 
 
@@ -96,11 +95,20 @@ def _redacted(value: Json, settings: WriteSettings) -> Json:
         case str():
             return clean_secrets(value, settings)[0]
         case Mapping():
-            return {key: _redacted(item, settings) for key, item in value.items()}
+            return {key: _paired(key, item, settings) for key, item in value.items()}
         case list() | tuple():
             return [_redacted(item, settings) for item in value]
         case _:
             return value
+
+
+def _paired(key: str, item: Json, settings: WriteSettings) -> Json:
+    """An item of an object: its name may be what makes it a secret, as in ``{"password": "hunter2"}``."""
+    if not isinstance(item, str):
+        return _redacted(item, settings)
+    lead = f"{key}: "
+    told = clean_secrets(f"{lead}{item}", settings)[0]
+    return told.removeprefix(lead) if told.startswith(lead) else clean_secrets(item, settings)[0]
 
 
 def _strings(value: Json) -> list[str]:
@@ -136,8 +144,7 @@ def _label(text: str) -> str:
 
 
 def _said(at: datetime | None, now: datetime) -> datetime:
-    """When it was said, UTC; a time more than a day ahead is a wrong clock and becomes now."""
+    """When it was said, UTC; a time without a zone is taken as UTC."""
     if at is None:
         return now
-    moment = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    return moment if moment <= now + _AHEAD else now
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)

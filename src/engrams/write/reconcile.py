@@ -17,7 +17,7 @@ from engrams.write.slots import also_ends, is_single, same
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
 # A channel's word counts as less where its trust is lower by more than this: user over assistant, not user over import.
-_MARGIN = 0.2
+MARGIN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def outranked(candidate: Candidate, targets: list[Record]) -> Meeting | None:
     first_hand = [record for record in targets if not record.meta.get("hearsay")]
     if candidate.hearsay and first_hand:
         return Meeting("conflict", candidate, tuple(targets), reason="hearsay against their own word")
-    if any(candidate.trust < record.trust - _MARGIN for record in targets):
+    if any(candidate.trust < record.trust - MARGIN for record in targets):
         return Meeting("conflict", candidate, tuple(targets), reason="a less trusted source")
     return None
 

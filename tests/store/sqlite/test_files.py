@@ -131,6 +131,22 @@ def test_a_replaced_file_is_noticed(home: Path, clock: Time, tmp_path: Path) -> 
     again.close()
 
 
+def test_closing_leaves_a_new_files_log_alone(home: Path, clock: Time) -> None:
+    """A store that is closed after its file was replaced does not take the log of the new file with it."""
+    old = opened(home / "memory.db", clock)
+    add(old, record("old"))
+    for path in list(home.iterdir()):
+        path.rename(home / f"aside-{path.name}")
+    new = opened(home / "memory.db", clock)
+    add(new, record("new"))
+    old.close()
+    assert (home / "memory.db-wal").stat().st_size > 0
+    third = opened(home / "memory.db", clock)
+    assert texts(third) == ["new"]
+    third.close()
+    new.close()
+
+
 @pytest.mark.covers("S1.47")
 @pytest.mark.parametrize(("durability", "level"), [("full", 2), ("normal", 1)])
 def test_durability(home: Path, clock: Time, durability: str, level: int) -> None:

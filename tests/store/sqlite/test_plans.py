@@ -11,7 +11,7 @@ import apsw
 import pytest
 from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
-from engrams.ports import Query, Reach
+from engrams.ports import Condition, Query, Reach, Where
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore, listing, sql
 from engrams.types import Evidence, Kind
@@ -37,6 +37,12 @@ LISTS = {
     "next page": (Query(Reach(ALICE, (ALICE,), tree=True), after="AFTER"), "records_recorded (owner=?", True),
     "facts": (Query(reach(), kinds=(Kind.FACT,)), "records_kind (owner=? AND kind=?)", True),
     "several kinds": (Query(reach(), kinds=(Kind.FACT, Kind.NOTE)), "records_kind (owner=? AND kind=?)", False),
+    "start of an id": (
+        Query(reach(), where=Where("and", (Condition("id", "gte", "01abc"), Condition("id", "lt", "01abd")))),
+        "records_id (id>? AND id<?)",
+        False,
+    ),
+    "one id": (Query(reach(), where=Where("and", (Condition("id", "eq", "01abc"),))), "records_id (id=? AND owner=?)", True),
     "session": (Query(reach(), session="s1"), "records_session (owner=? AND session=?)", True),
     "subject": (Query(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
     "triple": (Query(reach(), subject="alice", predicate="likes"), "records_subject (owner=? AND subject=? AND predicate=?)", False),

@@ -252,11 +252,12 @@ def test_nothing_of_a_purged_text_is_in_the_files(home: Path, clock: Time) -> No
     secret = record("Zanzibarquux flibbertigibbet", caption="xylophonist", speaker="Wolpertinger", meta={"k": "Quokkaberry"})
     add(store, *(record(f"Alice likes tea {number}") for number in range(50)))
     add(store, secret, jobs=(JobSpec("extract", "x", {"items": [secret.id], "text": "Zanzibarquux"}),))
-    change(store, secret, text="Zanzibarquux flibbertigibbet again", summary="Snollygoster")
+    change(store, secret, text="Cattywampus flibbertigibbet", summary="Snollygoster")
+    change(store, secret, text="nothing to see", caption="")
     assert set(store.purge(ALICE, [secret.id], START).remaining.values()) == {0}
     data = b"".join(path.read_bytes().lower() for path in home.iterdir())
     store.close()
     data += b"".join(path.read_bytes().lower() for path in home.iterdir())
-    for word in ("zanzibar", "flibberti", "xylophon", "wolperting", "quokka", "snollygoster"):
+    for word in ("zanzibar", "flibberti", "xylophon", "wolperting", "quokka", "snollygoster", "cattywamp"):
         assert word.encode() not in data, word
     assert b"alice likes tea 7" in data

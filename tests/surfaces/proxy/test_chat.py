@@ -10,6 +10,8 @@ import pytest
 from tests.surfaces.proxy.bench import Bench, completion
 from tests.surfaces.proxy.raw import Drop, reply
 
+from engrams.types import Kind
+
 REX = "My dog is called Rex and he is a greyhound."
 ASK = "What is my dog called?"
 
@@ -86,6 +88,20 @@ def test_another_user_does_not(bench: Bench) -> None:
     bench.ask(REX)
     bench.ask(ASK, {"x-engrams-user": bench.user + "-other"})
     assert bench.sent()["messages"] == [{"role": "user", "content": ASK}]
+
+
+@pytest.mark.covers("S2.53")
+def test_a_later_turn_corrects_an_earlier_one(bench: Bench) -> None:
+    """A move told in a later conversation closes the old home: one fact is active, and the next request says the new one."""
+    bench.ask("I live in Paris.")
+    bench.ask("I moved to Berlin.")
+    assert bench.engine.drain()
+    facts = bench.engine.list(scope=("user", bench.user), kinds=(Kind.FACT,)).records
+    assert [("Berlin" in fact.text, "Paris" in fact.text) for fact in facts] == [(True, False)]
+    bench.ask("Where do I live now?")
+    memory = bench.sent()["messages"][0]
+    assert memory["role"] == "system"
+    assert "Berlin" in memory["content"]
 
 
 @pytest.mark.covers("S2.52")

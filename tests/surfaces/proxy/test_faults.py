@@ -58,6 +58,14 @@ def test_a_closed_engine_does_not_fail_the_turn(raw: Raw, caplog: pytest.LogCapt
     assert "Noted" not in caplog.text
 
 
+def locked(engine: MemoryEngine) -> apsw.Connection:
+    """The database as another process holds it for writing; it waits for the engine's own jobs first."""
+    other = apsw.Connection(str(engine.settings.home / "memory.db"))
+    other.set_busy_timeout(30_000)
+    other.execute("BEGIN IMMEDIATE")
+    return other
+
+
 class Gated(HashEmbedder):
     """An embedder that does not answer a query before it may."""
 
@@ -100,8 +108,7 @@ def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -
     raw.says(opening(), piece(b"".join(ANSWER)), piece(b""))
     with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw) as bench:
         bench.ask("I live in Lyon, France.", stream=True)
-        other = apsw.Connection(str(engine.settings.home / "memory.db"))
-        other.execute("BEGIN IMMEDIATE")
+        other = locked(engine)
         answer = bench.ask(REX, stream=True)
         assert answer.content.endswith(DONE)
         assert len(bench.told()) == 2
@@ -116,8 +123,7 @@ def test_shutdown_waits_for_turns_being_kept(raw: Raw) -> None:
     with temp_engine(serve__upstream=raw.url) as engine:
         with proxy(engine, raw) as bench:
             bench.ask("I live in Lyon, France.")
-            other = apsw.Connection(str(engine.settings.home / "memory.db"), statementcachesize=0)
-            other.execute("BEGIN IMMEDIATE")
+            other = locked(engine)
             bench.ask(REX)
             free = threading.Timer(0.5, other.execute, ("ROLLBACK",))
             free.start()

@@ -22,8 +22,11 @@ _LOG_BYTES = 64 << 20
 
 def create(path: Path) -> None:
     """Make the folder (0700) and an empty file (0600) where there are none."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sync(path.parent.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+    _sync(path.parent)
 
 
 def writer(path: Path, settings: StoreSettings) -> apsw.Connection:
@@ -80,6 +83,16 @@ def abandon(connection: apsw.Connection) -> None:
     the new file's log away."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
+
+
+def _sync(folder: Path) -> None:
+    """Make a new entry of a folder survive a power loss, where folders can be synced."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:

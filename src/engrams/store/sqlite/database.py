@@ -17,6 +17,7 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
 from engrams.store.sqlite.faults import mapped, translate
+from engrams.store.sqlite.forks import watch
 from engrams.store.sqlite.pool import Pool
 from engrams.store.sqlite.sql import query
 from engrams.store.sqlite.turn import Turn
@@ -43,7 +44,7 @@ class _Ticket(Generic[T]):
 
 
 class Database:
-    """Connections to one database. Any thread may call; a fork is told by ``hold`` and ``revive``.
+    """Connections to one database, for any number of threads.
 
     One thread writes at a time. Whoever gets the turn carries out what has queued up meanwhile in one transaction, each
     work in its own savepoint, so that many writers share the cost of one sync to disk and none can spoil another's.
@@ -67,6 +68,7 @@ class Database:
         self._writes = -1
         self._identity: tuple[int, int] | None = None
         self._pool: Pool | None = None
+        watch(self)
         with mapped(self.place):
             if path is None:
                 self._writer = self._blank()
@@ -289,10 +291,12 @@ class Database:
         """Wait for the write that is going on and let go of the files. Closing twice is fine."""
         with self._turn, self._guard:
             self._closed = True
+            replaced = self.path is not None and _identity(self.path) != self._identity
+            self.generation += replaced
             if self._pool is not None:
                 self._pool.close()
             if self._writer is not None:
-                self._writer.close()
+                (connect.abandon if replaced else apsw.Connection.close)(self._writer)
                 self._writer = None
 
     # ------------------------------------------------------------------------------------------------------ forking

@@ -125,7 +125,8 @@ def _column(name: str, op: str, value: Any) -> Clause:
             found = f"coalesce({name} IN {_LISTED}, 0)"
             return Clause(found if op == "in" else f"NOT {found}", (encode_json(values),))
         case _:
-            return Clause(f"coalesce({name} {_ORDER[op]} ?, 0)", (_fitting(name, value),))
+            compared = f"{name} {_ORDER[op]} ?"
+            return Clause(f"coalesce({compared}, 0)" if name in TIMES else compared, (_fitting(name, value),))
 
 
 def _list(name: str, op: str, value: Any) -> Clause:

@@ -8,7 +8,7 @@ from datetime import datetime
 import apsw
 
 from engrams.errors import InputError
-from engrams.ports import Page, Query
+from engrams.ports import Condition, Page, Query, Where
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.filters import Clause, joined
 from engrams.store.sqlite.rows import decode
@@ -44,13 +44,20 @@ def statement(connection: apsw.Connection, asked: Query, now: datetime) -> Claus
     # A plus keeps SQLite from walking everything in the order asked for where a key finds the few that can match.
     plus = "+" if _selective(asked) else ""
     order = f"{plus}recorded_at {direction}, {plus}number {direction}"
-    text = f"{query('select_records')} WHERE {conditions.text} ORDER BY {order} LIMIT ?"
+    index = " INDEXED BY records_id" if _by_id(asked.where) else ""
+    text = f"{query('select_records')}{index} WHERE {conditions.text} ORDER BY {order} LIMIT ?"
     return Clause(text, (*conditions.values, asked.limit + 1))
 
 
 def _selective(asked: Query) -> bool:
     kinds = len(asked.kinds) > 1 and Kind.TURN not in asked.kinds
     return bool(asked.subject or asked.hash or asked.external_id or asked.sources or kinds)
+
+
+def _by_id(where: Where | None) -> bool:
+    """Whether the filter names an id or a range of ids, as the start of an id does."""
+    parts = where.parts if where is not None and where.op == "and" else ()
+    return any(isinstance(part, Condition) and part.field == "id" and part.op in ("eq", "gt", "gte", "lt", "lte") for part in parts)
 
 
 def _axes(asked: Query, now: datetime) -> list[Clause]:

@@ -12,9 +12,10 @@ from datetime import datetime
 import apsw
 
 from engrams.clock import micros
-from engrams.store.sqlite import jobs
+from engrams.store.sqlite import jobs, lexicon
 from engrams.store.sqlite.rows import decode_json, encode_json
 from engrams.store.sqlite.sql import every, first, one, run
+from engrams.text.terms import terms
 from engrams.types import Scope, Status
 
 PLACES = ("records", "vectors", "terms", "words", "edges", "history", "quotes", "jobs", "outbox", "log")
@@ -41,14 +42,14 @@ def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: dat
     not there, or was purged before, counts nothing."""
     removed: Counter[str] = Counter()
     records = []
-    terms: dict[int, str] = {}
+    known: dict[int, str] = {}
     for name in dict.fromkeys(ids):
         row = first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
             records.append((name, int(row[0])))
-            terms |= _unindex(connection, row[0], removed)
+            known |= _unindex(connection, row[0], removed) | _former(connection, row[0])
     words = []
-    for number, term in terms.items():
+    for number, term in known.items():
         if first(connection, "holds_term", term) is None:
             removed["words"] += run(connection, "drop_term", number)
             words.append(term)
@@ -66,11 +67,18 @@ def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: dat
 def _unindex(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
     """Take a record out of the full-text index. Its terms."""
     lexemes = array("I", one(connection, "lexemes_of", number)[0])
-    terms = dict(every(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
+    found = dict(every(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
     if lexemes:
-        run(connection, "drop_posting", number, " ".join(terms[word] for word in lexemes))
-    removed["terms"] += len(terms)
-    return terms
+        run(connection, "drop_posting", number, " ".join(found[word] for word in lexemes))
+    removed["terms"] += len(found)
+    return found
+
+
+def _former(connection: apsw.Connection, number: int) -> dict[int, str]:
+    """Terms of the texts that a record had before it was edited: the list of words still knows them."""
+    changes = [decode_json(part) for row in every(connection, "history", number) for part in row[5:] if part]
+    words = {word for change in changes for name in ("text", "caption") if name in change for word in terms(change[name])}
+    return {key: term for term, key in lexicon.find(connection, words).items()} if words else {}
 
 
 def _blank(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:

@@ -16,6 +16,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sqlite import filters, lexicon, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import joined
+from engrams.store.sqlite.forks import watch
 from engrams.store.sqlite.sql import one, query, stream
 from engrams.types import Scope
 
@@ -48,6 +49,7 @@ class Searcher:
         self._shelves: OrderedDict[_Key, _Shelf] = OrderedDict()
         self.bytes = 0
         """Size of all indexes in memory."""
+        watch(self)
 
     def seek(self, seek: Seek) -> Pool:
         """What the index finds, after it has seen every committed change."""
@@ -83,6 +85,20 @@ class Searcher:
             keys = [key for key in self._shelves if key[1] == owner.key]
         for key in keys:
             self._discard(key)
+
+    def hold(self) -> None:
+        """Before a fork."""
+        self._lock.acquire()
+
+    def release(self) -> None:
+        """After a fork, in the parent."""
+        self._lock.release()
+
+    def revive(self) -> None:
+        """After a fork, in the child: an index may have been half-way through a change."""
+        self._lock = Lock()
+        self._shelves.clear()
+        self.bytes = 0
 
     def _discard(self, key: _Key) -> None:
         with self._lock:

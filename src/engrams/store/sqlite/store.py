@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakSet
 
 from engrams.ports import (
     Batch,
@@ -49,7 +47,6 @@ class SqliteStore:
         self._clock = clock
         self._lexicon = Lexicon()
         self._searcher = Searcher(database, settings)
-        _opened.add(self)
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -173,27 +170,3 @@ class SqliteStore:
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._database.read(lambda connection: sessions.listed(connection, reach, limit))
-
-    # ------------------------------------------------------------------------------------------------------- forks
-
-    def _hold(self) -> None:
-        self._database.hold()
-
-    def _release(self) -> None:
-        self._database.release()
-
-    def _revive(self) -> None:
-        self._database.revive()
-        self._searcher = Searcher(self._database, self._settings)
-
-
-_opened: WeakSet[SqliteStore] = WeakSet()
-
-
-def _each(step: str) -> None:
-    for store in list(_opened):
-        getattr(store, step)()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lambda: _each("_hold"), after_in_parent=lambda: _each("_release"), after_in_child=lambda: _each("_revive"))

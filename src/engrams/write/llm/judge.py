@@ -34,7 +34,6 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "properties": {"id": {"type": "integer"}, "action": {"type": "string"}, "reason": {"type": "string"}},
-                "required": ["id", "action"],
             },
         }
     },

@@ -14,7 +14,7 @@ from engrams.prompts import load, quote
 from engrams.types import Cost, Decision, Record
 from engrams.write.candidate import Candidate
 from engrams.write.dedup import exact
-from engrams.write.reconcile import Meeting, outranked, reconcile
+from engrams.write.reconcile import MARGIN, Meeting, outranked, reconcile
 
 _RETRIES = 3
 NO_COST = Cost()
@@ -42,7 +42,6 @@ SCHEMA: dict[str, Any] = {
                     "known": {"type": "array", "items": {"type": "integer"}},
                     "reason": {"type": "string"},
                 },
-                "required": ["new", "verdict"],
             },
         }
     },
@@ -80,8 +79,8 @@ def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, t
     taken = {target.id for meeting in meetings for target in meeting.targets}
     gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]
     trusted = min(candidate.trust for candidate in open_)
-    removed = tuple(record for record in dict.fromkeys(gone) if record.id not in taken and record.trust <= trusted + 0.2) if gone else ()
-    return Met(meetings, removed, cost)
+    removed = {record.id: record for record in gone if record.id not in taken and record.trust <= trusted + MARGIN}
+    return Met(meetings, tuple(removed.values()), cost)
 
 
 def _sure(candidate: Candidate, known: Sequence[Record]) -> Meeting | None:

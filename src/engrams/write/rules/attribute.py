@@ -10,7 +10,7 @@ from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
 from engrams.write.rules.grammar import Clause
-from engrams.write.rules.lexicon import lemma
+from engrams.write.rules.lexicon import FORMS, lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.speech import Speech, concrete, proper, trimmed
 from engrams.write.rules.token import Token
@@ -74,7 +74,7 @@ def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the
         return False
     if not (favorite or named or noun in ATTRIBUTES) or (rest[0].lower in _MOODS and not rest[0].text[0].isdigit()):
         return False
-    if rest[0].lower.endswith("ing") and rest[0].text.islower() and not favorite:
+    if rest[0].lower.endswith("ing") and rest[0].text.islower() and not favorite and (len(rest) > 1 or rest[0].lower in FORMS):
         return False
     return number or concrete(rest)
 

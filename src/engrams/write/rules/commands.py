@@ -184,7 +184,7 @@ def _imperative(body: str, *, negative: bool = False) -> bool:
         negative
         and known is not None
         and (first == known[0] or first.endswith("ing"))
-        and first not in ("have", "be", "forget", "mind", "give", "know", "worry")
+        and first not in ("have", "be", "forget", "mind", "give", "know", "worry", "say")
     )
 
 

@@ -37,6 +37,7 @@ _NUMBERS = {
     "fifteen": 15,
     "twenty": 20,
 }
+_MONTHLY = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
@@ -75,7 +76,7 @@ def spell(span: Span, before: str) -> str:
     ``before``: the text that stands before it; a preposition there is kept and not repeated.
     """
     words = span.text
-    if _YEAR.search(words) or words.lower() in _VAGUE or span.grain == "range" or span.start.year < 2:
+    if _YEAR.search(words) or words.lower() in _VAGUE or span.start.year < 2 or (span.grain == "range" and "ago" not in words.lower()):
         return words
     own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)
     given = _PREPOSITION.search(before)
@@ -98,6 +99,10 @@ def spell(span: Span, before: str) -> str:
             text = f"in the week of {date.day} {_MONTHS[date.month - 1]} {date.year}"
         case "month":
             text = f"in {_MONTHS[date.month - 1]} {date.year}"
+        case "range":
+            middle = span.start + (span.end - span.start) / 2
+            month = f"{_MONTHS[middle.month - 1]} " if span.end - span.start <= _MONTHLY else ""
+            text = f"around {month}{middle.year}"
         case "season":
             name = _SEASON.search(words)
             text = f"in {name[0].lower()} {date.year}" if name else f"in {_MONTHS[date.month - 1]} to {_MONTHS[last.month - 1]} {last.year}"

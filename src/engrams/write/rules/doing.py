@@ -27,9 +27,9 @@ from engrams.write.rules.token import Token
 from engrams.write.slots import SINGLE, same
 from engrams.write.words import words
 
-_DEICTIC = words(
-    "idea thought color colors colour colours texture vibe vibes look looks design pic picture photo photos painting message"
-    " sentiment sound view support"
+_GENERIC = words(
+    "sea ocean beach outdoors mountains rain snow sun summer winter spring fall autumn piano guitar violin countryside city"
+    " woods forest sky moon internet gym theater theatre opera arts taste smell sound"
 )
 _KINDS = words("""
     city town village suburb suburbs countryside house houses apartment apartments flat dorm dorms condo studio basement downtown center
@@ -59,7 +59,7 @@ def doing(clause: Clause, speech: Speech) -> Reading | None:
         reading = special(clause, words, speech)
         if reading is not None:
             return _finished(reading, clause)
-        if clause.verb in ("like", "love", "want", "need", "get"):
+        if clause.verb in ("like", "love", "want", "need", "get", "have"):
             return None
     if clause.tense == "would":
         return None
@@ -73,6 +73,8 @@ def _finished(reading: Reading, clause: Clause) -> Reading | None:
     """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
     from dataclasses import replace
 
+    if clause.person == "group" and "all" in clause.adverbs:
+        return None  # "we all have our paths" is about everybody
     longer = "no longer" in clause.adverbs or (
         clause.negated and any(word.lower in ("anymore", "longer", "more") for word in clause.rest[-2:])
     )
@@ -240,7 +242,7 @@ def _opinion(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | N
         positive = not positive
     if not concrete(words) or words[0].lower in ("how", "when", "that", "what", "seeing", "hearing", "having", "if"):
         return None
-    if words[0].lower in ("the", "his", "her", "its") and (head(words) in _DEICTIC or clause.tense == "progressive"):
+    if words[0].lower in ("the", "his", "her", "its") and not _lasting(words):
         return None
     if clause.tense in ("past", "perfect", "was"):
         return Reading("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
@@ -249,6 +251,11 @@ def _opinion(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | N
     weak = any(adverb in ("kinda", "kind", "sort", "pretty", "lately", "recently", "currently") for adverb in clause.adverbs)
     confidence = 0.6 if weak or clause.tense != "present" else 0.85 if words[0].lower != "to" else 0.8
     return Reading("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
+
+
+def _lasting(words: tuple[Token, ...]) -> bool:
+    """``the sea``, ``the Beatles``, ``the smell of rain``: something to like for good, not ``the colors`` of what is shown."""
+    return any(word.text[0].isupper() or word.lower == "of" for word in words[1:]) or head(words) in _GENERIC
 
 
 def _prefers(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, PREPOSITIONS, Form, lemma
+from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, Form, lemma
 from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, begins, possessed
 from engrams.write.rules.token import Person, Tense, Token
 from engrams.write.rules.verbs import group
 from engrams.write.words import words
 
 _FINITE = words(
-    "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could sounds"
+    "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
+    " sounds have had let lets"
+    " made gave"
 )
 
 
@@ -90,7 +92,7 @@ def _elided(words: Sequence[Token]) -> int:
         return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
     if lower in ("gonna", "gotta"):
         return at
-    known = lemma(lower)
+    known = lemma(lower) if lower in FORMS else None
     if (
         known is None
         or lower in ADVERBS

@@ -39,7 +39,7 @@ fish fix
 focus follow force foster found fund gain garden gather graduate greet guard guess guide handle happen harvest hate head heal help hike hire
 hope host hug hunt identify imagine immigrate implement improve include increase inherit injure inspire install integrate intend
 interview introduce
-invent invest invite iron jog join joke journal juggle jump kayak kick kill kiss knit knock know lack land last laugh launch lease lift
+invent invest invite iron jog join joke journal juggle jump kayak kick kill kiss knit knock know lack land laugh launch lease lift
 like limit
 link listen live load loathe locate look love maintain major manage marry master match measure meditate memorize mention mentor merge
 migrate mind

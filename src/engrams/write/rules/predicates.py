@@ -120,7 +120,6 @@ VERBS = _table(
     help - helped event
     put together organizes event
     try out tries_out activity
-    do - did event
     make - made event
     see - saw event
     reach - reached event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engrams.write.rules.lexicon import ADVERBS, BE, HEDGES, MODALS, PREPOSITIONS, lemma
+from engrams.write.rules.lexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, lemma
 from engrams.write.rules.token import Tense, Token
 
 _NOT = frozenset(("not", "n't", "never"))
@@ -147,7 +147,10 @@ def _being(read: _Reader, tense: str) -> Group | None:
         return None
     known = lemma(word)
     if (
-        known and "ing" in known[1] and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
+        known
+        and "ing" in known[1]
+        and (word in FORMS or read.next)
+        and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
     ) or word == "living":
         return read.group(known[0] if known else "live", "progressive" if tense == "present" else "was")
     return Group(

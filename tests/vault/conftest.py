@@ -1,0 +1,103 @@
+"""A memory with its vault, written to at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams.types import Record, Status
+
+ALICE = ("user", "alice")
+
+
+class Desk:
+    """An engine with its vault: nothing happens in the background, every step is asked for."""
+
+    def __init__(self, home: Path, **settings: Any) -> None:
+        self.home, self.settings = home, {"vault__on": True, "vault__git": False, "jobs__workers": 0, **settings}
+        self.root = home / "vault"
+        self.engine = self._open()
+
+    def _open(self) -> engrams.MemoryEngine:
+        return engrams.open(home=self.home, **self.settings)
+
+    @property
+    def vault(self) -> Any:
+        return self.engine.store.vault  # type: ignore[attr-defined]
+
+    def add(self, text: str, **fields: Any) -> Record:
+        receipt = self.engine.add(text, scope=fields.pop("scope", ALICE), **fields)
+        if fields.get("settle", True):
+            self.engine.drain()
+        self.vault.sync()
+        return self.engine.get(receipt.id, scope=ALICE)
+
+    def sync(self, **options: Any) -> Any:
+        return self.vault.sync(**options)
+
+    def again(self, **settings: Any) -> None:
+        """Close and open anew."""
+        self.engine.close()
+        self.settings.update(settings)
+        self.engine = self._open()
+
+    def get(self, record: Record | str) -> Record:
+        return self.engine.get(record if isinstance(record, str) else record.id, scope=ALICE)
+
+    def file(self, record: Record | str) -> Path:
+        """The memory's file."""
+        id = record if isinstance(record, str) else record.id
+        found = [path for path in self.files() if any(f"\nid: {held}\n" in path.read_text("utf-8") for held in (id, f'"{id}"'))]
+        assert len(found) == 1, found
+        return found[0]
+
+    def files(self) -> list[Path]:
+        return sorted(path for top in ("entries", "deleted") for path in (self.root / top).rglob("*.md"))
+
+    def edit(self, record: Record | str, old: str, new: str) -> None:
+        """What an editor does: the whole file, written anew."""
+        path = self.file(record)
+        text = path.read_text("utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), "utf-8")
+
+    def everything(self) -> list[Record]:
+        return list(self.engine.list(scope=ALICE, statuses=tuple(Status), order="oldest", limit=1000).records)
+
+    def problems(self) -> dict[str, str]:
+        return self.vault.parts.state.problems()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def desk(home: Path) -> Iterator[Desk]:
+    made = Desk(home)
+    yield made
+    made.engine.close()
+
+
+@pytest.fixture
+def desks(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """More than one, or with other settings."""
+    made: list[Desk] = []
+
+    def make(name: str = "home", **settings: Any) -> Desk:
+        made.append(Desk(tmp_path / name, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.engine.close()
+
+
+@contextmanager
+def opened(home: Path, **settings: Any) -> Iterator[Desk]:
+    made = Desk(home, **settings)
+    try:
+        yield made
+    finally:
+        made.engine.close()

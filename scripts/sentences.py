@@ -27,7 +27,8 @@ WHEN = [
 ASIDES = ["", "", "", "Wow! ", "Hey {X}! ", "Thanks! ", "Yeah, ", "Oh no, ", "That's great! ", "Sounds good. ", "I agree. ", "By the way, "]
 SAID = [
     "{W} went to the {N} with {w} {T}.", "I love my {A} {N}, it helps me {V}.", "{W} bought a {A} {N} {T}, it was so {A2}!",
-    "I've been working on {N} {T}, and it's been {A}.", "That {N} looks {A}! Where did you get it?", "{W} started a {N} {T} and plans to {V} it.",
+    "I've been working on {N} {T}, and it's been {A}.", "That {N} looks {A}! Where did you get it?",
+    "{W} started a {N} {T} and plans to {V} it.",
     "My favorite {N} is {A} because I can {V} there.", "{W} is going to {V} {T}, I hope it goes well.", "I'm so {A} about the {N}!",
     "Please always use {N} when you {V} the {M}.", "I don't like {N}, I prefer {M}.", "The {N} of the {M} is {A}.",
     "It's important to {V} your {N}, {w} told me {T}.", "I moved from {N} to {X} {T} for my {M}.", "{X} and I met at the {N} {T}.",
@@ -35,15 +36,21 @@ SAID = [
     "I'm a {N} and I work in {M}.", "My {N} is called {X}.", "{W} made me a {N} out of {M}.", "I signed up for a {N} class {T}.",
     "I'm learning to {V}, it's {A} but {A2}.", "Here's a photo of {w} holding a {A} {N} near a {M}.", "I'm allergic to {N}.",
     "{W} read a {A} book about {N} and {M}.", "I want to {V} more and spend less time on {N}.", "We adopted a {N} named {X} {T}.",
-    "{W} got a job as a {N} at {X}.", "I can't {V} the {N} because of the {M}.", "Remember that my {N} is on {T}.", "I feel {A} when I {V}.",
-    "{W} won a {N} in the {M} competition {T}.", "The trip to {X} was {A}, we saw a {N} and a {M}.", "It reminds me of the {N} that {w} gave me.",
+    "{W} got a job as a {N} at {X}.", "I can't {V} the {N} because of the {M}.", "Remember that my {N} is on {T}.",
+    "I feel {A} when I {V}.",
+    "{W} won a {N} in the {M} competition {T}.", "The trip to {X} was {A}, we saw a {N} and a {M}.",
+    "It reminds me of the {N} that {w} gave me.",
     "I was {A} {T} because of my {N}, but now I'm {A2}.", "You should try the {N}, it's {A}.", "{W} grew up in {X} with a {N}.",
 ]  # fmt: skip
 ASKED = [
-    "What did {w} say about the {N}?", "Have you ever tried to {V} a {N}?", "When did {w} {V} the {N}?", "How does {w} feel about {N} and {M}?",
-    "Where is the {N} that {w} wanted to {V}?", "Which {N} is the best for {M}?", "Do you like {N} or {M}?", "How can I {V} the {N} in my {M}?",
-    "What kind of {N} does {X} have?", "Why did {X} decide to {V}?", "Who gave {X} the {N}?", "How was the {N}?", "What is {X}'s favorite {N}?",
-    "How long has {X} been a {N}?", "What {N} did I buy {T}?", "Where did I go {T} to {V}?", "Does {w} have a {N}?", "How many {N}s did {X} {V}?",
+    "What did {w} say about the {N}?", "Have you ever tried to {V} a {N}?", "When did {w} {V} the {N}?",
+    "How does {w} feel about {N} and {M}?",
+    "Where is the {N} that {w} wanted to {V}?", "Which {N} is the best for {M}?", "Do you like {N} or {M}?",
+    "How can I {V} the {N} in my {M}?",
+    "What kind of {N} does {X} have?", "Why did {X} decide to {V}?", "Who gave {X} the {N}?", "How was the {N}?",
+    "What is {X}'s favorite {N}?",
+    "How long has {X} been a {N}?", "What {N} did I buy {T}?", "Where did I go {T} to {V}?", "Does {w} have a {N}?",
+    "How many {N}s did {X} {V}?",
     "What are {X}'s plans for the {N}?", "What happened at the {N} {T}?", "Tell me about your {N}.", "What does {X} do to {V}?",
     "Can you help me {V} my {N}?", "What advice did {X} give about {N}?", "Would {X} like a {A} {N}?", "Where does {w} work?",
 ]  # fmt: skip

@@ -9,11 +9,12 @@ from typing import Any
 from engrams import clock as clocks
 from engrams.memory import MemoryEngine, Parts
 from engrams.models.chat.choose import choose as choose_chat
+from engrams.models.chat.choose import inject
 from engrams.models.embed.choose import choose as choose_embedder
 from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Store
+from engrams.ports import EMBED, EXTRACT, Clock, Embedder, JobSpec, Store
 from engrams.session.journal import Journal
 from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
@@ -26,18 +27,19 @@ def open(  # noqa: A001 - engrams.open is the name people look for
     *,
     clock: Clock = clocks.now,
     embedder: Embedder | None = None,
-    chat: Chat | None = None,
+    chat: Any = None,
     **arguments: Any,
 ) -> MemoryEngine:
     """An engine on ``settings``, or on what ``settings.load`` finds; ``arguments`` are the strongest layer, with ``__``
-    for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat`` replace the configured models.
+    for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat`` replace the configured models; ``chat`` may be a
+    function from messages to text, or an ``openai.OpenAI`` client.
 
     Nothing is created on disk before the first write. Use as a context manager or call ``close()``.
     """
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
-    chat = chat or choose_chat(settings.chat, clock)
+    model = choose_chat(settings.chat, clock) if chat is None else inject(chat, settings.chat, clock)
     embedder = embedder or choose_embedder(settings.embed)
     judge = settings.rerank
     choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
@@ -46,10 +48,10 @@ def open(  # noqa: A001 - engrams.open is the name people look for
             settings=settings,
             store=with_files(store(settings, clock), settings, embedder, clock),
             embedder=embedder,
-            chat=chat,
+            chat=model,
             counter=choose_counter(settings.read.tokens, clock),
             clock=clock,
-            reranker=choose_reranker(choice, clock, chat),
+            reranker=choose_reranker(choice, clock, model),
         )
     )
 
@@ -77,7 +79,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, clock: Cloc
 
     mirror, card = Mirror(plain), embedder.card
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed)
+    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed, settings.jobs.lease)
     vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules))
     mirror.vault = vault
     few = settings.jobs.model_copy(update={"workers": min(2, settings.jobs.workers)})

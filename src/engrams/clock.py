@@ -22,8 +22,27 @@ def micros(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-_lock = threading.Lock()
-_last = (-1, 0)
+class _Sequence:
+    """The last id's time and tail, so that the next one of its millisecond sorts behind it."""
+
+    def __init__(self) -> None:
+        self.reset()
+        if hasattr(os, "register_at_fork"):
+            # A child must not count on from its parent's last id, nor wait for a lock that nobody holds any more.
+            os.register_at_fork(after_in_child=self.reset)
+
+    def reset(self) -> None:
+        self._lock, self._stamp, self._tail = threading.Lock(), -1, 0
+
+    def tail(self, stamp: int) -> int:
+        """80 bits: random, or one more than the last of the same stamp."""
+        with self._lock:
+            self._tail = self._tail + 1 if stamp == self._stamp else int.from_bytes(os.urandom(10), "big") >> 1
+            self._stamp = stamp
+            return self._tail
+
+
+_sequence = _Sequence()
 
 
 def new_id(moment: datetime) -> str:
@@ -31,12 +50,8 @@ def new_id(moment: datetime) -> str:
 
     Ids of one millisecond that are made one after the other sort in that order: turns of one time keep their places.
     """
-    global _last
     stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
-    with _lock:
-        tail = _last[1] + 1 if stamp == _last[0] else int.from_bytes(os.urandom(10), "big") >> 1
-        _last = (stamp, tail)
-    value = stamp << 80 | tail
+    value = stamp << 80 | _sequence.tail(stamp)
     digits = []
     for _ in range(26):
         digits.append(_ALPHABET[value & 31])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
-from engrams.ports import AsOf, Chat, Clock, Embedder, Erased, Page, Query, Reranker, Store, TokenCounter, Where
+from engrams.ports import AsOf, Chat, Clock, Closable, Embedder, Erased, Page, Query, Reranker, Store, TokenCounter, Where
 from engrams.read import context as contexts
 from engrams.read import flow as reading
 from engrams.read.request import Deps, Request, reach
@@ -60,7 +60,8 @@ class MemoryEngine:
         self._journal = Journal(parts.store, parts.embedder, parts.clock, parts.settings)
         self._digest = Digest(parts.store, parts.embedder, parts.chat, parts.clock, parts.settings)
         backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
-        self._runner = Runner(parts.store, {Digest.kind: self._digest.run, Backfill.kind: backfill.run}, parts.clock, parts.settings.jobs)
+        handlers = {Digest.kind: self._digest.run, Backfill.kind: backfill.run}
+        self._runner = Runner(parts.store, handlers, parts.clock, parts.settings.jobs, backfill.ask)
         self._closed = False
 
     # ------------------------------------------------------------------------------------------------------- writing
@@ -275,6 +276,8 @@ class MemoryEngine:
         if not self._closed:
             self._closed = True
             self._runner.close()
+            if isinstance(self.chat_model, Closable):
+                self.chat_model.close()
             self._store.close()
 
     def __enter__(self) -> MemoryEngine:

@@ -62,7 +62,14 @@ class Child:
 
     def run(self) -> None:
         armed(self.dice.randint(1, 60 if self.number % 3 else 260))
-        settings = {"vault__on": True, "vault__git": self.git, "vault__git_seconds": 0, "jobs__workers": 0, "write__extract": "off"}
+        settings = {
+            "vault__on": True,
+            "vault__git": self.git,
+            "vault__git_seconds": 0,
+            "jobs__workers": 0,
+            "jobs__lease": 0.3,
+            "write__extract": "off",
+        }
         with engrams.open(home=self.home, **settings) as memory:
             while True:
                 self.act(memory)
@@ -94,7 +101,7 @@ class Child:
         elif does == "sync":
             memory.store.vault.sync()
         elif does == "work":
-            memory.store.vault.work.drain(20)
+            memory.store.vault.work.drain(5)
 
     def hand(self, file: Path, token: str) -> None:
         """An editor: reads, adds a line, and puts the new file in the old one's place."""

@@ -65,7 +65,13 @@ def nothing_lost(desk: Desk, words: list[str]) -> None:
 
 def storm(home: Path, rounds: int, seed: int, git: str = "") -> None:
     words = crash(home, rounds, seed, git)
-    settings: dict[str, Any] = {"vault__git": bool(git), "vault__git_seconds": 0, "write__extract": "off", "vault__guard": 1.0}
+    settings: dict[str, Any] = {
+        "vault__git": bool(git),
+        "vault__git_seconds": 0,
+        "write__extract": "off",
+        "jobs__lease": 0.3,
+        "vault__guard": 1.0,
+    }
     with opened(home, **settings) as desk:
         converged(desk)
         nothing_lost(desk, words)

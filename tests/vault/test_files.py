@@ -39,7 +39,9 @@ def test_every_kind_has_its_folder(desk: Desk) -> None:
 
 
 @pytest.mark.covers("S2.14", "S2.18")
-@pytest.mark.parametrize("label", ["../x", "..", "/etc", "C:\\x", "con", "a" * 200, "Ärger 🙂", "x/y", ".hidden", "%2e%2e", "nul.txt", "日本"])
+@pytest.mark.parametrize(
+    "label", ["../x", "..", "/etc", "C:\\x", "con", "a" * 200, "Ärger 🙂", "x/y", ".hidden", "%2e%2e", "nul.txt", "日本"]
+)
 def test_a_hostile_scope_stays_inside(desk: Desk, label: str) -> None:
     """Whatever a label says, its files lie below the root, in a folder that is visible and the scope's own."""
     scope = ("user", label)
@@ -59,7 +61,17 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
     folders = [paths.scope_folder(Scope(("user", label))) for label in labels if label]
     assert len({paths.key(folder) for folder in folders}) == len(folders)
     taken: set[str] = set()
-    for id in ["01m7ysysbd7jvgsnhg0bs0gykp", "01m7ysysbd7jvgsnhg0bs1gykp", "../../etc/passwd", "..\\x", "a", "A", "\u00e9", "e\u0301", "x" * 500]:
+    for id in [
+        "01m7ysysbd7jvgsnhg0bs0gykp",
+        "01m7ysysbd7jvgsnhg0bs1gykp",
+        "../../etc/passwd",
+        "..\\x",
+        "a",
+        "A",
+        "\u00e9",
+        "e\u0301",
+        "x" * 500,
+    ]:
         path = paths.fresh(made(id), taken)
         assert paths.key(path) not in taken and path.startswith("entries/user/alice/facts/") and ".." not in path
         taken.add(paths.key(path))

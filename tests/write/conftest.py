@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.ports import Batch, Chat, Query, Reach
+from engrams.ports import Batch, Chat, Embedder, Query, Reach
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
@@ -24,12 +24,13 @@ class Talk:
         self.store = SqliteStore.open(":memory:", StoreSettings(), lambda: self.now)
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
         self.chat: Chat | None = None
+        self.embedder: Embedder | None = None
         self.last: flow.Digest | None = None
         self.journaled: flow.Journaled | None = None
 
     @property
     def deps(self) -> flow.Deps:
-        return flow.Deps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, None, self.chat)
+        return flow.Deps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
 
     def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.Journaled:
         """Journal only."""

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engrams.models.embed.choose import choose
 from engrams.ports import AsOf, Query, Reach
+from engrams.settings import EmbedSettings
 from engrams.types import EdgeType, Kind, Scope, Status, Turn
 from engrams.write import flow
 
@@ -212,6 +214,17 @@ def test_statements_of_one_write_meet_each_other(talk: Talk) -> None:
     talk.say(*turns)
     assert {record.text for record in talk.facts()} == {"The user moved to Berlin", "The user hates tea"}
     assert len(talk.facts(Status.SUPERSEDED)) == 2
+
+
+def test_slots_that_mean_the_same_meet(talk: Talk) -> None:
+    """With an embedder, a slot by another name of the same meaning is closed; without one, and for another slot, nothing is."""
+    words = ("My vehicle is a Tesla", "My breakfast is Oats", "My work phone is 555-0101")
+    for embedder in (None, choose(EmbedSettings())):
+        talk = Talk()
+        talk.embedder = embedder
+        talk.say("My car is a Honda", "My lunch is Ramen", "My home phone is 555-0102")
+        talk.say(*words)
+        assert [record.object for record in talk.facts(Status.SUPERSEDED)] == ([] if embedder is None else ["Honda"])
 
 
 @pytest.mark.covers("S0.58")

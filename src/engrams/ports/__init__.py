@@ -14,6 +14,7 @@ from engrams.ports.models import Ask as Ask
 from engrams.ports.models import Card as Card
 from engrams.ports.models import Chat as Chat
 from engrams.ports.models import Clock as Clock
+from engrams.ports.models import Closable as Closable
 from engrams.ports.models import Embedder as Embedder
 from engrams.ports.models import Message as Message
 from engrams.ports.models import Rank as Rank

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from engrams.types import Json
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float32]
     Integers: TypeAlias = npt.NDArray[np.int64]
     Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Something that holds connections or threads."""
+
+    def close(self) -> None: ...
 
 
 class Clock(Protocol):

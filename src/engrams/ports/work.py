@@ -10,7 +10,6 @@ from typing import Literal, Protocol
 from engrams.ports.records import JobSpec, Reach
 from engrams.types import Meta, Scope
 
-
 EXTRACT = "extract"
 EMBED = "embed"
 """The kinds of job that a write asks for; their handlers are in ``tend``."""

@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 
 from engrams.ports import Pool
+from engrams.read import floors
 from engrams.read.diversify import mmr, repeated
 from engrams.read.evidence import current_first, join
 from engrams.read.expand import bonuses
 from engrams.read.query import Prepared, prepare
+from engrams.read.recency import aged
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
-from engrams.read.score import Scored, score
+from engrams.read.score import Scored, content, score
+from engrams.read.triggers import surfaced, triggered
 from engrams.types import Found, Hit, Record, Trace, TraceRow
 
-_SPARE = 1.5
-"""Candidates fetched for each hit wanted, so that merged and repeated ones can be replaced."""
+_MORE = 10
+"""Candidates fetched besides ``read.spare`` for each hit wanted, so that merged and repeated ones can be replaced."""
 
 
 @dataclass(slots=True)
@@ -49,20 +52,21 @@ def search(request: Request, deps: Deps) -> Found:
     stages.done("fuse", len(pool.ids))
     scored = _expand(pool, scored, request, deps)
     stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
-    order = np.argsort(-scored.scores, kind="stable")[: int(request.limit * _SPARE) + 10]
-    hits, dropped = _floor(_fetch(request, deps, pool, scored, order), deps.settings.floor)
-    joined = join(hits, request.scope.owner, deps.records, deps.graph)
+    hits, dropped = _above(pool, scored, prepared, request, deps)
+    joined = join([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.done("join", len(joined.hits))
     judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.judging)
     dropped.update(refused)
+    judged = aged(judged, deps.settings, request.now)
     stages.done("rerank", len(judged))
     ranked = tuple(judged) if prepared.understood.past or request.as_of else current_first(judged)
     twins = repeated(ranked, deps.settings.duplicate, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    chosen = _vary(tuple(hit for hit in ranked if hit.record.id not in twins), request, deps)
+    varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in twins), dropped, deps), request, deps)
+    chosen = tuple(surfaced(triggered(request, deps.records, deps.settings.triggers), varied)[: request.limit])
     stages.done("diversify", len(chosen))
-    best = max((hit.score for hit in chosen), default=0.0)
+    best = max((content(hit) for hit in chosen), default=0.0)
     trace = _trace(request, _notes(pool, prepared, note), prepared, [*hits, *judged], chosen, dropped, stages)
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
@@ -102,9 +106,30 @@ def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any)
     return hits
 
 
-def _floor(hits: list[Hit], floor: float) -> tuple[list[Hit], dict[str, str]]:
-    kept = [hit for hit in hits if hit.score >= floor]
-    return kept, {hit.record.id: f"below the floor of {floor:g}" for hit in hits if hit.score < floor}
+def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, deps: Deps) -> tuple[list[Hit], dict[str, str]]:
+    """The best candidates, and for those of them that fell below a floor, below which."""
+    section = deps.settings
+    cosine, some = floors.dense(section.floors, deps.embedder.card), int(request.limit * section.spare) + _MORE
+    passes = floors.vouched(pool, section, cosine, prepared.seek.vector is not None)
+    # Those that pass come first, so that what does not never takes a place from them.
+    order = np.lexsort((-scored.scores, ~passes))[:some]
+    low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
+    hits = _fetch(request, deps, pool, scored, order)
+    dropped = {hit.record.id: f"below the floor of {section.floor:g}" for hit in hits if hit.score < section.floor}
+    if section.floors.recall:
+        near = {pool.ids[place] for place in order if pool.cos[place] >= cosine and prepared.seek.vector is not None}
+        words = [term for term, _ in prepared.seek.terms]
+        for hit in hits:
+            if hit.record.id not in near and not floors.recalled(words, hit.record.search_text, section.floors.recall):
+                low.setdefault(hit.record.id, "too few of the words asked for")
+    return hits, {**dropped, **low}
+
+
+def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: Deps) -> tuple[Hit, ...]:
+    """The hits before the first gap; what is behind it is told."""
+    end = floors.kept([hit.score for hit in hits], deps.settings.gap_top, deps.settings.gap_drop)
+    dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
+    return hits[:end]
 
 
 def _vary(hits: tuple[Hit, ...], request: Request, deps: Deps) -> tuple[Hit, ...]:

@@ -10,14 +10,24 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read.cues import Understood, date_score, speaker_score
+from engrams.read.floors import saturated
 from engrams.settings import ReadSettings, ReadWeights
 from engrams.text.when import Span
+from engrams.types import Hit
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.search import Flags, Floats
 
 _LONG = 20.0
 """Words from which a text counts as long: more say nothing, and long answers must not win by length."""
+
+
+_CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", "rerank", "trigger")
+
+
+def content(hit: Hit) -> float:
+    """The part of a score that comes from what a memory says; who said it and when are no evidence that it answers."""
+    return sum(hit.parts.get(name, 0.0) for name in _CONTENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,8 @@ class Scored:
 
 
 def score(pool: Pool, understood: Understood, answering: Mapping[str, float], settings: ReadSettings, now: float) -> Scored:
-    """Join the sources. ``weighted`` adds absolute scores; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009)."""
+    """Join the sources. ``weighted`` adds absolute scores, ``sum`` likewise with the weights as they are; ``rrf`` adds
+    1 / (k + rank) of each list (Cormack 2009)."""
     features = _features(pool, understood, settings, now)
     if answering:
         features["slot"] = np.array([answering.get(name, 0.0) for name in pool.ids], np.float32)
@@ -37,7 +48,9 @@ def score(pool: Pool, understood: Understood, answering: Mapping[str, float], se
         parts = _ranks(features, settings.rrf_k)
         return Scored(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
-    most = _most(weights)
+    if settings.fusion == "sum":
+        features |= _worded(features, settings, pool.embedded)
+    most = (_most(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     parts = {name: (getattr(weights, name) / most * values).astype(np.float32) for name, values in features.items()}
     total = sum(parts.values(), np.zeros(len(pool.ids), np.float32))
     return Scored(np.clip(total, 0.0, 1.0).astype(np.float32), parts)
@@ -62,6 +75,14 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "confidence": pool.confidence,
     }
     return {name: np.asarray(values, np.float32) for name, values in features.items()}
+
+
+def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
+    """Words as the setting counts them; for what has no vector they stand in for meaning."""
+    words = features["bm"]
+    if settings.lexical == "saturated":
+        words = np.where(words > 0, saturated(words), 0).astype(np.float32)
+    return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
 
 
 def _meant(understood: Understood) -> list[Span]:

@@ -68,7 +68,7 @@ class Journal:
 
     def _jobs(self, journaled: flow.Journaled, scope: Scope, now: datetime, hold: bool) -> tuple[JobSpec, ...]:
         section = self._settings.write
-        records = journaled.records
+        records, tries = journaled.records, self._settings.jobs.retries
         jobs = []
         learn = [record.id for record in records if record.role in section.speakers or record.kind is Kind.NOTE]
         if learn and section.extract != "off":
@@ -76,9 +76,9 @@ class Journal:
             # A model looks at a conversation in quiet moments; rules look at each write, so their work is never merged.
             key = f"{scope.key}|{records[0].session}" if model else f"{scope.key}|{learn[0]}"
             due = now + timedelta(seconds=section.debounce) if model else now + _HOLD if hold else None
-            jobs.append(JobSpec(EXTRACT, key, {"scope": scope.key, "items": learn}, due, debounce=model))
+            jobs.append(JobSpec(EXTRACT, key, {"scope": scope.key, "items": learn}, due, debounce=model, attempts=tries))
         if self._embedder.card.dimension and any(put.vector is None for put in journaled.puts):
-            jobs.append(JobSpec(EMBED, self._embedder.card.id))
+            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=tries))
         return tuple(jobs)
 
     def _receipt(self, receipt: Receipt, done: Committed, waiting: tuple[str, ...]) -> Receipt:

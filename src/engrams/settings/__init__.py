@@ -9,7 +9,9 @@ from engrams.settings.layers import describe as describe
 from engrams.settings.layers import load as load
 from engrams.settings.layers import presets as presets
 from engrams.settings.sections import ChatSettings as ChatSettings
+from engrams.settings.sections import DeliverySettings as DeliverySettings
 from engrams.settings.sections import EmbedSettings as EmbedSettings
+from engrams.settings.sections import FloorSettings as FloorSettings
 from engrams.settings.sections import GraphSettings as GraphSettings
 from engrams.settings.sections import JobSettings as JobSettings
 from engrams.settings.sections import Limits as Limits
@@ -19,5 +21,6 @@ from engrams.settings.sections import RerankSettings as RerankSettings
 from engrams.settings.sections import ServeSettings as ServeSettings
 from engrams.settings.sections import Settings as Settings
 from engrams.settings.sections import StoreSettings as StoreSettings
+from engrams.settings.sections import UsageSettings as UsageSettings
 from engrams.settings.sections import VaultSettings as VaultSettings
 from engrams.settings.sections import WriteSettings as WriteSettings

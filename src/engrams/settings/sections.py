@@ -118,22 +118,60 @@ class GraphSettings(Section):
     bonus: Share = Field(0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own.")
 
 
+class FloorSettings(Section):
+    """What a source must score for a memory to count as found by it. 0: anything."""
+
+    dense: Share = Field(0.0, ge=0, le=1, description="Cosine (000: 0.6, 003: 0.4, 004: 0.5).")
+    model: str = Field("", description="The embedding model that floor was set for; another one's own card says what is related.")
+    lexical: Share = Field(0.0, ge=0, le=1, description="Share of the words' weight.")
+    recall: Share = Field(0.0, ge=0, le=1, description="Share of the query's words; or two words that are 0.4 of the memory's (004: 0.33).")
+
+
 class ReadSettings(Section):
     """How memories are found."""
 
     limit: int = Field(10, ge=0, description="Hits a search returns by default.")
     width: int = Field(400, ge=10, description="Candidates a source contributes in a large scope.")
-    fusion: Literal["weighted", "rrf"] = Field("weighted", description="How sources are joined.")
+    spare: float = Field(1.5, ge=1, description="Candidates looked at for each hit wanted, besides ten (001: 2, 002: 3, 004: 5).")
+    fusion: Literal["weighted", "sum", "rrf"] = Field("weighted", description="weighted: brought to 0..1. sum: as the weights are.")
+    lexical: Literal["share", "saturated"] = Field("share", description="saturated: any shared word counts 0.3 at least (001).")
     rrf_k: float = Field(60.0, gt=0, description="RRF constant (003, 004).")
     weights: ReadWeights = ReadWeights()
     recency_days: float = Field(30.0, gt=0, description="tau of exp(-age/tau), days (002).")
+    recency_weight: Share = Field(0.0, ge=0, le=1, description="Share of recency in the final score, after judging (002: 0.2).")
+    half_life_days: float = Field(0.0, ge=0, description="Days in which a score halves; 0: never (001: 30).")
+    access_boost: float = Field(0.0, ge=0, le=1, description="What use just now adds to a score; fades in a day (003: 0.5).")
+    floors: FloorSettings = FloorSettings()
+    gap_top: Share = Field(0.0, ge=0, le=1, description="Share of the best score below which hits are dropped (003: 0.9).")
+    gap_drop: Share = Field(0.0, ge=0, le=1, description="Ratio of neighbours' scores below which the rest is dropped (003: 0.95).")
+    triggers: int = Field(3, ge=0, le=50, description="Most rules that surface because the query names their trigger; 0: none.")
     floor: Share = Field(0.0, ge=0, le=1, description="Fused absolute score below which nothing is returned.")
-    abstain: Share = Field(0.12, ge=0, le=1, description="Best score below which a read says that nothing came near.")
+    abstain: Share = Field(0.1, ge=0, le=1, description="Best score by content below which a read says that nothing came near.")
     mmr_lambda: Share = Field(1.0, ge=0, le=1, description="1: relevance only; lower: more variety (002: 0.7).")
     duplicate: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context (001).")
     prefix_tokens: int = Field(600, ge=0, description="Share of it that the stable profile may use.")
     tokens: str = Field("estimate", description="Token counter: estimate, or a tiktoken encoding's name.")
+
+
+class UsageSettings(Section):
+    """What is learned from which memories were used; never on the path of a read."""
+
+    on: bool = Field(True, description="Count uses of what a search returned.")
+    co_occurs: Share = Field(0.0, ge=0, le=1, description="Cosine from which memories found together are linked; 0: none (000: 0.6).")
+    related: Share = Field(0.0, ge=0, le=1, description="Weight of a new link between memories that helped together (003: 0.6); 0: none.")
+    gaps: bool = Field(False, description="Remember questions for which nothing was near (003).")
+
+
+class DeliverySettings(Section):
+    """When a conversation gets what memory has to say, and not twice."""
+
+    mode: Literal["sync", "pending"] = Field("sync", description="pending: found during one turn, given at the next (003).")
+    fresh_seconds: float = Field(120.0, gt=0, description="Age from which what is pending is dropped (003).")
+    shown_minutes: float = Field(0.0, ge=0, description="For so long a memory is not shown to a conversation again (003: 45).")
+    topic: Share = Field(0.3, ge=0, le=1, description="Cosine to the turn before below which the topic changed (003).")
+    hot: int = Field(0, ge=0, le=1000, description="Memories kept at hand for a conversation; 0: none (000: 20).")
+    hot_floor: Share = Field(0.6, ge=0, le=1, description="Cosine from which one at hand is found (000).")
 
 
 class JobSettings(Section):
@@ -194,6 +232,8 @@ class Settings(Section):
     read: ReadSettings = ReadSettings()
     rerank: RerankSettings = RerankSettings()
     graph: GraphSettings = GraphSettings()
+    usage: UsageSettings = UsageSettings()
+    delivery: DeliverySettings = DeliverySettings()
     jobs: JobSettings = JobSettings()
     serve: ServeSettings = ServeSettings()
     vault: VaultSettings = VaultSettings()

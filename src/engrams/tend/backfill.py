@@ -16,9 +16,13 @@ class Backfill:
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, batch: int) -> None:
         self._store, self._embedder, self._clock, self._batch = store, embedder, clock, batch
 
-    def spec(self) -> JobSpec:
-        """The job for the current model; asking twice is one job."""
-        return JobSpec(self.kind, self._embedder.card.id)
+    def ask(self) -> bool:
+        """Enqueue the job if anything lacks a vector of the current model: after a change of model, say. Once is enough."""
+        card = self._embedder.card
+        if not card.dimension or not self._store.missing(card.id, "", 1):
+            return False
+        self._store.enqueue((JobSpec(self.kind, card.id),), self._clock())
+        return True
 
     def run(self, job: Job) -> None:
         """Embed until done. A failing model leaves the rest for the retry; what was embedded stays."""

@@ -25,8 +25,12 @@ _HOUR = 3600.0
 class Runner:
     """Workers over a durable queue. Several runners, in several processes, may share one queue."""
 
-    def __init__(self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings) -> None:
+    def __init__(
+        self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings, first: Callable[[], object] | None = None
+    ) -> None:
+        """``first``: looks once for work that nobody has asked for, before the first job."""
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
+        self._first = first
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -56,6 +60,7 @@ class Runner:
         """Run due jobs here until none is left or the time is up. True: nothing due is left."""
         end = time.monotonic() + seconds
         done = 0
+        self._begin()
         while time.monotonic() < end:
             if self.run() is None:
                 if not self._busy():
@@ -84,6 +89,7 @@ class Runner:
         while not self._stop.is_set():
             self._wake.clear()
             try:
+                self._begin()
                 idle = self.run() is None
             except ClosedError:
                 return
@@ -93,6 +99,12 @@ class Runner:
                 idle = True
             if idle:
                 self._wake.wait(self._pause())
+
+    def _begin(self) -> None:
+        with self._lock:
+            first, self._first = self._first, None
+        if first is not None:
+            first()
 
     def _pause(self) -> float:
         due = self._jobs.next_due()

@@ -217,9 +217,9 @@ class Intake:
         changes = tuple(edit.change for edit in edits if edit.change and edit.change.fields)
         vectors = tuple((owner, vector) for edit in edits if not edit.put for vector in edit.vectors)
         add, drop = (tuple(edge for edit in edits for edge in getattr(edit, name)) for name in ("add", "drop"))
-        jobs = parts.follow([edit.put for edit in edits if edit.put and edit.does == "add"])
-        if parts.embed and (any(put.vector is None for put in puts) or any("text" in change.fields for change in changes)):
-            jobs = (*jobs, parts.embed)
+        jobs = parts.rules.follow([edit.put for edit in edits if edit.put and edit.does == "add"])
+        if parts.rules.embed and (any(put.vector is None for put in puts) or any("text" in change.fields for change in changes)):
+            jobs = (*jobs, parts.rules.embed)
         store = parts.plain if cause.quiet and all(edit.exact for edit in edits) else parts.store
         if puts or changes or add or drop:
             batch = Batch(cause.actor, cause.reason, parts.clock(), puts, changes, vectors, edges=add, unlink=drop, jobs=jobs)
@@ -248,7 +248,7 @@ class Intake:
         theirs = self._theirs(item, base)
         merged = merge.merge(base, ours, theirs)
         values: dict[str, Any] = dict(merged.fields)
-        values, vectors = self._parts.prepare(ours, values) if values else (values, ())
+        values, vectors = self._parts.rules.prepare(ours, values) if values else (values, ())
         if merged.lost:
             if any(name in merged.lost for name in ("text", "caption", "summary")):
                 old = entry.render(ours, (), decoded(item.data))
@@ -306,8 +306,14 @@ class Intake:
             record = replace(record, role=record.role or role, provenance=written, trust=trust)
         if item.place.deleted and record.status is not Status.FORGOTTEN:
             record = _put_away(record, self._parts.clock())
-        values, vectors = self._parts.prepare(record, {part: value for part in ("text", "caption") if (value := getattr(record, part))})
-        exact = own and {"kind", "scope", "recorded_at"} <= given.keys() and all(getattr(record, part) == value for part, value in values.items())
+        values, vectors = self._parts.rules.prepare(
+            record, {part: value for part in ("text", "caption") if (value := getattr(record, part))}
+        )
+        exact = (
+            own
+            and {"kind", "scope", "recorded_at"} <= given.keys()
+            and all(getattr(record, part) == value for part, value in values.items())
+        )
         record = replace(record, **values)
         links = resolved(item.entry, item.path, owner, self._parts.state)
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)

@@ -27,17 +27,18 @@ MARK = ".engrams/vault"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the engine does with a text that comes in: see ``Parts``."""
+    """What the engine does with a text that comes in. ``follow``: the jobs that a hand-written memory calls for. ``embed``:
+    the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
 
     prepare: Prepare
     follow: Follow
     embed: JobSpec | None = None
+    lease: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """``plain``: the store itself, without the mirror that notes every write. ``follow``: jobs that a hand-written memory
-    calls for. ``embed``: the job that gives vectors to what has none (None: there are no vectors, or at once)."""
+    """``plain``: the store itself, without the mirror that notes every write."""
 
     store: Store
     plain: Store
@@ -47,14 +48,13 @@ class Parts:
     clock: Clock
     settings: VaultSettings
     prepare: Prepare
-    follow: Follow
-    embed: JobSpec | None = None
+    rules: Rules
 
     @classmethod
     def of(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: Rules) -> Parts:
         """The vault of a home folder."""
         disk, state, lock = Disk(root_of(settings, home)), State(home / "vault.db"), Lock(home / "vault.lock")
-        return cls(mirror, plain, disk, state, lock, clock, settings, rules.prepare, rules.follow, rules.embed)
+        return cls(mirror, plain, disk, state, lock, clock, settings, rules)
 
     @property
     def truth(self) -> Literal["files", "db"]:

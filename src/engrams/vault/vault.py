@@ -257,4 +257,4 @@ class Vault:
 
     def _renew(self, job: Job | None) -> None:
         if job is not None:
-            self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=120))
+            self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=self.parts.rules.lease))

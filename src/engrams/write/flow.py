@@ -17,11 +17,12 @@ from engrams.write import journal as journals
 from engrams.write import llm, policy
 from engrams.write.candidate import Candidate, canonical, owner_name
 from engrams.write.gate import gate
+from engrams.write.kindred import kindred
 from engrams.write.llm.meet import NO_COST
 from engrams.write.persist import Ledger, derived_id
 from engrams.write.reconcile import Meeting, reconcile
 from engrams.write.rules import Speech, extract, is_explicit
-from engrams.write.slots import also_ends, same, is_single
+from engrams.write.slots import also_ends, is_single, same
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _OPEN = (Status.ACTIVE, Status.CANDIDATE)
@@ -37,7 +38,7 @@ Ruled: TypeAlias = "tuple[Candidate, policy.Ruling]"
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the write flow works with."""
+    """What the write flow works with. ``ignore``: lines of a project's ignore files (``ignored.read``)."""
 
     records: Records
     settings: WriteSettings
@@ -46,6 +47,7 @@ class Deps:
     search: Search | None = None
     embedder: Embedder | None = None
     chat: Chat | None = None
+    ignore: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,9 @@ def journal(turns: Sequence[Turn], scope: Scope, deps: Deps, *, kind: Kind = Kin
     A refused turn has a receipt and no record. InputError: a turn is empty, too large or malformed; then none is journaled.
     """
     now = deps.clock()
-    entries = [journals.enter(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel) for turn in turns]
+    entries = [
+        journals.enter(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns
+    ]
     records = [entry.record for entry in entries if entry.record is not None]
     inline = deps.embedder if deps.embedder is not None and deps.embedder.card.inline else None
     vectors, notes = _embed(records, inline)
@@ -218,7 +222,8 @@ def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
 
 def _meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
     known = _neighbours(candidate, record, deps, ledger)
-    return reconcile(candidate, known, deps.settings.dedup_jaccard)
+    kin = _kindred(candidate, record, deps, ledger)
+    return reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
 
 
 # ------------------------------------------------------------------------------------------------------ what is known
@@ -244,6 +249,22 @@ def _neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger
     ledger.learn(close)
     near = dict.fromkeys((*(one.id for one in close), *ledger.fresh))
     return [one for name in near if (one := ledger.seen[name]).status in _OPEN and one.kind in STATEMENTS]
+
+
+def _kindred(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> tuple[Record, ...]:
+    """Statements of a slot with another name and the same meaning; none where that cannot be told."""
+    if deps.embedder is None or not candidate.single or candidate.effect == "ends":
+        return ()
+    reach, mine = _reach(record.scope), home(record.scope)
+    attributes = Query(reach, STATEMENTS, _OPEN, predicate="is", limit=_NEAR * 10)
+    of_theirs = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, limit=_NEAR * 10)
+    known = deps.records.find(attributes if candidate.predicate == "is" else of_theirs).records
+    ledger.learn([one for one in known if home(one.scope) in mine.chain()])
+    open_ = [ledger.seen[one.id] for one in known if one.id in ledger.seen and ledger.seen[one.id].status in _OPEN]
+    try:
+        return kindred(candidate, open_, deps.embedder)
+    except ModelError:
+        return ()  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
 
 
 def _lately(record: Record, reach: Reach, deps: Deps, ledger: Ledger) -> list[Record]:

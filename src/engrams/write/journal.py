@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from engrams.errors import InputError
 from engrams.settings import Limits, WriteSettings
 from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Record, Scope, Turn, clean_text
 from engrams.write import pii, secrets
+from engrams.write.ignored import ignored
 
 # What a channel's word is worth: the owner's own files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
@@ -29,13 +30,26 @@ class Entry:
 
 
 def enter(
-    turn: Turn, scope: Scope, now: datetime, settings: WriteSettings, limits: Limits, *, kind: Kind = Kind.TURN, channel: str = ""
+    turn: Turn,
+    scope: Scope,
+    now: datetime,
+    settings: WriteSettings,
+    limits: Limits,
+    *,
+    kind: Kind = Kind.TURN,
+    channel: str = "",
+    ignore: Sequence[str] = (),
 ) -> Entry:
     """The record of ``turn`` in ``scope``: outcome ``stored``, ``redacted`` or ``refused``.
 
     Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata before anything is kept.
-    ``channel`` sets the trust (empty: the turn's role). Raises InputError for what is empty, too large or not text.
+    ``channel`` sets the trust (empty: the turn's role). A text that came from a file names it in ``meta["file"]`` (or several in
+    ``meta["files"]``); one that an ignore rule names is refused. Raises InputError for what is empty, too large or not text.
     """
+    files = _files(turn.meta)
+    for file in files:
+        if rule := ignored(file, ignore):
+            return Entry(None, "refused", (Decision("ignored", "refused", f"{file}: {rule}"),))
     source = channel or _CHANNEL_OF.get(turn.role, "user")
     if source not in TRUST:
         raise InputError(f"There is no channel {source!r}.", hint=f"The channels are: {', '.join(TRUST)}.")
@@ -58,7 +72,7 @@ def enter(
         session=_label(turn.session),
         external_id=_label(turn.external_id),
         caption=kept["caption"],
-        provenance=Provenance(channel=source),
+        provenance=Provenance(channel=source, files=files),
         trust=TRUST[source],
         meta=_redacted(meta, settings) if decisions else meta,
     )
@@ -77,6 +91,13 @@ def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decisi
             decisions.extend(Decision(stage, verdict, name) for name in dict.fromkeys(item.rule for item in findings))
             text = secrets.replace(text, findings)
     return text, tuple(decisions)
+
+
+def _files(meta: Meta) -> tuple[str, ...]:
+    """The files that a text came from."""
+    one, several = meta.get("file"), meta.get("files")
+    listed = several if isinstance(several, list | tuple) else ()
+    return tuple(file for file in (one, *listed) if isinstance(file, str) and file)
 
 
 def _filter(parts: dict[str, str], meta: Meta, settings: WriteSettings) -> tuple[dict[str, str], tuple[Decision, ...]]:

@@ -83,7 +83,7 @@ def guard(candidate: Candidate) -> Ruling | None:
         return Ruling("drop", "guard: a request about memory itself")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION) and _SAFETY.search(text):
         return Ruling("drop", "guard: asks to give up a safety measure")
-    if secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
+    if "[redacted" in text or secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
         return Ruling("drop", "guard: holds a secret")
     if _passing(candidate, text):
         return Ruling("drop", "guard: true for this turn only")

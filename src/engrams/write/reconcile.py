@@ -38,8 +38,9 @@ class Meeting:
     reason: str = ""
 
 
-def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85) -> Meeting:
+def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85, kin: Sequence[Record] = ()) -> Meeting:
     """The meeting of one candidate with the active (or held) records near it; ``threshold``: Jaccard for near duplicates.
+    ``kin``: records of a slot that means the same as the candidate's in other words.
 
     Only what is asserted, first-hand and trusted enough replaces anything. A slot that holds one value gives way to a newer
     one; an older one becomes history; an opinion gives way to its contrary; a correction retracts.
@@ -49,7 +50,7 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
         return Meeting("keep", candidate, (twin,), reason="said before")
     if candidate.modality != "asserted":
         return Meeting("add", candidate, reason=f"only {candidate.modality}")
-    slot = [record for record in open_ if alike(candidate, record)]
+    slot = [record for record in open_ if alike(candidate, record)] or [record for record in kin if record in open_]
     match candidate.effect:
         case "corrects":
             return _correct(candidate, slot, open_)
@@ -72,7 +73,7 @@ def _meet(candidate: Candidate, slot: list[Record], known: list[Record], thresho
         return _settle(candidate, contrary, "the contrary was known")
     if not candidate.polarity:
         return Meeting("add", candidate, reason="denies nothing known")
-    if (candidate.single or is_single(candidate.predicate, candidate.subject)) and values:
+    if candidate.single and values:
         return _one_value(candidate, values, [record for record in contrary if record not in values])
     if (twin := near(candidate, slot, threshold)) is not None:
         return Meeting("keep", candidate, (twin,), reason="said before in other words")
@@ -136,7 +137,7 @@ def _correct(candidate: Candidate, slot: list[Record], known: list[Record]) -> M
     near_by = slot or [record for record in known if fold(record.subject) == fold(candidate.subject)]
     if candidate.instead:
         wrong = [record for record in near_by if _same_thing(candidate.instead, record.object)]
-    elif candidate.single or is_single(candidate.predicate, candidate.subject):
+    elif candidate.single:
         wrong = [record for record in slot if not ends(record) and polarity(record)]
     else:
         wrong = []

@@ -109,8 +109,9 @@ def also_ends(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], .
     return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
 
 
-def is_single(predicate: str, subject: str = "") -> bool:
-    """Whether (subject, predicate) holds one value at a time. ``subject``: of a thing, its last word counts too."""
+def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
+    """Whether (subject, predicate) holds one value at a time. For ``is`` the subject's last word decides, and the value ``thing``:
+    the server is slow says something of it; the server is db-7 is its value."""
     name = same(predicate)
     if (
         name in SINGLE
@@ -119,5 +120,7 @@ def is_single(predicate: str, subject: str = "") -> bool:
     ):
         return True
     if name == "is":
-        return subject.rpartition(" ")[2].lower() in ATTRIBUTES
+        noun = subject.rpartition(" ")[2].lower()
+        remark = noun in THINGS and thing.islower() and not any(char.isdigit() for char in thing)
+        return noun in ATTRIBUTES and not remark
     return False

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -198,11 +199,12 @@ store.close()
 """
 
 
-def test_a_read_only_home_can_be_read(tmp_path_factory: pytest.TempPathFactory, clock: Time) -> None:
+def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Time) -> None:
     """From a folder that may not be written to, everything can be read and found; a write says why it cannot be."""
-    home = tmp_path_factory.mktemp("readonly")
-    for folder in (home, *list(home.parents)[:2]):
-        folder.chmod(0o755)
+    # Not below pytest's own folder, which other users may not enter.
+    home = Path(tempfile.mkdtemp(prefix="readonly-"))
+    request.addfinalizer(lambda: shutil.rmtree(home))
+    home.chmod(0o755)
     store = opened(home / "memory.db", clock)
     add(store, record("Alice likes tea"))
     store.close()

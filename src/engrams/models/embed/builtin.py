@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.models.embed.cards import Purpose, prefixed
+from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
 from engrams.models.embed.wordpiece import WordPiece, words
 from engrams.ports import Card
 from engrams.text.terms import terms
@@ -32,12 +32,7 @@ _BEYOND_LATIN = "\u0370"
 # Rows gathered at once, 1 KB each.
 _CHUNK = 16_384
 
-CARD = Card(
-    "builtin-256-1",
-    _DIMENSION,
-    floors={"duplicate": 0.93, "related": 0.35, "unrelated": 0.1},
-    inline=True,
-)
+CARD = Card("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
@@ -16,8 +17,9 @@ from engrams.store.sqlite.faults import code
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import FIELDS, coerce, decode, encode, encode_json, plain
 from engrams.store.sqlite.sql import first, one, query, run
-from engrams.text.shape import is_question, mentions_time, word_count
+from engrams.text.shape import is_question, word_count
 from engrams.text.terms import terms
+from engrams.text.when import find
 from engrams.types import Edge, Record, Scope, Status, Vector, content_hash
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
@@ -25,6 +27,10 @@ BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 
 _FIXED = frozenset({"id", "version"})
 _BY_ID = " WHERE id = ? AND owner = ?"
+
+
+_ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+"""Whether a text speaks of a time does not depend on when it is read."""
 
 
 class Commit:
@@ -90,7 +96,7 @@ class Commit:
         text = record.search_text
         words = terms(text)
         lexemes = self._lexicon.encode(self._connection, words)
-        shape = (word_count(text), is_question(text), mentions_time(text))
+        shape = (word_count(text), is_question(text), bool(find(text, _ANY_TIME)))
         values = [encode(name, getattr(record, name)) for name in FIELDS]
         try:
             number = int(one(self._connection, "add_record", owner, self._next(), *shape, digest, lexemes, *values)[0])
@@ -164,7 +170,7 @@ class Commit:
             "hash": bytes.fromhex(content_hash(text)),
             "words": word_count(text),
             "question": is_question(text),
-            "dated": mentions_time(text),
+            "dated": bool(find(text, _ANY_TIME)),
             "lexemes": self._lexicon.encode(self._connection, words),
         }
 

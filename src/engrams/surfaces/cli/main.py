@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Check that everything works, and say what to do where not."),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
+    "mcp": ("mcp", "Serve memory to agents over MCP."),
     "demo": ("demo", "Import a sample conversation and ask it questions."),
 }
 """Name -> module and one-line help. The help stands here so that showing it loads no module."""

@@ -169,7 +169,7 @@ def _candidate(statement: Statement, group: list[Record], model: str, decisions:
         category=statement.category or ("preference" if kind is Kind.PREFERENCE else "knowledge"),
         polarity=not (statement.negative or opposes(statement.predicate)),
         effect=statement.effect,
-        single=is_single(predicate, subject),
+        single=is_single(predicate, subject, statement.object.strip()),
         evidence=(Evidence(literal, source.id, source.speaker),),
         confidence=_share(statement.confidence),
         importance=_share(statement.importance),

@@ -14,7 +14,7 @@ from engrams.write.rules.lexicon import FORMS, lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.speech import Speech, concrete, proper, trimmed
 from engrams.write.rules.token import Token
-from engrams.write.slots import ATTRIBUTES, PEOPLE, THINGS, is_single, same
+from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, same
 from engrams.write.words import words
 
 _MOODS = words("""
@@ -24,6 +24,14 @@ _MOODS = words("""
     pretty too all just doing going
     also always still not important key crucial essential worth way such like about what how why when where
     """)
+_REMARKS = words(
+    """
+    boring tight slow fast broken late early delayed closed open full empty cheap expensive new old big small long short high low nice
+    bad hot cold
+    strict flexible ready easy hard weird strange terrible horrible dead off on down up lost missing fixed set unclear clear different
+    same enough
+    """
+)
 _ONE = frozenset(("team", "crew", "family", "boss", "manager"))
 _PAST = frozenset(("old", "former", "previous", "ex", "last", "first", "next"))
 _MONTHS = words("january february march april may june july august september october november december")
@@ -38,7 +46,7 @@ def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) 
         return None
     things = [word.lower for word in owner[1:] if word.lower != "'s"]
     favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
-    named = proper(rest) if rest[0].text[0].isupper() and owner[0].lower in ("my", "our") else ()
+    named = _named(rest, things[-1]) if owner[0].lower in ("my", "our") else ()
     if not _valued(things[-1], rest, bool(favorite), bool(named), owner[0].lower == "the"):
         return None
     subject, predicate = _slot(owner, things, favorite, bool(named), speech.subject)
@@ -54,7 +62,7 @@ def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) 
         predicate=predicate,
         object=words.removeprefix("on ").removeprefix("in ") if found else render.value(body, text, (), speech.speaker),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
-        single=bool(favorite) or lone or (is_single(predicate, subject) and not _adjective(things[-1], rest)),
+        single=bool(favorite) or lone or is_single(predicate, subject, rest[0].text if not _digit(rest) else "1"),
         evidence=(speech.evidence(text[clause.start : clause.end]),),
         confidence=0.9,
         importance=0.7,
@@ -65,6 +73,13 @@ def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) 
     )
 
 
+def _named(rest: tuple[Token, ...], noun: str) -> tuple[Token, ...]:
+    """The name that the words are: ``FitBox``; of a thing also ``a Honda``."""
+    if rest[0].lower in ("a", "an") and len(rest) > 1 and noun not in RELATIONS and noun not in PEOPLE:
+        rest = rest[1:]
+    return proper(rest) if rest[0].text[0].isupper() else ()
+
+
 def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
     """Whether the noun names a property and the words are a value of it, not a mood or a remark."""
     number = _digit(rest)
@@ -73,6 +88,8 @@ def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the
     if noun == "birthday" and not (number or any(word.lower in _MONTHS for word in rest)):
         return False
     if not (favorite or named or noun in ATTRIBUTES) or (rest[0].lower in _MOODS and not rest[0].text[0].isdigit()):
+        return False
+    if len(rest) < 3 and rest[-1].lower in _REMARKS and noun not in ("status", "door", "state"):
         return False
     if rest[0].lower.endswith("ing") and rest[0].text.islower() and not favorite and (len(rest) > 1 or rest[0].lower in FORMS):
         return False
@@ -137,11 +154,6 @@ def holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
 
 def _digit(words: Sequence[Token]) -> bool:
     return any(word.text[0].isdigit() for word in words)
-
-
-def _adjective(noun: str, words: Sequence[Token]) -> bool:
-    """``the meeting is important``: says something of a thing, and is not its value."""
-    return noun in THINGS and words[0].text.islower() and not _digit(words)
 
 
 def _personal(things: list[str]) -> bool:

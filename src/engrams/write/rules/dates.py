@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from engrams.text.shape import mentions_time
 from engrams.text.when import EARLIEST, LATEST, Span, find
 
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
@@ -43,7 +42,7 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 def spans(text: str, said: datetime) -> tuple[Span, ...]:
     """The times that a text names; none where it plainly names none."""
-    return find(text, said) if mentions_time(text) else ()
+    return find(text, said)
 
 
 def within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:

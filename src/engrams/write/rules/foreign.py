@@ -12,7 +12,7 @@ from engrams.write.candidate import Candidate, Effect
 from engrams.write.rules import dates
 from engrams.write.rules.clauses import sentences
 from engrams.write.rules.speech import Speech
-from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, RELATIVES, USERS
+from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, PROPERTIES, RELATIVES, USERS
 from engrams.write.slots import is_single
 
 _STOP = re.compile(
@@ -25,6 +25,7 @@ _STOP = re.compile(
 _AND = re.compile(
     r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，"
 )
+_PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
 _ARTICLE = re.compile(r"^(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|l'|une|du|des|de la|的)\s*", re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ def _compile() -> dict[str, tuple[Form, ...]]:
         forms = []
         for predicate, category, pattern, say, *more in rows:
             effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
-            filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})")
+            filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})").replace("<prop>", f"(?P<f>{'|'.join(PROPERTIES)})")
             forms.append(Form(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
         tables[tongue] = tuple(forms)
     return tables
@@ -63,15 +64,18 @@ def foreign(text: str, speech: Speech) -> list[Candidate]:
     if not tongues:
         return []
     found: list[Candidate] = []
-    for piece, start in _pieces(text):
+    for piece, start, mine in _pieces(text):
         for tongue in tongues:
-            if not _HYPOTHETICAL[tongue].search(piece) and (candidate := _first(piece, start, text, tongue, speech)):
+            # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
+            whole = f"我{piece}" if tongue == "zh" and mine and not _PERSON.search(piece) else piece
+            if not _HYPOTHETICAL[tongue].search(piece) and (candidate := _first(whole, (start, len(piece), text), tongue, speech)):
                 found.append(candidate)
                 break
     return found
 
 
-def _pieces(text: str) -> Iterator[tuple[str, int]]:
+def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
+    """The pieces of every told sentence, where they begin, and whether the sentence began with the speaker."""
     for sentence in sentences(text):
         if sentence.modality != "asserted" or sentence.asked or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
             continue
@@ -79,11 +83,11 @@ def _pieces(text: str) -> Iterator[tuple[str, int]]:
         for cut in [*_AND.finditer(sentence.text), None]:
             end = cut.start() if cut else len(sentence.text)
             if sentence.text[at:end].strip():
-                yield sentence.text[at:end], sentence.start + at
+                yield sentence.text[at:end], sentence.start + at, at > 0 and sentence.text[0] in "我俺"
             at = cut.end() if cut else end
 
 
-def _first(piece: str, start: int, text: str, tongue: str, speech: Speech) -> Candidate | None:
+def _first(piece: str, place: tuple[int, int, str], tongue: str, speech: Speech) -> Candidate | None:
     for form in _TABLES[tongue]:
         match = form.find.search(piece)
         if match is None:
@@ -92,7 +96,7 @@ def _first(piece: str, start: int, text: str, tongue: str, speech: Speech) -> Ca
         value = _value(groups.get("o") or groups.get("n") or "")
         if not value and form.effect != "ends" and "o" in groups:
             return None
-        return _candidate(form, groups, value, (piece, start, text), tongue, speech)
+        return _candidate(form, groups, value, place, tongue, speech)
     return None
 
 
@@ -101,9 +105,9 @@ def _value(raw: str) -> str:
 
 
 def _candidate(
-    form: Form, groups: dict[str, str | None], value: str, place: tuple[str, int, str], tongue: str, speech: Speech
+    form: Form, groups: dict[str, str | None], value: str, place: tuple[int, int, str], tongue: str, speech: Speech
 ) -> Candidate:
-    piece, start, text = place
+    start, length, text = place
     name = USERS[tongue] if speech.speaker == "the user" else speech.speaker
     subject, shown = speech.subject, name
     relative = groups.get("r")
@@ -113,10 +117,12 @@ def _candidate(
             tongue
         ]
     predicate = form.predicate
+    thing = (groups.get("f") or "").lower()
     if predicate == "favorite":
-        thing = (groups.get("f") or "").lower()
         predicate = f"favorite_{FAVORITES.get(thing, thing)}".replace(" ", "_")
-    quote = text[start : start + len(piece)].strip(" ,，.。!！")
+    elif predicate == "attribute":
+        predicate = PROPERTIES[thing]
+    quote = text[start : start + length].strip(" ,，.。!！")
     times = dates.spans(quote, speech.said)
     when = dates.dated(times)
     begun = _begun(form, when.start if when and when.start <= speech.said else None, speech.said)
@@ -144,5 +150,5 @@ def _candidate(
 
 def _begun(form: Form, dated: datetime | None, said: datetime) -> datetime | None:
     if form.effect == "states":
-        return None
+        return dated if form.category == "event" else None
     return dated or said

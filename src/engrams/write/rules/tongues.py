@@ -73,6 +73,22 @@ FAVORITES = {
     "歌手": "singer",
 }  # fmt: skip
 
+PROPERTIES = {
+    "chef": "manager", "chefin": "manager", "geburtstag": "birthday", "telefonnummer": "phone", "handynummer": "phone", "nummer": "phone",
+    "adresse": "address", "e-mail": "email", "email": "email", "e-mail-adresse": "email", "zahnarzt": "dentist", "hausarzt": "doctor",
+    "vermieter": "landlord",
+    "gehalt": "salary", "beruf": "job", "budget": "budget",
+    "jefe": "manager", "jefa": "manager", "cumpleaños": "birthday", "teléfono": "phone", "número de teléfono": "phone",
+    "dirección": "address",
+    "correo": "email", "correo electrónico": "email", "médico": "doctor", "dentista": "dentist", "sueldo": "salary", "profesión": "job",
+    "patron": "manager", "anniversaire": "birthday", "numéro": "phone", "numéro de téléphone": "phone", "mail": "email",
+    "médecin": "doctor",
+    "dentiste": "dentist", "salaire": "salary", "métier": "job",
+    "老板": "manager", "上司": "manager", "生日": "birthday", "电话": "phone", "电话号码": "phone",
+    "手机号": "phone", "邮箱": "email", "地址": "address",
+    "医生": "doctor", "工资": "salary", "职业": "job", "工作": "job", "预算": "budget",
+}  # fmt: skip
+
 _NOW = r"(?:jetzt |derzeit |momentan |aktuell |seit \w+(?: \w+)? |auch |immer noch |noch |gerade )*"
 _AHORA = r"(?:ahora |ya |actualmente |también |todavía )*"
 _MAINT = r"(?:maintenant |actuellement |aussi |toujours |encore |désormais )*"
@@ -114,6 +130,20 @@ _GERMAN: list[tuple[str, ...]] = [
         ),
         "{s} hat {o}",
     ),
+    ("attribute", "identity", r"\bmein(?:e|en)? (?:neue[rs]? )?<prop> (?:ist|lautet)(?: jetzt)? (?P<o>.+)", "{f} ({s}): {o}"),
+    (
+        "job",
+        "work",
+        (
+            r"\bich bin (?:jetzt |eine? )?(?P<o>(?:lehrer|arzt|ärztin|ingenieur|entwickler|programmierer|krankenschwester"
+            r"|pfleger|koch|köchin|anwalt|anwältin"
+            r"|student|designer|architekt|verkäufer|berater|journalist|künstler|musiker|polizist|mechaniker|bäcker|friseur"
+            r"|kellner|professor|buchhalter)(?:in)?)\b"
+        ),
+        "{s} ist {o}",
+    ),
+    ("went_to", "event", r"\bich (?:war|bin)\b.{0,25}?\bin (?P<o>[A-ZÄÖÜ]\w+)(?: gewesen)?$", "{s} war in {o}"),
+    ("bought", "event", r"\bich habe (?:mir )?(?P<o>.+?) gekauft", "{s} hat {o} gekauft"),
 ]
 
 _SPANISH: list[tuple[str, ...]] = [
@@ -150,6 +180,19 @@ _SPANISH: list[tuple[str, ...]] = [
         r"\btengo (?P<o>(?:una?|dos|tres|cuatro) (?:perr[oa]s?|gat[oa]s?|hij[oa]s?|herman[oa]s?|coche|casa|bicicleta|moto)\b.*)",
         "{s} tiene {o}",
     ),
+    ("attribute", "identity", r"\bmi (?:nuev[oa] )?<prop> (?:ahora )?es (?P<o>.+)", "{f} ({s}): {o}"),
+    (
+        "job",
+        "work",
+        (
+            r"\bsoy (?:ahora |una? )?(?P<o>profesora?|médic[oa]|enfermer[oa]|ingenier[oa]|abogad[oa]|programador[a]?|estudiante"
+            r"|diseñadora?|arquitect[oa]"
+            r"|periodista|cociner[oa]|camarer[oa]|artista|músic[oa]|conductora?|contadora?|traductora?|maestr[oa])\b"
+        ),
+        "{s} es {o}",
+    ),
+    ("went_to", "event", r"\b(?:fui|fuimos|viajé|viajamos) a (?P<o>.+)", "{s} fue a {o}"),
+    ("bought", "event", r"\b(?:compré|me compré|he comprado) (?P<o>.+)", "{s} compró {o}"),
 ]
 
 _FRENCH: list[tuple[str, ...]] = [
@@ -198,6 +241,19 @@ _FRENCH: list[tuple[str, ...]] = [
         r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre) (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)",
         "{s} a {o}",
     ),
+    ("attribute", "identity", r"\bm(?:on|a) (?:nouve(?:au|l|lle) )?<prop> (?:est|c['’]est) (?P<o>.+)", "{f} ({s}) : {o}"),
+    (
+        "job",
+        "work",
+        (
+            r"\bje suis (?:maintenant |une? )?(?P<o>professeure?|médecin|infirmi(?:er|ère)|ingénieure?|avocate?|développeu(?:r"
+            r"|se)|étudiante?|designer|architecte"
+            r"|journaliste|cuisini(?:er|ère)|serveu(?:r|se)|artiste|musicien(?:ne)?|comptable|traduct(?:eur|rice)|enseignante?)\b"
+        ),
+        "{s} est {o}",
+    ),
+    ("went_to", "event", r"\bje suis allée? (?:à|en|au|aux) (?P<o>.+)", "{s} est allé à {o}"),
+    ("bought", "event", r"\bj['’]ai acheté (?P<o>.+)", "{s} a acheté {o}"),
 ]
 
 _CHINESE: list[tuple[str, ...]] = [
@@ -227,6 +283,18 @@ _CHINESE: list[tuple[str, ...]] = [
     ("works_at", "work", r"我(?:的)?<rel>(?:现在|也)?在(?P<o>[^，。！？]+?)(?:工作|上班)", "{s}在{o}工作"),
     ("is_named", "identity", r"我(?:的)?<rel>叫(?P<o>[^，。！？]{1,12})", "{s}叫{o}"),
     ("has", "possession", r"我(?:家)?有(?P<o>(?:一|两|二|三|四|五|\d+)(?:只|条|个|辆|套|匹)[^，。！？]{1,12})", "{s}有{o}"),
+    ("attribute", "identity", r"我(?:的)?(?:新)?<prop>(?:现在)?(?:是|：|叫)(?P<o>[^，。！？]+)", "{s}的{f}是{o}"),
+    (
+        "job",
+        "work",
+        r"我(?:现在)?(?:是|做|当)(?:一)?(?:名|个|位)?(?P<o>[^，。！？的]{0,6}(?:医生|老师|教师|工程师|律师|护士|学生|设计师|程序员|会计|厨师|司机|记者|作家|教授|经理|演员|歌手|画家|销售|警察))$",
+        "{s}是{o}",
+    ),
+    ("studies_at", "education", rf"我{_ZH}在(?P<o>[^，。！？]+?)(?:读书|上学|念书|读大学|读研)", "{s}在{o}读书"),
+    ("graduated_from", "education", r"我(?:毕业于|是从?(?P<n>[^，。！？]+?)毕业)(?P<o>[^，。！？]*)", "{s}毕业于{o}"),
+    ("went_to", "event", rf"我(?:们)?(?:{_ZH}|前天|今天|周末|上个周末)*去了(?P<o>[^，。！？]+)", "{s}去了{o}"),
+    ("bought", "event", rf"我(?:{_ZH}|前天|今天)*买了(?P<o>[^，。！？]+)", "{s}买了{o}"),
+    ("has", "possession", rf"我{_ZH}养了?(?P<o>[^，。！？]{{1,12}})", "{s}养了{o}"),
 ]
 
 FORMS = {"de": _GERMAN, "es": _SPANISH, "fr": _FRENCH, "zh": _CHINESE}

@@ -1,0 +1,67 @@
+"""The embedding model that every peer is given: an ONNX sentence model with mean pooling, such as all-MiniLM-L6-v2.
+
+Runs in the peers' environments, so it imports nothing of this project. It does what engrams does with the same folder
+(256 tokens, unit vectors, texts of like length together), so that no difference between the systems comes from here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_TOKENS = 256
+_BATCH = 32
+_THREADS = 4
+
+
+class Encoder:
+    """Unit vectors of texts. Opening it loads the model."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder``: holds tokenizer.json and one ONNX file."""
+        import onnxruntime
+        import tokenizers
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
+        options.log_severity_level = 3
+        file = sorted(folder.glob("*.onnx"))[0]
+        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._inputs = {part.name for part in self._session.get_inputs()}
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length=_TOKENS)
+        self.dimension = len(self.embed(["a"])[0])
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """float32 [texts, dimension]."""
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch([text or " " for text in texts])
+        order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
+        parts = [self._run([encoded[place].ids for place in order[at : at + _BATCH]]) for at in range(0, len(order), _BATCH)]
+        out = np.empty((len(texts), parts[0].shape[1]), np.float32)
+        out[order] = np.concatenate(parts)
+        return out
+
+    def lists(self, texts: Sequence[str]) -> list[list[float]]:
+        """The same as lists of numbers."""
+        found: list[list[float]] = self.embed(texts).tolist()
+        return found
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> Any:
+        import numpy as np
+
+        shape = (len(rows), max(map(len, rows)))
+        tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for place, row in enumerate(rows):
+            tokens[place, : len(row)] = row
+            mask[place, : len(row)] = 1
+        feed = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros(shape, np.int64)}
+        states = self._session.run(None, {name: values for name, values in feed.items() if name in self._inputs})[0]
+        if states.ndim == 3:
+            weights = mask[:, :, None].astype(np.float32)
+            states = (states * weights).sum(axis=1) / weights.sum(axis=1)
+        return states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)

@@ -1,0 +1,96 @@
+"""``python -m bench.peers.worker NAME MODEL-FOLDER``: one peer in a process of its own; JSON lines in, JSON lines out.
+
+Requests: ``{"do": "open"}`` starts on a fresh memory, ``{"do": "fill", "items": [[id, text], ...]}``,
+``{"do": "search", "text": ..., "limit": n}``. Answers: ``{"about"}``, ``{"seconds"}``, ``{"ids", "seconds"}`` or ``{"error"}``.
+Runs in the peer's environment, so it imports nothing of this project but this folder. Seconds are taken here, next to
+the call, so that the pipe is not in them. Connections to anywhere are refused: a peer that would phone home fails.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Store(Protocol):
+    about: str
+
+    def fill(self, items: Sequence[tuple[str, str]]) -> None: ...
+
+    def search(self, text: str, limit: int) -> list[str]: ...
+
+    def close(self) -> None: ...
+
+
+def main() -> None:
+    # Libraries print to standard output; the answers must stay the only thing there.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.addaudithook(_offline)
+    with tempfile.TemporaryDirectory(prefix="peer-", ignore_cleanup_errors=True) as folder:
+        session = _Session(sys.argv[1], sys.argv[2], Path(folder))
+        for line in sys.stdin:
+            try:
+                answer = session.answer(json.loads(line))
+            except Exception as problem:  # noqa: BLE001  any failure of a foreign library is its row in the table
+                answer = {"error": f"{type(problem).__name__}: {problem}"}
+            print(json.dumps(answer), file=answers, flush=True)
+        session.close()
+
+
+def _offline(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        raise ConnectionRefusedError(f"no network here: {arguments[1]}")
+    if event == "socket.getaddrinfo":
+        raise ConnectionRefusedError(f"no network here: {arguments[0]}")
+
+
+class _Session:
+    def __init__(self, name: str, model: str, folder: Path) -> None:
+        self._name, self._model, self._folder = name, model, folder
+        self._encoder: Any = None
+        self._store: Store | None = None
+        self._count = 0
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "open":
+            return self._open()
+        if self._store is None:
+            return {"error": "nothing is open"}
+        if request["do"] == "fill":
+            items = [(name, text) for name, text in request["items"]]
+            start = time.perf_counter()
+            self._store.fill(items)
+            return {"seconds": time.perf_counter() - start}
+        start = time.perf_counter()
+        found = self._store.search(request["text"], request["limit"])
+        return {"ids": found, "seconds": time.perf_counter() - start}
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _open(self) -> dict[str, Any]:
+        self.close()
+        if self._model and self._encoder is None:
+            from bench.peers.encoder import Encoder
+
+            self._encoder = Encoder(Path(self._model))
+        self._count += 1
+        folder = self._folder / str(self._count)
+        folder.mkdir()
+        store: Store = importlib.import_module(f"bench.peers.stores.{self._name}").open_store(self._encoder, folder)
+        self._store = store
+        return {"about": store.about}
+
+
+if __name__ == "__main__":
+    main()

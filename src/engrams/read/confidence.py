@@ -1,0 +1,53 @@
+"""How far a memory is still to be believed, and which ones come first where nothing is asked (003)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+
+from engrams.read.recency import age
+from engrams.types import Kind, Record, Status
+
+LIFE: Mapping[Kind, float] = {Kind.CORRECTION: 365.0, Kind.PREFERENCE: 90.0, Kind.FACT: 30.0, Kind.PROCEDURE: 60.0}
+"""Days in which confidence falls to 1/e, by kind."""
+
+INFERRED, ENTITY, OTHER = 7.0, 60.0, 45.0
+
+_FIRST: Mapping[Kind, float] = {
+    Kind.CORRECTION: 50.0,
+    Kind.NEGATIVE: 50.0,
+    Kind.PREFERENCE: 30.0,
+    Kind.RULE: 30.0,
+    Kind.PROCEDURE: 20.0,
+    Kind.FACT: 10.0,
+}
+_REST = 5.0
+_HIGH, _LOW = 0.8, 0.5
+
+
+def life(record: Record) -> float:
+    """The days for this record: what was inferred lasts a week, whatever its kind."""
+    if record.provenance.channel == "inferred":
+        return INFERRED
+    if record.category == "entity":
+        return ENTITY
+    return LIFE.get(record.kind, OTHER)
+
+
+def believed(record: Record, now: datetime) -> float:
+    """``confidence * exp(-age / life) * (1 + 0.1 * ln(accesses + 1)) * trust``, 0..1."""
+    used = 1.0 + 0.1 * math.log(max(record.access_count, 0) + 1)
+    return min(record.confidence * math.exp(-age(record, now) / life(record)) * used * record.trust, 1.0)
+
+
+def ambient(record: Record, now: datetime) -> float:
+    """Where it stands when no query orders: new, used, important by kind, trusted, repeated. 0 where it is not active.
+
+    ``(100 / (1 + age_hours / 24) + 10 * sqrt(accesses) + {50, 30, 20, 10, 5} by kind) * {1.5, 1, 0.7} by trust + 5 * ln(strength)``
+    """
+    if record.status is not Status.ACTIVE:
+        return 0.0
+    base = 100.0 / (1.0 + age(record, now)) + 10.0 * math.sqrt(max(record.access_count, 0)) + _FIRST.get(record.kind, _REST)
+    trust = 1.5 if record.trust >= _HIGH else 1.0 if record.trust >= _LOW else 0.7
+    return base * trust + 5.0 * math.log(max(record.strength, 1))

@@ -1,0 +1,55 @@
+"""What age does to a score. Ages are in days; a time in the future is age 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.settings import ReadSettings
+from engrams.types import Hit, Record
+
+_DAY = 86_400.0
+
+
+def age(record: Record, now: datetime) -> float:
+    """Days since it was said, or since it came to hold."""
+    return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
+
+
+def fresh(days: float, tau: float) -> float:
+    """``exp(-days / tau)``: 1 at age 0, 1/e at tau (000, 002)."""
+    return math.exp(-max(days, 0.0) / tau)
+
+
+def halved(days: float, half_life: float) -> float:
+    """``2 ** (-days / half_life)``: a half at the half-life (001). A half-life of 0: 1, nothing fades."""
+    return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
+
+
+def blend(relevance: float, recency: float, weight: float) -> float:
+    """``(1 - weight) * relevance + weight * recency`` (002)."""
+    return (1.0 - weight) * relevance + weight * recency
+
+
+def boost(hours: float, most: float) -> float:
+    """``1 + most * exp(-hours / 24)``: use just now counts ``most`` more, and fades in a day (003: 0.5)."""
+    return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
+
+
+def aged(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+    """The hits with the settings' view of age in their scores, best first. Unchanged where none is set."""
+    if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
+        return list(hits)
+    return sorted((_aged(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+
+
+def _aged(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+    days = age(hit.record, now)
+    score = hit.score * halved(days, settings.half_life_days)
+    score = blend(score, fresh(days, settings.recency_days), settings.recency_weight)
+    used = hit.record.last_accessed
+    if used is not None:
+        score = min(score * boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)
+    return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})

@@ -1,0 +1,51 @@
+"""Rules that surface because the query names what triggers them, however unlike it they are (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.ports import Query, Records
+from engrams.read.request import Request
+from engrams.text.fold import fold
+from engrams.text.terms import terms
+from engrams.types import Hit, Kind, Record
+
+KINDS = (Kind.NEGATIVE, Kind.PROCEDURE, Kind.RULE, Kind.CORRECTION)
+_READ = 500
+
+
+def triggered(request: Request, records: Records, most: int) -> tuple[Record, ...]:
+    """Active rules in reach with a trigger that occurs in the query, the most telling trigger first; ``most`` of them."""
+    kinds = tuple(kind for kind in KINDS if not request.kinds or kind in request.kinds)
+    if not most or not kinds:
+        return ()
+    # Two kinds at least: a listing of one kind alone is walked in the order of time, through every other record.
+    page = records.find(Query(request.reach, kinds, as_of=request.as_of, where=request.where, limit=_READ))
+    asked, plain = terms(request.text), fold(request.text)
+    found = [(weight, record) for record in page.records if (weight := strongest(record.triggers, asked, plain))]
+    return tuple(record for _, record in sorted(found, key=lambda pair: -pair[0])[:most])
+
+
+def strongest(triggers: Sequence[str], asked: Sequence[str], plain: str) -> int:
+    """How many words the longest trigger that occurs has; 0: none occurs. ``asked``: the query's index terms; ``plain``: folded."""
+    return max((occurs(trigger, asked, plain) for trigger in triggers), default=0)
+
+
+def occurs(trigger: str, asked: Sequence[str], plain: str) -> int:
+    """The trigger's words one after the other in the query, whatever their endings; one of stop words only, literally."""
+    words = terms(trigger)
+    if words:
+        places = range(len(asked) - len(words) + 1)
+        return len(words) if any(list(asked[at : at + len(words)]) == words for at in places) else 0
+    phrase = " ".join(fold(trigger).split())
+    return int(bool(phrase) and f" {phrase} " in f" {' '.join(plain.split())} ")
+
+
+def surfaced(rules: Sequence[Record], hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with these rules before them, as sure as can be: what they wait for is there. A turn that tells a rule is that rule."""
+    first: dict[str, Hit] = {}
+    for rule in rules:
+        told = next((hit for hit in hits if rule.id in (hit.record.id, *(fact.id for fact in hit.facts))), Hit(rule, 1.0, rule.status))
+        first.setdefault(told.record.id, replace(told, score=1.0, parts={**told.parts, "trigger": 1.0}))
+    return [*first.values(), *(hit for hit in hits if hit.record.id not in first)]

@@ -1,0 +1,40 @@
+"""engrams mcp."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Literal
+
+import typer
+
+from engrams.errors import ExtraError
+from engrams.surfaces.cli.frame import Frame, commands, spread
+
+app = commands()
+
+
+@app.command()
+@spread
+def mcp(
+    frame: Frame,
+    profile: Annotated[
+        Literal["engrams", "mem0", "graph", "search"],
+        typer.Option(help="Which names the tools have: engrams, mem0, graph (the reference memory server's), search (and fetch)."),
+    ] = "engrams",
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: the address to listen on; loopback only.", metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: the port.", min=0, max=65535, metavar="N")] = 8101,
+) -> None:
+    """Serve memory to agents over the Model Context Protocol, for one person: --user, --project and --conversation hold it."""
+    # Surfaces find each other by name, so that none depends on another being installed.
+    try:
+        server = import_module("engrams.surfaces.mcp.server")
+    except ImportError as problem:
+        raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint="pip install 'engrams[mcp]'") from None
+    from engrams.types import Scope
+
+    with frame.open() as (engine, scope):
+        if http:
+            server.serve(engine, Scope(scope), profile, host, port)
+        else:
+            server.run(engine, Scope(scope), profile)

@@ -1,0 +1,238 @@
+"""The profile ``graph``: the nine tools of the reference memory server, over the same memories as every other surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server import MCPServer
+from typing_extensions import TypedDict
+
+from engrams.errors import InputError, NotFoundError
+from engrams.formats import Bad, Parsed, mcp
+from engrams.ports import Condition, Where
+from engrams.surfaces.mcp.bound import Bound, told
+from engrams.surfaces.mcp.hints import ERASES, READS, WRITES
+from engrams.types import Record, Status
+
+_PAGE = 500
+_PIECES = Where("or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True)))
+"""What entities and relations are kept as, here and when that server's file is imported."""
+
+_TOOLS = {
+    "create_entities": WRITES,
+    "create_relations": WRITES,
+    "add_observations": WRITES,
+    "delete_entities": ERASES,
+    "delete_observations": ERASES,
+    "delete_relations": ERASES,
+    "read_graph": READS,
+    "search_nodes": READS,
+    "open_nodes": READS,
+}
+
+
+class Entity(TypedDict):
+    name: str
+    entityType: str
+    observations: list[str]
+
+
+Relation = TypedDict("Relation", {"from": str, "to": str, "relationType": str})
+
+
+class Seen(TypedDict):
+    entityName: str
+    contents: list[str]
+
+
+class Unseen(TypedDict):
+    entityName: str
+    observations: list[str]
+
+
+class New(TypedDict):
+    entityName: str
+    addedObservations: list[str]
+
+
+class Whole(TypedDict):
+    entities: list[Entity]
+    relations: list[Relation]
+
+
+class Entities(TypedDict):
+    entities: list[Entity]
+
+
+class Relations(TypedDict):
+    relations: list[Relation]
+
+
+class Results(TypedDict):
+    results: list[New]
+
+
+class Done(TypedDict):
+    success: bool
+    message: str
+
+
+@dataclass(slots=True)
+class Node:
+    """An entity as its records tell it; ``observations``: text -> record id, ``records``: all of its records."""
+
+    type: str = ""
+    observations: dict[str, str] = field(default_factory=dict)
+    records: list[str] = field(default_factory=list)
+
+
+class Graph:
+    """Observations are facts about a subject, relations are facts with an object; deleting is forgetting."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound, self._engine = bound, bound.engine
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def create_entities(self, entities: list[Entity]) -> Entities:
+        """Add entities; those whose name is known already are left as they are. Gives the new ones."""
+        nodes, _ = self._read()
+        new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
+        self._store({"entities": list(new.values())})
+        return Entities(entities=list(new.values()))
+
+    def create_relations(self, relations: list[Relation]) -> Relations:
+        """Add relations between entities, in active voice. Gives the new ones."""
+        nodes, known = self._read()
+        for name in (each[end] for each in relations for end in ("from", "to")):
+            _known(nodes, name)
+        new = [each for each in relations if _ends(each) not in known]
+        self._store({"relations": new})
+        return Relations(relations=new)
+
+    def add_observations(self, observations: list[Seen]) -> Results:
+        """Add what was observed about entities that exist. Gives what was new of it."""
+        nodes, _ = self._read()
+        added = []
+        for each in observations:
+            node = _known(nodes, each["entityName"])
+            new = [text for text in dict.fromkeys(each["contents"]) if text not in node.observations]
+            added.append(New(entityName=each["entityName"], addedObservations=new))
+        given = [
+            Entity(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
+            for each in added
+        ]
+        self._store({"entities": [entity for entity in given if entity["observations"]]})
+        return Results(results=added)
+
+    def delete_entities(self, entityNames: list[str]) -> Done:  # noqa: N803 - the name clients send
+        """Forget entities, what was observed about them, and their relations."""
+        nodes, known = self._read()
+        gone = set(entityNames)
+        ids = [one for name in gone & set(nodes) for one in nodes[name].records]
+        self._forget((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
+        return Done(success=True, message="Entities deleted.")
+
+    def delete_observations(self, deletions: list[Unseen]) -> Done:
+        """Forget single observations."""
+        nodes, _ = self._read()
+        held = ((nodes[each["entityName"]].observations, each["observations"]) for each in deletions if each["entityName"] in nodes)
+        self._forget(known[text] for known, texts in held for text in texts if text in known)
+        return Done(success=True, message="Observations deleted.")
+
+    def delete_relations(self, relations: list[Relation]) -> Done:
+        """Forget relations."""
+        _, known = self._read()
+        self._forget(known[_ends(each)] for each in relations if _ends(each) in known)
+        return Done(success=True, message="Relations deleted.")
+
+    def read_graph(self) -> Whole:
+        """All entities and relations."""
+        nodes, known = self._read()
+        return _whole(nodes, known, set(nodes))
+
+    def search_nodes(self, query: str) -> Whole:
+        """The entities that a question is about, and the relations between them."""
+        found = self._engine.search(query, scope=self._bound.root, where=_PIECES)
+        nodes, known = self._read()
+        names = {str(hit.record.meta.get("entity", "")) for hit in found.hits}
+        ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
+        return _whole(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
+
+    def open_nodes(self, names: list[str]) -> Whole:
+        """Entities by name, and the relations between them."""
+        nodes, known = self._read()
+        return _whole(nodes, known, set(names) & set(nodes))
+
+    def _read(self) -> tuple[dict[str, Node], dict[tuple[str, str, str], str]]:
+        """Entities by name; relations, as (from, type, to), with their records."""
+        nodes: dict[str, Node] = {}
+        known: dict[tuple[str, str, str], str] = {}
+        for record in self._records():
+            name, triple = record.meta.get("entity"), record.meta.get("triple")
+            if not isinstance(name, str):
+                if isinstance(triple, list) and len(triple) == 3:
+                    known[(str(triple[0]), str(triple[1]), str(triple[2]))] = record.id
+                continue
+            node = nodes.setdefault(name, Node())
+            node.records.append(record.id)
+            labels = record.meta.get("tags") or []
+            node.type = node.type or (str(labels[0]) if labels else "")
+            if not (isinstance(triple, list) and len(triple) == 3 and triple[1] == "is" and triple[2]):
+                node.observations[record.text.removeprefix(f"{name}: ")] = record.id
+        return nodes, known
+
+    def _records(self) -> Iterator[Record]:
+        after, most = "", min(_PAGE, self._engine.settings.limits.results)
+        while True:
+            page = self._engine.list(scope=self._bound.root, where=_PIECES, order="oldest", after=after, limit=most)
+            yield from page.records
+            if not page.next:
+                return
+            after = page.next
+
+    def _store(self, graph: dict[str, Any]) -> None:
+        """As the file of that server is imported. What was forgotten and is said again comes back."""
+        items = list(mcp.read([(0, {"entities": [], "relations": [], **graph})]))
+        wrong = [item.message for item in items if isinstance(item, Bad)]
+        if wrong:
+            raise InputError(wrong[0])
+        for item in items:
+            if isinstance(item, Parsed):
+                gone = self._engine.list(
+                    scope=self._bound.root, external_id=item.turn.external_id, statuses=(Status.FORGOTTEN,), limit=1
+                ).records
+                for record in gone:
+                    self._engine.restore(record.id, scope=self._bound.root)
+        self._engine.load(items, scope=self._bound.root)
+
+    def _forget(self, ids: Iterable[str]) -> None:
+        for one in dict.fromkeys(ids):
+            self._engine.forget(one, scope=self._bound.root)
+
+
+def _known(nodes: dict[str, Node], name: str) -> Node:
+    if name not in nodes:
+        raise NotFoundError(f"There is no entity {name!r}.", hint="Create it first with create_entities.")
+    return nodes[name]
+
+
+def _ends(relation: Relation) -> tuple[str, str, str]:
+    return (relation["from"], relation["relationType"], relation["to"])
+
+
+def _whole(nodes: dict[str, Node], known: dict[tuple[str, str, str], str], names: set[str]) -> Whole:
+    """These entities, and the relations that begin and end with them."""
+    chosen = [
+        Entity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
+    ]
+    between = [
+        Relation({"from": source, "relationType": kind, "to": target})
+        for source, kind, target in known
+        if source in names and target in names
+    ]
+    return Whole(entities=chosen, relations=between)

@@ -1,0 +1,132 @@
+"""The MCP server: its tools by profile, its resources, its prompt; over stdio or HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from engrams import __version__
+from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
+from engrams.memory import MemoryEngine
+from engrams.surfaces.mcp import shapes
+from engrams.surfaces.mcp.bound import Bound
+from engrams.types import Scope
+
+PROFILES = {
+    "engrams": ("tools", "Tools"),
+    "mem0": ("mem0", "Mem0"),
+    "graph": ("graph", "Graph"),
+    "search": ("fetch", "Fetch"),
+}
+"""Profile -> the module and class of its tools; only the chosen one is loaded."""
+
+_TELLS = {
+    "engrams": (
+        "Long-term memory of one person. Search it before saying that you do not know something about them. "
+        "Add what they tell you that will matter later: facts, preferences, decisions, corrections."
+    ),
+    "mem0": "Long-term memory of one person. Search it first; add what will matter later.",
+    "graph": "Long-term memory of one person as entities with observations, and relations between them.",
+    "search": "Long-term memory of one person: search it, then fetch what looks right.",
+}
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_BACKLOG = 128
+
+
+def create(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
+    """A server whose every call stays in ``scope``. ``profile``: one of PROFILES. InputError: it is none of them.
+
+    The engine stays the caller's to close.
+    """
+    if profile not in PROFILES:
+        raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
+    server: MCPServer[Any] = MCPServer("engrams", title="engrams", instructions=_TELLS[profile], version=__version__, log_level="WARNING")
+    bound = Bound(engine, scope)
+    module, name = PROFILES[profile]
+    getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
+    _resources(server, bound)
+    _prompt(server, bound)
+    return server
+
+
+def run(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> None:
+    """Serve on standard input and output until the client closes them."""
+    create(engine, scope, profile).run("stdio")
+
+
+def serve(engine: MemoryEngine, scope: Scope, profile: str, host: str, port: int) -> None:
+    """Serve streamable HTTP at ``/mcp`` until interrupted; prints the address. SettingsError: it cannot or must not listen there."""
+    import uvicorn
+
+    with listen(host, port) as listener:
+        sys.stdout.write(f"engrams speaks MCP at {address(listener)}. Press Ctrl-C to stop.\n")
+        sys.stdout.flush()
+        config = uvicorn.Config(application(create(engine, scope, profile)), log_level="warning", access_log=False, ws="none")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def application(server: MCPServer[Any]) -> Starlette:
+    """The ASGI application; only names of this machine are served, so that no web page reaches it by a name of its own."""
+    hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
+    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    return server.streamable_http_app(transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The listening socket, on this machine only."""
+    name = host.strip("[]")
+    try:
+        local = name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise SettingsError(
+            f"{host!r} is not an address of this machine alone: everyone who can reach it could read this memory.",
+            hint="Listen on 127.0.0.1, and let a reverse proxy that asks for keys face the network.",
+        )
+    try:
+        family = socket.AF_INET6 if ":" in name else socket.AF_INET
+        return socket.create_server((name, port), family=family, backlog=_BACKLOG)
+    except OSError as fault:
+        raise SettingsError(f"Cannot listen on {host} port {port}: {fault.strerror or fault}.", hint="Choose another --port.") from None
+
+
+def address(listener: socket.socket) -> str:
+    """``http://127.0.0.1:8101/mcp``."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+
+
+def _resources(server: MCPServer[Any], bound: Bound) -> None:
+    @server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")
+    def profile() -> str:
+        """What is known about this person whatever the question."""
+        return bound.engine.context("", scope=bound.root).prefix
+
+    @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
+    def memory(id: str) -> str:
+        """One memory by its id."""
+        try:
+            return json.dumps(asdict(shapes.memory(bound.get(id))), ensure_ascii=False)
+        except (NotFoundError, InputError) as fault:
+            raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
+
+
+def _prompt(server: MCPServer[Any], bound: Bound) -> None:
+    @server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")
+    def recall(question: str) -> str:
+        try:
+            known = bound.engine.context(question, scope=bound.root).text
+        except EngramsError as fault:
+            raise ValueError(f"{fault.message} {fault.hint}".strip()) from fault
+        return f"{known}\n\n{question}" if known else question

@@ -1,0 +1,202 @@
+"""The nine tools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from mcp.server import MCPServer
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from engrams.errors import InputError
+from engrams.ports import Condition, Where
+from engrams.surfaces.mcp import shapes
+from engrams.surfaces.mcp.bound import Bound, moment, told
+from engrams.surfaces.mcp.hints import CHANGES, ERASES, READS, WRITES
+from engrams.types import Kind, Receipt, Status, Turn
+
+_MOST = 500
+
+Own = Literal["note", "fact", "preference", "procedure", "rule"]
+Project = Annotated[str, Field(description="Only this project's part of memory; leave empty for all of it.")]
+Conversation = Annotated[str, Field(description="Only this conversation's part of memory; leave empty for all of it.")]
+Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
+AsOf = Annotated[str, Field(description="See memory as it was at this time: 2024-05-31.")]
+
+_TOOLS = {
+    "memory_add": WRITES,
+    "memory_search": READS,
+    "memory_context": READS,
+    "memory_get": READS,
+    "memory_update": CHANGES,
+    "memory_delete": ERASES,
+    "memory_history": READS,
+    "memory_list": READS,
+    "memory_status": READS,
+}
+
+
+class Message(TypedDict):
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    name: NotRequired[str]
+    at: NotRequired[str]
+
+
+class Tools:
+    """Memory for a model. The owner is the server's; nothing a model says changes whose memory this is."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound, self._engine = bound, bound.engine
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def memory_add(
+        self,
+        text: Annotated[str, Field(description="What to remember, in one or a few sentences that stand on their own.")] = "",
+        messages: Annotated[list[Message] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
+        kind: Annotated[Own, Field(description="What the text is.")] = "note",
+        tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
+        session: Annotated[str, Field(description="The conversation it was said in.")] = "",
+        key: Annotated[str, Field(description="Your own id for it: the same key is stored once.")] = "",
+        project: Project = "",
+        conversation: Conversation = "",
+    ) -> shapes.Added:
+        """Remember something: a text, or the messages of a conversation. Saying it twice stores it once."""
+        scope = self._bound.at(project, conversation)
+        if bool(text.strip()) == bool(messages):
+            raise InputError("Give text or messages, one of them.", hint="text is for one statement, messages for a conversation.")
+        if messages:
+            receipts = self._engine.observe([_turn(each, place, session, key) for place, each in enumerate(messages)], scope=scope)
+        else:
+            turn = Turn(text, session=session, external_id=key)
+            receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
+        for receipt in receipts:
+            self._label(receipt, tags or [])
+        return shapes.Added([shapes.written(receipt) for receipt in receipts])
+
+    def memory_search(
+        self,
+        query: Annotated[str, Field(description="What to look for, in your own words.")],
+        limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
+        kinds: Annotated[list[Kind] | None, Field(description="Only these kinds.")] = None,
+        as_of: AsOf = "",
+        history: Annotated[bool, Field(description="Also what was superseded or archived.")] = False,
+        project: Project = "",
+        conversation: Conversation = "",
+    ) -> shapes.Matches:
+        """Find memories that answer a question, best first. Use it before you say that you do not know something."""
+        scope = self._bound.at(project, conversation)
+        when = moment(as_of, "as_of")
+        found = self._engine.search(query, scope=scope, limit=limit, as_of=when, kinds=tuple(kinds or ()), history=history)
+        return shapes.Matches([shapes.match(hit) for hit in found.hits], found.abstain)
+
+    def memory_context(
+        self,
+        query: Annotated[str, Field(description="The question at hand; empty gives the profile alone.")] = "",
+        tokens: Annotated[int, Field(ge=0, le=100_000, description="The most the text may cost.")] = 2000,
+        as_of: AsOf = "",
+        project: Project = "",
+        conversation: Conversation = "",
+    ) -> shapes.Recalled:
+        """What is known, as text ready for a prompt: a stable profile, then what this question needs."""
+        scope = self._bound.at(project, conversation)
+        made = self._engine.context(query, scope=scope, tokens=tokens, as_of=moment(as_of, "as_of"))
+        return shapes.Recalled(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain)
+
+    def memory_get(self, id: Id) -> shapes.Memory:
+        """One memory by its id, also one that was superseded or forgotten."""
+        return shapes.memory(self._bound.get(id))
+
+    def memory_update(
+        self,
+        id: Id,
+        text: Annotated[str | None, Field(description="The new text.")] = None,
+        kind: Annotated[Own | None, Field(description="The new kind.")] = None,
+        tags: Annotated[list[str] | None, Field(description="The new labels, all of them.")] = None,
+        importance: Annotated[float | None, Field(ge=0, le=1)] = None,
+        valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
+        version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
+        reason: Annotated[str, Field(description="Why, for its history.")] = "",
+    ) -> shapes.Memory:
+        """Correct a memory. What it said before stays in its history."""
+        record = self._bound.get(id)
+        given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
+        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if valid_to is not None:
+            fields["valid_to"] = moment(valid_to, "valid_to")
+        return shapes.memory(self._engine.edit(record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason))
+
+    def memory_delete(
+        self,
+        id: Id,
+        reason: Annotated[str, Field(description="Why, for its history.")] = "",
+        restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
+    ) -> shapes.Memory:
+        """Forget a memory: no search finds it any more. It can be brought back with restore."""
+        record = self._bound.get(id)
+        scope = self._bound.root
+        if restore:
+            return shapes.memory(self._engine.restore(record.id, scope=scope))
+        return shapes.memory(self._engine.forget(record.id, scope=scope, reason=reason))
+
+    def memory_history(self, id: Id) -> shapes.Edits:
+        """Every change of one memory, oldest first."""
+        record = self._bound.get(id)
+        return shapes.Edits([shapes.edit(entry) for entry in self._engine.history(record.id, scope=self._bound.root)])
+
+    def memory_list(
+        self,
+        kind: Annotated[Kind | None, Field(description="Only this kind.")] = None,
+        tag: Annotated[str, Field(description="Only with this label.")] = "",
+        text: Annotated[str, Field(description="Only where the text contains this.")] = "",
+        status: Annotated[Status, Field(description="active, or what is no longer: superseded, archived, forgotten.")] = Status.ACTIVE,
+        limit: Annotated[int, Field(ge=1, le=_MOST)] = 20,
+        cursor: Annotated[str, Field(description="From the page before.")] = "",
+        project: Project = "",
+        conversation: Conversation = "",
+    ) -> shapes.Listing:
+        """Memories by what they are, newest first, a page at a time."""
+        scope = self._bound.at(project, conversation)
+        where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
+        kinds, most = (kind,) if kind else (), min(limit, self._engine.settings.limits.results)
+        page = self._engine.list(scope=scope, kinds=kinds, statuses=(status,), text=text, where=where, after=cursor, limit=most)
+        return shapes.Listing([shapes.memory(record) for record in page.records], page.next)
+
+    def memory_status(self) -> shapes.State:
+        """How much is remembered, and whether learning from it is up to date."""
+        return state(self._bound)
+
+    def _label(self, receipt: Receipt, tags: list[str]) -> None:
+        if not tags or not receipt.id or receipt.outcome == "refused":
+            return
+        record = self._engine.get(receipt.id, scope=self._bound.root)
+        every = list(dict.fromkeys((*record.tags, *tags)))
+        if every != list(record.tags):
+            self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
+
+
+def state(bound: Bound) -> shapes.State:
+    """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
+    stats, work = bound.engine.stats(bound.root), bound.engine.status()
+    states = list(work["jobs"].values())
+    return shapes.State(
+        enabled=bound.engine.settings.enabled,
+        statuses=dict(stats.get("status", {})),
+        kinds=dict(stats.get("kind", {})),
+        layers=dict(stats.get("layer", {})),
+        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
+        jobs_dead=sum(each.get("dead", 0) for each in states),
+        lag_seconds=float(work["lag_seconds"]),
+        embedder=str(work["embedder"]),
+        chat=str(work["chat"]),
+    )
+
+
+def _turn(message: Message, place: int, session: str, key: str) -> Turn:
+    at = moment(message.get("at", ""), "at")
+    return Turn(message["content"], message["role"], message.get("name", ""), at, session, f"{key}:{place}" if key else "")

@@ -1,0 +1,84 @@
+"""Files whose text is never stored: keys and environments, and what a project's own ignore files name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+FILES = (".gitignore", ".secretsignore")
+
+# Refused wherever they lie, without any ignore file.
+ALWAYS = (
+    ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
+    "*.keystore", "*.kdbx",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass", ".htpasswd", ".npmrc", ".pypirc", ".git-credentials",
+    "credentials.json",
+    "service-account*.json", "secrets.y*ml", "secrets.toml", "**/.aws/credentials", "**/.docker/config.json", "**/.kube/config",
+)  # fmt: skip
+
+
+def ignored(path: str, rules: Sequence[str] = ()) -> str:
+    """The rule that keeps the file at ``path`` out of memory; empty where none does.
+
+    ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; of several that match the last
+    counts, and ``!`` lets a file in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name.
+    """
+    plain = path.replace("\\", "/").lstrip("/").removeprefix("./")
+    found = ""
+    for rule in (*ALWAYS, *rules):
+        line = rule.rstrip("\n").rstrip()
+        if not line or line.startswith("#"):
+            continue
+        allowed = line.startswith("!")
+        if _pattern(line.removeprefix("!").removeprefix("\\")).search(plain):
+            found = "" if allowed else line
+    return found
+
+
+def read(folder: Path) -> tuple[str, ...]:
+    """The rules of the ignore files in a project's folder; files that are not there or not text have none."""
+    rules: list[str] = []
+    for name in FILES:
+        file = folder / name
+        if file.is_file():
+            rules += file.read_text("utf-8", "replace").splitlines()
+    return tuple(rules)
+
+
+def _class(body: str) -> str:
+    """``[a-z]`` and ``[!a-z]``; a malformed range stands for itself."""
+    inverted = body.startswith(("!", "^"))
+    inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", body[1:] if inverted else body)
+    try:
+        re.compile(f"[{inner}]")
+    except re.error:
+        return re.escape(f"[{body}]")
+    return f"[{'^' if inverted else ''}{inner}]"
+
+
+@lru_cache(maxsize=4096)
+def _pattern(rule: str) -> re.Pattern[str]:
+    """A .gitignore line as a pattern over paths with forward slashes (gitignore(5))."""
+    anchored = "/" in rule.rstrip("/")
+    folder = rule.endswith("/")
+    parts: list[str] = []
+    for piece in re.split(r"(/\*\*/|\*\*/|/\*\*|\*\*|\*|\?|\[[^\]/]+\])", rule.strip("/")):
+        match piece:
+            case "/**/":
+                parts.append("/(?:.*/)?")
+            case "**/":
+                parts.append("(?:.*/)?")
+            case "/**":
+                parts.append("/.*")
+            case "*" | "**":
+                parts.append("[^/]*")
+            case "?":
+                parts.append("[^/]")
+            case _ if piece.startswith("[") and piece.endswith("]"):
+                parts.append(_class(piece[1:-1]))
+            case _:
+                parts.append(re.escape(piece))
+    start = "^" if anchored else "(?:^|/)"
+    return re.compile(f"{start}{''.join(parts)}{'/' if folder else '(?:/|$)'}")

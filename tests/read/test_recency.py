@@ -1,0 +1,185 @@
+"""What age, use and gaps do to scores, by number."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from engrams.ports import Card, Pool
+from engrams.read import floors
+from engrams.read.confidence import ambient, believed, life
+from engrams.read.cues import understand
+from engrams.read.recency import age, aged, blend, boost, fresh, halved
+from engrams.read.score import score
+from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
+from engrams.types import Hit, Kind, Provenance, Record, Scope, Status
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+OWNER = Scope(("user", "ann"))
+
+
+def record(days: float = 0.0, kind: Kind = Kind.FACT, **fields: object) -> Record:
+    """A record so many days old."""
+    return Record("a", OWNER, kind, "text", NOW - timedelta(days=days), **fields)  # type: ignore[arg-type]
+
+
+def pool(cos: list[float], bm: list[float], days: list[float] | None = None, embedded: list[bool] | None = None) -> Pool:
+    """Candidates a, b, c… with these scores and ages."""
+    size = len(cos)
+    zeros, numbers = np.zeros(size, np.float32), np.arange(size)
+    times = NOW.timestamp() - 86_400 * np.array(days or [0.0] * size)
+    flags = np.zeros(size, bool)
+    return Pool(
+        ids=[chr(97 + at) for at in range(size)], cos=np.array(cos, np.float32), cosctx=zeros, cosnext=zeros,
+        bm=np.array(bm, np.float32), bmctx=zeros, bmses=zeros, embedded=np.array(embedded or [True] * size), times=times,
+        sessions=numbers, place=numbers, speakers=[""] * size, roles=["user"] * size, kinds=["note"] * size, words=zeros,
+        question=flags, dated=flags, importance=np.full(size, 0.5, np.float32), confidence=zeros + 1, total=size,
+    )  # fmt: skip
+
+
+def scores(found: Pool, settings: ReadSettings) -> list[float]:
+    """The fused scores of a query without cues."""
+    return [round(float(each), 5) for each in score(found, understand("blue pot", NOW, {}), {}, settings, NOW.timestamp()).scores]
+
+
+def preset(name: str) -> ReadSettings:
+    """A preset's settings of reading."""
+    return load({"preset": name}, environ={}).settings.read
+
+
+@pytest.mark.covers("S0.43")
+def test_likeness_freshness_and_importance_are_summed() -> None:
+    """0.6 of likeness, 0.3 of exp(-days / 7) and 0.1 of importance; age 0 is as fresh as can be."""
+    assert fresh(0, 7) == 1
+    assert fresh(7, 7) == pytest.approx(math.exp(-1))
+    assert fresh(30, 30) == pytest.approx(math.exp(-1))
+    got = scores(pool([0.8, 0.8, 0.7], [0, 0, 0], [0, 7, 14]), preset("cache"))
+    wanted = [0.6 * 0.8 + 0.3 + 0.05, 0.6 * 0.8 + 0.3 / math.e + 0.05, 0.6 * 0.7 + 0.3 * math.exp(-2) + 0.05]
+    assert got == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.covers("S1.48")
+def test_meaning_and_words_are_merged_seven_to_three() -> None:
+    """An item in one list keeps its weighted part."""
+    settings = ReadSettings(fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "cos": 0.7, "bm": 0.3}))
+    assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
+
+
+@pytest.mark.covers("S1.49")
+def test_shared_words_count_from_three_tenths_on() -> None:
+    """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
+    assert floors.saturated(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
+    assert got == pytest.approx([0.3 * 0.645, 0.0])
+
+
+def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
+    """What is not embedded yet is found by its words, by sources that look at meaning only too."""
+    found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
+    assert floors.vouched(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
+
+
+@pytest.mark.covers("S4.32", "S3.11")
+def test_ranks_are_fused_with_sixty() -> None:
+    """1 / (60 + rank) of each list, ranks from 1, ties in the order they came; scaled so that first in both is 1."""
+    got = scores(pool([0.9, 0.8, 0.0, 0.8], [0.0, 0.2, 0.9, 0.0]), preset("layers"))
+    scale = 61 / 2
+    wanted = [scale / 61, scale / 62 + scale / 62, scale / 61, scale / 63]
+    assert got == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.covers("S1.51")
+def test_a_half_life_is_one() -> None:
+    """A score is halved in its half-life, quartered in two, and untouched without one."""
+    assert [halved(days, 30) for days in (0, 30, 60)] == [1, 0.5, 0.25]
+    assert halved(1e6, 0) == 1
+    hits = [Hit(record(60), 0.8), Hit(record(0), 0.5)]
+    assert [hit.score for hit in aged(hits, ReadSettings(half_life_days=30), NOW)] == pytest.approx([0.5, 0.2])
+    assert aged(hits, ReadSettings(), NOW) == hits
+
+
+@pytest.mark.covers("S2.28")
+def test_freshness_takes_its_share_and_the_future_is_new() -> None:
+    """(1 - w) of relevance and w of exp(-days / 30); a time to come is age 0, and so is a clock set back."""
+    assert blend(0.5, 1.0, 0.2) == pytest.approx(0.6)
+    assert fresh(-5, 30) == 1
+    assert age(record(-3), NOW) == 0
+    got = aged([Hit(record(30), 0.9), Hit(record(-10), 0.7)], preset("proxy"), NOW)
+    assert [hit.score for hit in got] == pytest.approx([0.8 * 0.9 + 0.2 / math.e, 0.8 * 0.7 + 0.2])
+
+
+@pytest.mark.covers("S3.26")
+def test_use_just_now_counts_half_more() -> None:
+    """1 + 0.5 exp(-hours / 24): 1.5 at once, and the most a score can be stays 1."""
+    assert boost(0, 0.5) == 1.5
+    assert boost(24, 0.5) == pytest.approx(1 + 0.5 / math.e)
+    assert boost(-3, 0.5) == 1.5
+    used = [Hit(record(last_accessed=NOW), 0.4), Hit(record(last_accessed=NOW), 0.9), Hit(record(), 0.45)]
+    assert [hit.score for hit in aged(used, preset("graph"), NOW)] == pytest.approx([1.0, 0.6, 0.45])
+
+
+@pytest.mark.covers("S3.25")
+def test_belief_fades_by_kind() -> None:
+    """A year for corrections, ninety days for preferences, thirty for facts, sixty for procedures, seven for what was inferred."""
+    lives = [life(record(kind=kind)) for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)]
+    assert lives == [365, 90, 30, 60, 45]
+    assert life(record(provenance=Provenance("inferred"))) == 7
+    assert life(record(category="entity")) == 60
+    old = record(30, confidence=0.8, trust=0.5, access_count=3)
+    assert believed(old, NOW) == pytest.approx(0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5)
+    assert believed(record(access_count=10_000), NOW) == 1
+
+
+@pytest.mark.covers("S3.27")
+def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() -> None:
+    """100 / (1 + hours / 24) + 10 sqrt(uses) + the kind's points, times trust, plus 5 ln(strength)."""
+    assert ambient(record(), NOW) == pytest.approx(110 * 1.5)
+    assert ambient(record(1, Kind.CORRECTION, access_count=4, trust=0.6), NOW) == pytest.approx(50 + 20 + 50)
+    assert ambient(record(1, Kind.PREFERENCE, trust=0.2, strength=3), NOW) == pytest.approx(80 * 0.7 + 5 * math.log(3))
+    assert ambient(record(status=Status.SUPERSEDED), NOW) == 0
+
+
+@pytest.mark.covers("S3.13")
+@pytest.mark.parametrize(
+    ("given", "stay"),
+    [([], 0), ([0.3], 1), ([1.0, 0.9], 1), ([1.0, 0.96, 0.92, 0.9], 4), ([1.0, 0.96, 0.92, 0.899], 3), ([1.0, 0.1], 1), ([0.0, 0.0], 2)],
+)
+def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
+    """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
+    assert floors.kept(given, 0.9, 0.95) == stay
+    assert floors.kept(given, 0.0, 0.0) == len(given)
+
+
+@pytest.mark.covers("S4.33")
+@pytest.mark.parametrize(
+    ("query", "text", "passes"),
+    [
+        ("kettle pump valve", "kettle on the stove of my old aunt in Bergen", True),
+        ("kettle pump valve gasket", "kettle on the stove of my old aunt in Bergen", False),
+        ("kettle pump valve gasket hose seal washer", "kettle pump", True),
+        ("kettle pump valve gasket hose seal washer", "kettle pump stove aunt Bergen", True),
+        ("kettle pump valve gasket hose seal washer", "kettle pump stove aunt Bergen Norway", False),
+        ("kettle", "pump", False),
+        ("", "pump", False),
+    ],
+)
+def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
+    """A third of what is asked, or two words that are 0.4 of what was said."""
+    assert floors.recalled(query.split(), text, 0.33) is passes
+
+
+@pytest.mark.covers("S4.33", "S0.44")
+def test_a_floor_belongs_to_its_embedding_model() -> None:
+    """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
+    section = FloorSettings(dense=0.6, model="bge")
+    assert floors.dense(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert floors.dense(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
+    assert floors.dense(section, Card("unknown", 8)) == 0
+    found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
+    assert floors.vouched(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
+    assert floors.vouched(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert floors.vouched(found, ReadSettings(), 0.0, True).all()

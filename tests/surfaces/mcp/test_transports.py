@@ -1,0 +1,87 @@
+"""The server as clients start it: a process on standard input and output, and an HTTP address."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from tests.surfaces.mcp.conftest import call
+
+from engrams.errors import InputError, SettingsError
+from engrams.surfaces.mcp.server import create, listen
+from engrams.testing import temp_engine
+from engrams.types import Scope
+
+ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()"]
+Era = Literal["auto", "legacy"]
+
+
+async def test_a_process(home: Path, era: Era) -> None:
+    """`engrams mcp` answers on its standard streams; what is told is there for the next process, and only for its user."""
+
+    def started(user: str) -> Client:
+        arguments = [*ENGRAMS[1:], "mcp", "--home", str(home), "--user", user]
+        return Client(StdioServerParameters(command=ENGRAMS[0], args=arguments), mode=era, read_timeout_seconds=60)
+
+    async with started("ann") as memory:
+        await call(memory, "memory_add", text="The attic window sticks.")
+    async with started("ann") as memory:
+        assert "attic" in str(await call(memory, "memory_search", query="which window sticks?"))
+    async with started("bob") as memory:
+        assert (await call(memory, "memory_list"))["memories"] == []
+
+
+@contextmanager
+def over_http(home: Path, *options: str) -> Iterator[str]:
+    """`engrams mcp --http` on a free port; its address."""
+    arguments = ["mcp", "--http", "--port", "0", "--home", str(home), "--user", "ann", *options]
+    process = subprocess.Popen([*ENGRAMS, *arguments], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        yield line.split("MCP at ")[1].split(". Press")[0]
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+async def test_http(home: Path) -> None:
+    """Both eras work on one address; a project given at the start is where everything goes."""
+    with over_http(home, "--project", "boat") as url:
+        assert url.endswith("/mcp")
+        async with Client(url, mode="auto") as memory:
+            one = (await call(memory, "memory_add", text="The mooring costs 40 a night."))["results"][0]["id"]
+        async with Client(url, mode="legacy") as memory:
+            assert (await call(memory, "memory_get", id=one))["scope"] == ["user", "ann", "project", "boat"]
+        assert httpx2.post(url, headers={"host": "evil.example"}, json={}).status_code == 421
+        assert httpx2.post(url, headers={"origin": "https://evil.example"}, json={}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.org", ""])
+def test_only_this_machine(host: str) -> None:
+    """Any address but loopback is refused before anything listens."""
+    with pytest.raises(SettingsError, match="machine"):
+        listen(host, 0)
+
+
+def test_a_taken_port_and_a_wrong_profile() -> None:
+    """Both are said in words."""
+    with listen("127.0.0.1", 0) as first, pytest.raises(SettingsError, match="Cannot listen"):
+        listen("127.0.0.1", first.getsockname()[1])
+    with temp_engine() as engine, pytest.raises(InputError, match="profile"):
+        create(engine, Scope(("user", "ann")), "other")
+
+
+def test_the_command_line_does_not_load_the_server() -> None:
+    """`engrams mcp --help` knows nothing of the protocol's library, and `engrams --help` lists the command."""
+    script = "import sys; from engrams.surfaces.cli.main import main; main(['mcp', '--help']); print('mcp' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "--profile" in told
+    assert told.rstrip().endswith("False")

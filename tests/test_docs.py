@@ -114,6 +114,13 @@ def test_every_setting_is_documented() -> None:
     assert [setting for setting, *_ in describe() if f"`{setting}`" not in page] == []
 
 
+def test_every_weight_of_a_search_is_explained() -> None:
+    """The page on recall says what each part of a score measures."""
+    page = (DOCS / "concepts" / "recall.md").read_text("utf-8")
+    parts = [setting.rpartition(".")[2] for setting, *_ in describe() if setting.startswith("read.weights.")]
+    assert [part for part in parts if f"`{part}`" not in page] == []
+
+
 def test_every_error_is_documented() -> None:
     """Every error class stands in the reference."""
     page = (DOCS / "reference" / "errors.md").read_text("utf-8")

@@ -27,7 +27,7 @@ class Encoder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
         options.log_severity_level = 3
-        file = sorted(folder.glob("*.onnx"))[0]
+        file = min(folder.glob("*.onnx"))
         self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         self._inputs = {part.name for part in self._session.get_inputs()}
         self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))

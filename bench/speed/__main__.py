@@ -81,7 +81,7 @@ def table(report: dict[str, Any]) -> str:
         rows.append(
             f"{int(size):>9,} {read['search']['p50']:>8.2f} ms {read['search']['p95']:>5.2f} ms {read['first_ms']:>5.0f} ms "
             f"{read['context']['p50']:>9.2f} ms {read['embed']['p50']:>7.2f} ms {read['peak_mb']:>8.0f} {write['journal_per_second']:>10,} "
-            f"{write['settle_per_second']:>10,} {write['db_bytes_per_turn']:>11,}"
+            f"{write['settle_per_second'] or '-':>10} {write['db_bytes_per_turn']:>11,}"
         )
     rows += ["", f"{'one write (ms)':28} {'p50':>8} {'p95':>8} {'p99':>8}"]
     names = {"unsettled": "add, acknowledged", "settled": "add, settled by rules", "floor_fsync": "the disk's own fsync of 4 kB"}

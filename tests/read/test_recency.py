@@ -15,6 +15,7 @@ from engrams.read.cues import understand
 from engrams.read.recency import age, aged, blend, boost, fresh, halved
 from engrams.read.score import score
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
+from engrams.text.terms import terms
 from engrams.types import Hit, Kind, Provenance, Record, Scope, Status
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -35,7 +36,7 @@ def pool(cos: list[float], bm: list[float], days: list[float] | None = None, emb
     return Pool(
         ids=[chr(97 + at) for at in range(size)], cos=np.array(cos, np.float32), cosctx=zeros, cosnext=zeros,
         bm=np.array(bm, np.float32), bmctx=zeros, bmses=zeros, embedded=np.array(embedded or [True] * size), times=times,
-        sessions=numbers, place=numbers, speakers=[""] * size, roles=["user"] * size, kinds=["note"] * size, words=zeros,
+        sessions=numbers, place=numbers, voices=[("", "user")], voice=numbers * 0, words=zeros,
         question=flags, dated=flags, importance=np.full(size, 0.5, np.float32), confidence=zeros + 1, total=size,
     )  # fmt: skip
 
@@ -169,7 +170,7 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert floors.recalled(query.split(), text, 0.33) is passes
+    assert floors.recalled(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")

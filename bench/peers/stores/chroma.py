@@ -15,7 +15,7 @@ class Store:
         import chromadb
         from chromadb.config import Settings
 
-        class Given(chromadb.EmbeddingFunction):  # type: ignore[misc, name-defined]
+        class Given(chromadb.EmbeddingFunction):  # type: ignore[misc]
             """The shared model in Chroma's shape."""
 
             def __init__(self) -> None: ...
@@ -36,9 +36,7 @@ class Store:
 
         self.about = f"chromadb {version('chromadb')}, PersistentClient, HNSW, cosine"
         self._client = chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
-        self._collection = self._client.create_collection(
-            "bench", embedding_function=Given(), configuration={"hnsw": {"space": "cosine"}}
-        )
+        self._collection = self._client.create_collection("bench", embedding_function=Given(), configuration={"hnsw": {"space": "cosine"}})
 
     def fill(self, items: Sequence[tuple[str, str]]) -> None:
         for at in range(0, len(items), 64):

@@ -47,7 +47,7 @@ class Pool:
     the one after it.
     ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most
     that the query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session.
-    ``place``: position within the session. Times are seconds since 1970 (when it was said).
+    ``voices``: who speaks, (name, role) each; ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said).
     """
 
     ids: Sequence[str]
@@ -61,9 +61,8 @@ class Pool:
     times: npt.NDArray[np.float64]
     sessions: Integers
     place: Integers
-    speakers: Sequence[str]
-    roles: Sequence[str]
-    kinds: Sequence[str]
+    voices: Sequence[tuple[str, str]]
+    voice: Integers
     words: Floats
     question: Flags
     dated: Flags

@@ -65,7 +65,7 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "bm": pool.bm,
         "bmctx": pool.bmctx,
         "bmses": pool.bmses,
-        "speaker": speaker_score(understood, pool.speakers, pool.roles),
+        "speaker": _voices(pool, understood),
         "date": date_score(_meant(understood), pool.times),
         "question": pool.question.astype(np.float32),
         "when": pool.dated.astype(np.float32) * float(understood.wants_time),
@@ -83,6 +83,15 @@ def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Fl
     if settings.lexical == "saturated":
         words = np.where(words > 0, saturated(words), 0).astype(np.float32)
     return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
+
+
+def _voices(pool: Pool, understood: Understood) -> Floats:
+    """How well each record's speaker fits: judged once for each voice."""
+    if not pool.voices:
+        return np.zeros(len(pool.ids), np.float32)
+    fits = speaker_score(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
+    found: Floats = fits[pool.voice]
+    return found
 
 
 def _meant(understood: Understood) -> list[Span]:

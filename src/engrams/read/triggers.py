@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from engrams.ports import Query, Records
 from engrams.read.request import Request
-from engrams.text.fold import fold
-from engrams.text.terms import terms
+from engrams.text.terms import terms, tokens
 from engrams.types import Hit, Kind, Record
 
 KINDS = (Kind.NEGATIVE, Kind.PROCEDURE, Kind.RULE, Kind.CORRECTION)
@@ -22,24 +21,22 @@ def triggered(request: Request, records: Records, most: int) -> tuple[Record, ..
         return ()
     # Two kinds at least: a listing of one kind alone is walked in the order of time, through every other record.
     page = records.find(Query(request.reach, kinds, as_of=request.as_of, where=request.where, limit=_READ))
-    asked, plain = terms(request.text), fold(request.text)
-    found = [(weight, record) for record in page.records if (weight := strongest(record.triggers, asked, plain))]
+    asked, said = terms(request.text), tokens(request.text)
+    found = [(weight, record) for record in page.records if (weight := strongest(record.triggers, asked, said))]
     return tuple(record for _, record in sorted(found, key=lambda pair: -pair[0])[:most])
 
 
-def strongest(triggers: Sequence[str], asked: Sequence[str], plain: str) -> int:
-    """How many words the longest trigger that occurs has; 0: none occurs. ``asked``: the query's index terms; ``plain``: folded."""
-    return max((occurs(trigger, asked, plain) for trigger in triggers), default=0)
+def strongest(triggers: Sequence[str], asked: Sequence[str], said: Sequence[str]) -> int:
+    """How many words the longest trigger that occurs has; 0: none occurs. ``asked``: the query's index terms; ``said``: its words."""
+    return max((occurs(trigger, asked, said) for trigger in triggers), default=0)
 
 
-def occurs(trigger: str, asked: Sequence[str], plain: str) -> int:
-    """The trigger's words one after the other in the query, whatever their endings; one of stop words only, literally."""
-    words = terms(trigger)
-    if words:
-        places = range(len(asked) - len(words) + 1)
-        return len(words) if any(list(asked[at : at + len(words)]) == words for at in places) else 0
-    phrase = " ".join(fold(trigger).split())
-    return int(bool(phrase) and f" {phrase} " in f" {' '.join(plain.split())} ")
+def occurs(trigger: str, asked: Sequence[str], said: Sequence[str]) -> int:
+    """Whether its words stand one after the other in the query, whatever their endings, or literally: how many they are, else 0."""
+    for words, there in ((terms(trigger), asked), (tokens(trigger), said)):
+        if words and any(list(there[at : at + len(words)]) == words for at in range(len(there) - len(words) + 1)):
+            return len(words)
+    return 0
 
 
 def surfaced(rules: Sequence[Record], hits: Sequence[Hit]) -> list[Hit]:

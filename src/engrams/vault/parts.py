@@ -47,7 +47,6 @@ class Parts:
     lock: Lock
     clock: Clock
     settings: VaultSettings
-    prepare: Prepare
     rules: Rules
 
     @classmethod

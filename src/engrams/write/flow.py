@@ -290,7 +290,7 @@ def _nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> 
             kinds=STATEMENTS,
         )
     )
-    order = sorted(range(len(pool.ids)), key=lambda at: -float(pool.bm[at]))[:_NEAR]
+    order = (-pool.bm).argsort(kind="stable")[:_NEAR]
     return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
 
 

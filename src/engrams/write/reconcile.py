@@ -12,7 +12,7 @@ from engrams.text.fold import fold
 from engrams.types import Record, Status
 from engrams.write.candidate import Candidate
 from engrams.write.dedup import alike, bare, ends, exact, near, polarity
-from engrams.write.slots import also_ends, is_single, same
+from engrams.write.slots import SINGLE, also_ends, is_single, same
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
@@ -89,7 +89,7 @@ def _closes(candidate: Candidate, record: Record) -> bool:
     for predicate, things in also_ends(candidate.predicate, candidate.object):
         if same(record.predicate) != predicate:
             continue
-        if predicate == "has":
+        if same(candidate.predicate) in ("sold", "left"):
             return _same_thing(candidate.object, record.object)
         return not things or fold(record.object) in things
     return False
@@ -177,7 +177,9 @@ def _lean(candidate: Candidate, known: list[Record]) -> Meeting:
 
 def _comparable(candidate: Candidate, record: Record) -> bool:
     """Whether two values of a thing's slot are of one sort: a date does not replace a room, nor an adjective a name."""
-    return same(candidate.predicate) != "is" or _shape(candidate.object) == _shape(record.object)
+    name = same(candidate.predicate)
+    known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
+    return known or _shape(candidate.object) == _shape(record.object)
 
 
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)

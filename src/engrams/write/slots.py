@@ -12,7 +12,8 @@ Verdict: TypeAlias = Literal["single", "multi"]
 
 # One value at a time: a new one closes the old.
 SINGLE = words("""
-    lives_in works_at job is_named age birthday married_to dating marital_status diet from born_in phone email address home_town height
+    lives_in works_at job is_named age birthday anniversary married_to dating marital_status diet from born_in phone email address
+    home_town height
     weight
     timezone nationality manager boss salary title major studies_at relationship hair_color eye_color native_language first_language
     username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
@@ -20,7 +21,8 @@ SINGLE = words("""
 
 # Nouns that name a property of which a thing or person has one: "my manager is X", "the deadline is Y".
 ATTRIBUTES = words("""
-    name nickname surname birthday age address email e-mail phone number mobile extension username handle job title role position
+    name nickname surname birthday anniversary age address email e-mail phone number mobile extension username handle job title role
+    position
     profession occupation
     employer company workplace manager boss supervisor landlord doctor dentist therapist gp school university college major degree salary
     income
@@ -85,6 +87,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("dating", ""): (("marital_status", frozenset(("single",))),),
     ("engaged_to", ""): (("marital_status", frozenset(("single",))), ("dating", frozenset())),
     ("sold", ""): (("has", frozenset()),),
+    ("left", ""): (("works_at", frozenset()), ("studies_at", frozenset()), ("member_of", frozenset())),
 }  # fmt: skip
 
 _NEGATIVE = words("hates dislikes loathes detests")

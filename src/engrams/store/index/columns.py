@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 _DTYPES: dict[str, Any] = {
     "rowid": np.int64,
+    "id": np.object_,
     "alive": np.bool_,
     "scope": np.int32,
     "session": np.int32,
@@ -18,8 +19,7 @@ _DTYPES: dict[str, Any] = {
     "after": np.int32,
     "kind": np.int16,
     "status": np.int8,
-    "speaker": np.int32,
-    "role": np.int8,
+    "voice": np.int32,
     "said": np.float64,
     "valid_from": np.float64,
     "valid_to": np.float64,
@@ -36,6 +36,10 @@ _DTYPES: dict[str, Any] = {
     "norm": np.float32,
     "print": np.int64,
 }
+
+
+_ID = 75
+"""Bytes of an id of 26 characters."""
 
 
 class Columns:
@@ -66,7 +70,7 @@ class Columns:
 
     @property
     def bytes(self) -> int:
-        return sum(column.nbytes for column in self._data.values()) + self._vectors.nbytes
+        return sum(column.nbytes for column in self._data.values()) + _ID * self.size + self._vectors.nbytes
 
     def extend(self, count: int) -> int:
         """Make room for ``count`` more rows and return the first one's slot."""

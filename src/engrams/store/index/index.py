@@ -15,6 +15,7 @@ from engrams.store.index.lexical import Lexical, lexical
 from engrams.store.index.near import Near
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
+from engrams.store.index.view import View, view
 from engrams.types import Kind, Status
 
 WINDOW = (1.0, 0.7, 0.5)
@@ -24,6 +25,7 @@ _CODED = 50_000
 """Slots from which vectors are searched by codes: below, an exact scan is as fast."""
 
 _CHUNK = 20_000
+_VIEWS = 8
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _STATUSES = tuple(Status)
 _CODE = {status: code for code, status in enumerate(_STATUSES)}
@@ -38,18 +40,18 @@ class OwnerIndex:
         self.high = 0
         self._columns = Columns(dimension)
         self._postings = Postings()
-        self._ids: list[str] = []
         self._slots: dict[int, int] = {}
-        self._scopes, self._kinds, self._speakers, self._roles = Codes(), Codes(), Codes(), Codes()
+        self._scopes, self._kinds, self._voices = Codes(), Codes(), Codes()
         self._sessions: dict[tuple[str, str], int] = {}
         self._last: dict[int, tuple[int, int, int]] = {}
         self._count = 0
         self._near: Near | None = None
+        self._views: dict[tuple[Reach, tuple[Kind, ...], bool], tuple[float, View]] = {}
 
     @property
     def bytes(self) -> int:
         """Resident size, about."""
-        return self._columns.bytes + self._postings.size + 150 * len(self._ids)
+        return self._columns.bytes + self._postings.size
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -62,6 +64,7 @@ class OwnerIndex:
         gone: list[int] = []
         for row in rows:
             self.high = max(self.high, row[1])
+            self._views.clear()
             slot = self._slots.get(row[0])
             if row[6] not in _KEPT:
                 if slot is not None:
@@ -85,8 +88,7 @@ class OwnerIndex:
         columns["rowid"][first:] = [row[0] for row in rows]
         columns["alive"][first:] = True
         columns["scope"][first:] = [self._scopes.code(row[3]) for row in rows]
-        columns["speaker"][first:] = [self._speakers.code(row[7]) for row in rows]
-        columns["role"][first:] = [self._roles.code(row[21]) for row in rows]
+        columns["voice"][first:] = [self._voices.code(f"{row[7]}\x1f{row[21]}") for row in rows]
         columns["kind"][first:] = [self._kinds.code(row[5]) for row in rows]
         columns["said"][first:] = np.array([row[8] for row in rows], np.float64) / 1e6
         columns["words"][first:] = [row[14] for row in rows]
@@ -97,7 +99,7 @@ class OwnerIndex:
         self._states(first, rows)
         self._order(first, rows)
         self._embed(first, rows)
-        self._ids.extend(row[2] for row in rows)
+        columns["id"][first:] = [row[2] for row in rows]
         for slot, row in zip(range(first, end), rows, strict=True):
             old = self._slots.get(row[0])
             if old is not None:
@@ -207,9 +209,18 @@ class OwnerIndex:
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
         """Who spoke in the reach, with counts."""
-        codes = self._columns["speaker"][self._columns["alive"] & self._reach(reach)]
-        counts = np.bincount(codes, minlength=1)
-        return {name: int(counts[code]) for code, name in enumerate(self._speakers.names) if name and code < len(counts) and counts[code]}
+        counts = np.bincount(self._columns["voice"][self._columns["alive"] & self._reach(reach)], minlength=len(self._voices.names))
+        found: dict[str, int] = {}
+        for code, name in enumerate(self._voices.names):
+            speaker, _ = self._voice(name)
+            if speaker and counts[code]:
+                found[speaker] = found.get(speaker, 0) + int(counts[code])
+        return found
+
+    @staticmethod
+    def _voice(name: str) -> tuple[str, str]:
+        speaker, _, role = name.partition("\x1f")
+        return speaker, role
 
     def pool(
         self,
@@ -220,14 +231,25 @@ class OwnerIndex:
         exact_limit: int,
     ) -> Pool:
         """Candidates. Everything in reach if that is at most ``exact_limit``, else the best of each source."""
-        mask = self._mask(seek, allowed)
-        slots = np.flatnonzero(mask)
-        total = len(slots)
-        words = lexical(self._columns, self._postings, mask, total, terms, unknown, self._count)
-        exact = total <= exact_limit
-        if not exact:
-            slots = self._best(seek, mask, slots, words)
-        return self._gather(seek, slots, words, total, exact)
+        seen = self._view(seek, allowed)
+        words = lexical(self._columns, self._postings, seen, terms, unknown)
+        exact = seen.total <= exact_limit
+        slots = seen.slots if exact else self._best(seek, seen, words)
+        return self._gather(seek, slots, words, seen.total, exact)
+
+    def _view(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> View:
+        """What the seek sees; the same as the last time, if nothing has changed or run out since."""
+        now = seek.now.timestamp()
+        key = (seek.reach, seek.kinds, seek.history)
+        kept = self._views.get(key) if allowed is None and seek.as_of is None else None
+        if kept is not None and kept[0] <= now < kept[1].until:
+            return kept[1]
+        seen = view(self._columns, self._mask(seek, allowed), self._count, now)
+        if allowed is None and seek.as_of is None:
+            while len(self._views) >= _VIEWS:
+                del self._views[next(iter(self._views))]
+            self._views[key] = (now, seen)
+        return seen
 
     def _mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_]:
         columns = self._columns
@@ -261,19 +283,20 @@ class OwnerIndex:
         result: npt.NDArray[np.bool_] = inside[self._columns["scope"]]
         return result
 
-    def _best(self, seek: Seek, mask: npt.NDArray[np.bool_], slots: npt.NDArray[np.int64], words: Lexical) -> npt.NDArray[np.int64]:
+    def _best(self, seek: Seek, seen: View, words: Lexical) -> npt.NDArray[np.int64]:
         """The best of each source, with their followers: a windowed score flows to the next two turns."""
-        columns = self._columns
-        chosen = [_top(np.where(mask, words.bm, 0.0), seek.width)]
-        if seek.vector is not None and columns.dimension:
-            chosen.append(self._nearest(seek.vector, mask, slots, seek.width))
-        seeds = np.unique(np.concatenate(chosen))
-        marked = np.zeros(columns.size + 1, np.bool_)
-        marked[seeds] = True
-        follow = marked[columns["before"]] | marked[columns["before2"]]
-        marked[:-1] |= follow
-        found: npt.NDArray[np.int64] = np.flatnonzero(marked[:-1] & mask)
-        return found
+        after = self._columns["after"]
+        chosen = [_top(words.bm, seek.width)]
+        if seek.vector is not None and self._columns.dimension:
+            chosen.append(self._nearest(seek.vector, seen.mask, seen.slots, seek.width))
+        front = np.concatenate(chosen)
+        for _ in range(2):
+            front = after[front].astype(np.int64)
+            front = front[front >= 0]
+            chosen.append(front)
+        found = np.unique(np.concatenate(chosen))
+        kept: npt.NDArray[np.int64] = found[seen.mask[found]]
+        return kept
 
     def _nearest(
         self, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], slots: npt.NDArray[np.int64], width: int
@@ -288,10 +311,8 @@ class OwnerIndex:
     def _gather(self, seek: Seek, slots: npt.NDArray[np.int64], words: Lexical, total: int, exact: bool) -> Pool:
         columns = self._columns
         cos, cosctx, cosnext = self._cosines(seek, slots)
-        ids = self._ids
-        speakers, roles, kinds = self._speakers.names, self._roles.names, self._kinds.names
         return Pool(
-            ids=[ids[slot] for slot in slots],
+            ids=columns["id"][slots].tolist(),
             cos=cos,
             cosctx=cosctx,
             cosnext=cosnext,
@@ -302,9 +323,8 @@ class OwnerIndex:
             times=columns["said"][slots],
             sessions=columns["session"][slots].astype(np.int64),
             place=columns["place"][slots].astype(np.int64),
-            speakers=[speakers[code] for code in columns["speaker"][slots]],
-            roles=[roles[code] for code in columns["role"][slots]],
-            kinds=[kinds[code] for code in columns["kind"][slots]],
+            voices=[self._voice(name) for name in self._voices.names],
+            voice=columns["voice"][slots].astype(np.int64),
             words=columns["words"][slots],
             question=columns["question"][slots],
             dated=columns["dated"][slots],

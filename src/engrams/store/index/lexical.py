@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
 from engrams.store.index.postings import Postings
+from engrams.store.index.view import View
 
 K1 = 0.9
 WINDOW = (1.0, 0.7, 0.5)
@@ -59,63 +60,43 @@ class Lexical:
         return score / np.float32(self.most)
 
 
-def lexical(
-    columns: Columns,
-    postings: Postings,
-    mask: npt.NDArray[np.bool_],
-    total: int,
-    terms: Sequence[tuple[int, float]],
-    unknown: float,
-    sessions: int,
-) -> Lexical:
-    """Score every slot in ``mask``. ``unknown``: summed weight of query words that no record holds."""
+def lexical(columns: Columns, postings: Postings, seen: View, terms: Sequence[tuple[int, float]], unknown: float) -> Lexical:
+    """Score every slot in view. ``unknown``: summed weight of query words that no record holds."""
     bm = np.zeros(columns.size, np.float32)
-    if not total or not (terms or unknown):
+    if not seen.total or not (terms or unknown):
         return Lexical(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
-    lengths = columns["length"]
-    average, b = _shape(lengths[mask])
+    lengths, total = columns["length"], seen.total
     found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
-    scale = K1 * (1 - b + b * lengths / max(average, 1e-9))
     for number, weight in terms:
         slots, counts = postings.get(number)
-        inside = mask[slots]
+        inside = seen.mask[slots]
         if not inside.all():
             slots, counts = slots[inside], counts[inside]
         worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
         most += worth
         if len(slots):
             found.append(Term(slots, counts, worth))
-            bm[slots] += worth * counts / (counts + scale[slots])
+            scale = K1 * (1 - seen.b + seen.b * lengths[slots] / max(seen.average, 1e-9))
+            bm[slots] += worth * counts / (counts + scale)
     most += unknown * rare
     most = max(most, 1e-9)
     bm /= np.float32(most)
-    return Lexical(bm, _sessions(columns, mask, found, sessions), tuple(found), most, average, b)
+    return Lexical(bm, _sessions(columns, seen, found), tuple(found), most, seen.average, seen.b)
 
 
-def _shape(lengths: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """Average length and b: chat turns are alike in length and want little normalising; mixed documents want much."""
-    average = float(lengths.mean()) if len(lengths) else 1.0
-    spread = float(lengths.std()) / max(average, 1e-9) if len(lengths) else 0.0
-    return average, 0.25 if spread < 1.0 and average < 40 else 0.75
-
-
-def _sessions(columns: Columns, mask: npt.NDArray[np.bool_], terms: Sequence[Term], count: int) -> npt.NDArray[np.float32]:
+def _sessions(columns: Columns, seen: View, terms: Sequence[Term]) -> npt.NDArray[np.float32]:
     """BM25 of each session as one text."""
+    count = len(seen.spoken)
     score = np.zeros(count, np.float32)
     if not terms:
         return score
     session = columns["session"]
-    inside = session[mask]
-    length = np.bincount(inside, weights=columns["length"][mask], minlength=count).astype(np.float32)
-    present = np.bincount(inside, minlength=count) > 0
-    number = int(present.sum())
-    average = float(length.sum()) / max(number, 1)
-    scale = K1 * (1 - 0.75 + 0.75 * length / max(average, 1e-9)) * 4
+    scale = K1 * (1 - 0.75 + 0.75 * seen.spoken / max(seen.talk, 1e-9)) * 4
     most = 0.0
     for term in terms:
         total = np.bincount(session[term.slots], weights=term.counts, minlength=count).astype(np.float32)
         frequency = int((total > 0).sum())
-        worth = math.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
+        worth = math.log(1 + (seen.talks - frequency + 0.5) / (frequency + 0.5))
         most += worth
         score += worth * total / (total + scale)
     return score / np.float32(max(most, 1e-9))

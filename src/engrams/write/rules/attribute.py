@@ -44,25 +44,31 @@ def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) 
     owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
     if clause.tense != "present" or clause.negated or not rest or len(owner) < 2 or any(word.lower in _PAST for word in owner):
         return None
+    called = len(rest) > 1 and rest[0].lower in ("called", "named")
+    rest = rest[1:] if called else rest
     things = [word.lower for word in owner[1:] if word.lower != "'s"]
     favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
     named = _named(rest, things[-1]) if owner[0].lower in ("my", "our") else ()
-    if not _valued(things[-1], rest, bool(favorite), bool(named), owner[0].lower == "the"):
+    found = dates.within(dates.ahead(times, speech.said), clause.start, clause.end)
+    exact = any(span.grain == "day" for span in found)
+    if not _valued(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
         return None
     subject, predicate = _slot(owner, things, favorite, bool(named), speech.subject)
-    found = dates.within(times, clause.start, clause.end)
     words = render.speak(text, rest[0].start, rest[-1].end, found, speech.speaker)
     body = named if named and predicate in ("is_named", "married_to", "dating") else rest
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
     return Candidate(
-        text=render.sentence(render.speak(text, owner[0].start, owner[-1].end, (), speech.speaker), "is", words),
+        text=render.sentence(render.speak(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words),
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
         object=words.removeprefix("on ").removeprefix("in ") if found else render.value(body, text, (), speech.speaker),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
-        single=bool(favorite) or lone or is_single(predicate, subject, rest[0].text if not _digit(rest) else "1"),
+        single=bool(favorite)
+        or lone
+        or is_single(predicate)
+        or is_single("is", things[-1], "1" if _digit(rest) or called or found else rest[0].text),
         evidence=(speech.evidence(text[clause.start : clause.end]),),
         confidence=0.9,
         importance=0.7,
@@ -85,7 +91,7 @@ def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the
     number = _digit(rest)
     if ((noun in RELATIONS and noun not in _ONE) or noun in PEOPLE) and not named and not (rest[0].text[0].isupper() and the):
         return False
-    if noun == "birthday" and not (number or any(word.lower in _MONTHS for word in rest)):
+    if noun == "birthday" and not (number or named or any(word.lower in _MONTHS for word in rest)):
         return False
     if not (favorite or named or noun in ATTRIBUTES) or (rest[0].lower in _MOODS and not rest[0].text[0].isdigit()):
         return False
@@ -113,7 +119,9 @@ def moved(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> C
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
         return None
-    if rest and clause.verb == "be" and (known := lemma(rest[0].lower)) and known[0] in _MOVES:
+    if (rest and clause.verb in ("be", "get") and (known := lemma(rest[0].lower)) and known[0] in _MOVES) or (
+        clause.verb == "go" and clause.tense in ("past", "perfect") and rest and rest[0].lower in ("up", "down")
+    ):
         rest = rest[1:]
     elif clause.verb not in _MOVES or clause.tense not in ("past", "perfect"):
         return None
@@ -153,7 +161,7 @@ def holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
 
 
 def _digit(words: Sequence[Token]) -> bool:
-    return any(word.text[0].isdigit() for word in words)
+    return any(word.text.lstrip("$€£¥")[:1].isdigit() for word in words)
 
 
 def _personal(things: list[str]) -> bool:

@@ -36,7 +36,8 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _IMAGINED = re.compile(
-    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|unless|suppose|supposing|imagine|pretend|assuming|assume|what if"
+    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|whenever|every time|each time|unless|suppose|supposing|imagine|pretend"
+    r"|assuming|assume|what if"
     r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
     r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
     r"|\b(?:my|the) character\b",

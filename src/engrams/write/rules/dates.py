@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from engrams.text.when import EARLIEST, LATEST, Span, find
@@ -36,13 +37,30 @@ _NUMBERS = {
     "fifteen": 15,
     "twenty": 20,
 }
+_WEEK = timedelta(days=7)
+_WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
+_MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
 _MONTHLY = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
 def spans(text: str, said: datetime) -> tuple[Span, ...]:
     """The times that a text names; none where it plainly names none."""
-    return find(text, said)
+    found = find(text, said)
+    # "my 2015 Toyota" names a thing, not a time.
+    return tuple(
+        span
+        for span in found
+        if not (span.text.isdigit() and _MODEL.search(text[: span.at]) and text[span.at + 4 : span.at + 6].strip().isalpha())
+    )
+
+
+def ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
+    """The spans as a sentence in the present means them: ``I have an exam on Monday`` is about the Monday to come."""
+    return tuple(
+        replace(span, start=span.start + _WEEK, end=span.end + _WEEK) if span.end <= said and _WEEKDAY.match(span.text) else span
+        for span in found
+    )
 
 
 def within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:

@@ -364,5 +364,6 @@ _SPECIAL: dict[str, _Special] = {
     "change": life.switching,
     "move": life.switching,
     "retire": life.retiring,
+    "join": life.joining,
     "think": _intends,
 }

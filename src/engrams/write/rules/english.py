@@ -75,6 +75,7 @@ def _read(clause: Clause, text: str, subject: Subject, speech: Speech, times: Se
         return []
     if clause.person == "other" and clause.verb == "be" and (held := holder(clause, text, speech)):
         return [held]
+    times = dates.ahead(times, speech.said) if clause.tense in ("present", "future", "progressive", "must") else times
     lasting = any(word.lower in ("since", "for") for word in clause.rest)
     untimed = replace(clause, rest=_untimed(clause.rest, times), lasting=lasting)
     reading = being(untimed, speech) if clause.verb == "be" else doing(untimed, speech)
@@ -162,8 +163,11 @@ def _aside(reading: Reading, clause: Clause, subject: Subject, main: Candidate) 
     """A second fact of the same words: ``works at Acme as an engineer`` is also a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
-    verb = "works as" if reading.predicate == "job" else "works at"
-    words = f"{verb} {article} {value}" if reading.predicate == "job" else f"{verb} {value}"
+    words = (
+        f"works as {article} {value}"
+        if reading.predicate == "job"
+        else (f"{'works at' if reading.predicate == 'works_at' else 'uses'} {value}")
+    )
     return replace(
         main,
         text=render.sentence(subject.shown, words),

@@ -26,7 +26,7 @@ _AND = re.compile(
     r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，"
 )
 _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
-_ARTICLE = re.compile(r"^(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|l'|une|du|des|de la|的)\s*", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de la)\s+|l['’]|的)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _first(piece: str, place: tuple[int, int, str], tongue: str, speech: Speech)
 
 
 def _value(raw: str) -> str:
-    return _ARTICLE.sub("", _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")).strip()
+    return _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")
 
 
 def _candidate(
@@ -126,13 +126,17 @@ def _candidate(
     times = dates.spans(quote, speech.said)
     when = dates.dated(times)
     begun = _begun(form, when.start if when and when.start <= speech.said else None, speech.said)
+    for span in times if form.predicate != "attribute" else ():
+        value = " ".join(value.replace(span.text, " ").split())
     told = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    if when is not None and begun == when.start and form.category == "event":
+        told = f"{told} ({when.start:%Y-%m-%d})"
     return Candidate(
         text=told[:1].upper() + told[1:],
         kind=Kind.PREFERENCE if predicate == "likes" or predicate.startswith("favorite_") else Kind.FACT,
         subject=subject,
         predicate=predicate,
-        object=value,
+        object=_ARTICLE.sub("", value).strip(),
         category=form.category,
         polarity=form.polarity,
         effect=form.effect,

@@ -11,6 +11,7 @@ from engrams.write.rules.token import Person, Tense, Token
 from engrams.write.rules.verbs import group
 from engrams.write.words import words
 
+_PURE = words("go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write writes sing sings swim swims")
 _FINITE = words(
     "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
     " sounds have had let lets"
@@ -45,7 +46,7 @@ def clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elid
     ``elide``: whether a verb at the head may lack its "I" (Went to the gym).
     """
     found: list[Clause] = []
-    at = 0
+    at = floor = 0
     elided = _elided(words) if elide else _NONE
     if elided != _NONE:
         clause, at = _verb_phrase(words, elided, "self", (), words[elided].start, names)
@@ -61,14 +62,15 @@ def clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elid
         if clause is None:
             at += 1
             continue
-        found.append(_with_lead(clause, words, at))
-        at = _coordinate(words, max(end, at + 1), found, names)
+        found.append(_with_lead(clause, words, at, floor))
+        at = floor = _coordinate(words, max(end, at + 1), found, names)
     return found
 
 
-def _with_lead(clause: Clause, words: Sequence[Token], at: int) -> Clause:
+def _with_lead(clause: Clause, words: Sequence[Token], at: int, floor: int) -> Clause:
+    """With the time words before the subject that belong to no clause before it (which ended at ``floor``)."""
     first = at
-    while first > 0 and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
+    while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
         first -= 1
     return replace(clause, lead=tuple(words[first:at]))
 
@@ -202,7 +204,8 @@ def _end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
 
 
 _STOPPERS = words("""
-    but so because which who where and? then my our can could would will what how why when if too though right lol haha btw please thanks
+    but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
+    thanks
     especially although while since as with? not maybe hopefully so
     """)
 
@@ -227,5 +230,5 @@ def _verbal(words: Sequence[Token], at: int) -> bool:
     following = words[at + 1].lower
     open_ended = following in DETERMINERS or following in PREPOSITIONS
     return ("past" in known[1] and ("base" not in known[1] or open_ended) and known[1] != {"part"}) or (
-        bool(known[1] & {"base", "s"}) and following in DETERMINERS
+        bool(known[1] & {"base", "s"}) and (following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS))
     )

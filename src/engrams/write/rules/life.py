@@ -63,6 +63,17 @@ def employed(words: tuple[Token, ...], speech: Speech) -> Reading | None:
     return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True)
 
 
+def joining(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+    """``I joined Netflix as a data scientist``: an employer; joining a gym or a call is not."""
+    at = next((i for i, word in enumerate(words) if word.lower == "as"), None)
+    firm = proper(words, speech.lower)
+    if clause.tense not in ("past", "perfect") or clause.negated or at is None or not firm or at + 2 >= len(words):
+        return None
+    role = until(words[at + 2 :] if words[at + 1].lower in ("a", "an", "the", "their") else words[at + 1 :])
+    extra = (Reading("job", "work", role, effect="changes", confidence=0.85, importance=0.8),) if role else ()
+    return Reading("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=extra)
+
+
 def losing(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
     """``I quit my job (at X)``: where somebody works no longer."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)

@@ -55,7 +55,7 @@ PROPER = _table(
     drive to went_to event
     visit - visited event
     speak - speaks language
-    leave - works_at work ends
+    leave - left event
     quit - works_at work ends
     """
 )
@@ -229,6 +229,7 @@ VAGUE = words("""
     anything everything nothing one ones year years week weeks month months minute hour days great good nice awesome amazing wonderful
     fantastic cool
     bunch tons ton plenty much many few couple more most all some any really so tough hard rough busy difference support help love progress
-    effort shot try go same thought thoughts trouble issue issues plan plans reason news people person others guys everyone folks
+    effort shot try go same thought thoughts trouble issue issues problem problems error errors mistake mistakes bed sleep plan plans
+    reason news people person others guys everyone folks
     memories memory
     """)

@@ -22,6 +22,9 @@ _THEY = {
     "ourselves": "themselves", "mine": "theirs", "ours": "theirs", "my": "their", "our": "their", "me": "them", "us": "them", "i": "they",
     "we": "they",
 }  # fmt: skip
+_MANY = frozenset(("kids", "children", "people", "parents", "twins", "folks", "family"))
+_DANGLING = re.compile(r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)", re.IGNORECASE)
+_AGREE = {"is": "are", "was": "were", "has": "have"}
 _FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want to", "gotta": "have to"}
 _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
 
@@ -56,7 +59,7 @@ def value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -
             parts.append(text[at : span.at])
             at = max(at, min(end, span.at + len(span.text)))
     parts.append(text[at:end])
-    joined = " ".join(part.strip() for part in parts if part.strip())
+    joined = _DANGLING.sub("", " ".join(part.strip() for part in parts if part.strip()))
     bare = speak(joined, 0, len(joined), (), name)
     pieces = bare.split()
     while len(pieces) > 1 and (
@@ -79,9 +82,11 @@ def verb(clause: Clause) -> str:
     if no_longer:
         often = "no longer "
     if word == "be":
-        return _being(clause, often + no, negated)
+        return _agreeing(_being(clause, often + no, negated), clause)
     if clause.tense in ("past", "perfect", "used"):
-        return _told(clause, surface, often, no, negated)
+        return _agreeing(_told(clause, surface, often, no, negated), clause)
+    if clause.tense == "present" and _plural(clause):
+        return f"{often}do not {word}" if negated else f"{often}{no}{word}"
     not_ = "not " if negated else ""
     match clause.tense:
         case "progressive":
@@ -113,6 +118,20 @@ def _told(clause: Clause, surface: str, often: str, no: str, negated: bool) -> s
     if clause.tense == "used":
         return f"{often}{no}used to {clause.verb}"
     return f"{often}{no}{surface if known and 'past' in known[1] else past(clause.verb)}"
+
+
+def _plural(clause: Clause) -> bool:
+    """Whether somebody else's clause is about several: my kids, my parents."""
+    if clause.person != "other" or not clause.owner or clause.owner[0].lower in ("he", "she"):
+        return False
+    noun = clause.owner[-1].lower
+    return (noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and clause.owner[-1].text.islower()) or noun in _MANY
+
+
+def _agreeing(told: str, clause: Clause) -> str:
+    """``is``, ``was`` and ``has`` as several people take them."""
+    head, _, rest = told.partition(" ")
+    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _plural(clause) else told
 
 
 def sentence(subject: str, *parts: str) -> str:

@@ -85,7 +85,7 @@ def _pointed(words: Sequence[Token]) -> bool:
 def weighty(words: Sequence[Token]) -> bool:
     """Whether a phrase whose head says nothing still tells something before its first preposition: ``abstract stuff``."""
     end = next((i for i, word in enumerate(words) if word.lower in PREPOSITIONS), len(words))
-    return any(content(word) for word in words[:end])
+    return any(content(word) and not word.lower.isdigit() for word in words[:end])
 
 
 def content(word: Token) -> bool:

@@ -15,7 +15,7 @@ MARKERS = words("""
     haha lol hmm um uh ah man dude like honestly actually basically fun fact guess what remember note fyi speaking update correction sorry
     then now today yesterday tomorrow tonight recently lately finally currently luckily unfortunately sadly fortunately personally
     great good nice cool awesome amazing totally absolutely definitely exactly true agreed same
-    because or yet
+    because or yet turns out
     """)
 LEAD = words("""
     last next this past on in at the other a an few couple of some days day week weeks weekend month months year years morning afternoon

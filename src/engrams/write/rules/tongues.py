@@ -7,8 +7,10 @@ USERS = {"de": "der Nutzer", "es": "el usuario", "fr": "l'utilisateur", "zh": "�
 CUES = {
     "de": r"\b(?:ich|mein|meine|meinen|meiner|wir)\b",
     "es": (
-        r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi (?:nombre|color|herman\w|madre|padre|mujer|marido"
-        r"|hij\w|jef\w|espos\w|novi\w|perr\w|gat\w|\w+ favorit\w)|tengo|odio|hablo|soy|estudio|adoro|yo|nos mudamos|he dejado"
+        r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi \w+(?: \w+ \w+| \w+)? es|mi (?:nombre|color"
+        r"|herman\w|madre|padre|mujer|marido"
+        r"|hij\w|jef\w|espos\w|novi\w|perr\w|gat\w|\w+ favorit\w)|tengo|odio|hablo|soy|estudio|adoro|yo|fui|fuimos|viajé"
+        r"|viajamos|compré|nos mudamos|he dejado"
         r"|dejé|estoy)\b"
     ),
     "fr": r"\b(?:je|j['’]\w|mon|ma|mes)\b|\bj['’]",

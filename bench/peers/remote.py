@@ -1,0 +1,106 @@
+"""The near end of the pipe to a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Timer
+from typing import IO, Any, Self
+
+from bench.peers.envs import ROOT, PeerError
+
+_QUIET = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "LANGSMITH_TRACING": "false",
+    "MEM0_TELEMETRY": "False",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONPATH": str(ROOT),
+}
+
+
+class Remote:
+    """A peer behind a pipe; ``seconds`` are the worker's own. PeerError: it failed, died, or took too long in all."""
+
+    def __init__(self, python: Path, name: str, model: Path | None, limit: float) -> None:
+        """``model``: the folder of the embedding model. ``limit``: seconds this worker may live."""
+        self._home = tempfile.TemporaryDirectory(prefix="peer-home-", ignore_cleanup_errors=True)
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        command = [str(python), "-m", "bench.peers.worker", name, str(model.resolve()) if model else ""]
+        # Peers keep caches and ids in the home folder: they get one that goes away.
+        env = {**os.environ, **_QUIET, "HOME": self._home.name, "MEM0_DIR": self._home.name}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=ROOT, env=env, text=True
+        )
+        self._late = False
+        self._timer = Timer(limit, self._stop)
+        self._timer.daemon = True
+        self._timer.start()
+        self._limit = limit
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> str:
+        """Start on a fresh memory; what it is, in words."""
+        return str(self._ask({"do": "open"})["about"])
+
+    def fill(self, items: Sequence[tuple[str, str]]) -> float:
+        """Take in (id, text) pairs; the seconds it took."""
+        return float(self._ask({"do": "fill", "items": items})["seconds"])
+
+    def search(self, text: str, limit: int) -> tuple[list[str], float]:
+        """Ids, best first, and the seconds it took."""
+        answer = self._ask({"do": "search", "text": text, "limit": limit})
+        return answer["ids"], float(answer["seconds"])
+
+    def close(self) -> None:
+        """End the worker; it cleans up after itself."""
+        self._timer.cancel()
+        if self._process.stdin and not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                self._process.kill()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+        self._errors.close()
+        self._home.cleanup()
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin
+        assert self._process.stdout
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise PeerError(f"took more than {self._limit:.0f} s" if self._late else f"its process died: {self._last()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise PeerError(answer["error"].strip().splitlines()[0][:200])
+        return answer
+
+    def _stop(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def _last(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:200] if lines else "no reason given"

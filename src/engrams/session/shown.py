@@ -1,0 +1,88 @@
+"""What a conversation has seen already is not put before it again for a while (003). This process only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engrams.ports import Clock
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_SAME = timedelta(seconds=90)
+_ALIKE, _OVERLAP = timedelta(seconds=180), 0.8
+_MOST = 10_000
+"""Conversations remembered; the one that was silent for longest is let go first."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One conversation: when each memory was shown, what was shown last, and what the last turn was about."""
+
+    at: dict[str, datetime] = field(default_factory=dict)
+    last: frozenset[str] = frozenset()
+    when: datetime | None = None
+    about: Floats | None = None
+
+
+class Shown:
+    """Per conversation, by any hashable key. ``memory``: how long one memory is not shown again. Thread safe."""
+
+    def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:
+        self._memory, self._topic, self._clock = memory, topic, clock
+        self._lock = Lock()
+        self._seen: dict[str, _Seen] = {}
+
+    def turn(self, session: str, about: Floats | None) -> bool:
+        """Note what a turn is about, a unit vector. True: the topic changed, and nothing counts as shown any more."""
+        with self._lock:
+            seen = self._of(session)
+            before, seen.about = seen.about, about if about is not None else seen.about
+            changed = before is not None and about is not None and len(before) == len(about) and float(before @ about) < self._topic
+            if changed:
+                seen.at.clear()
+                seen.last, seen.when = frozenset(), None
+            return changed
+
+    def fresh(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
+        """Those that may be shown now, in their order. None at all, where they are the last ones over again.
+
+        The same set waits 90 seconds, one that overlaps it by 0.8 waits 180.
+        """
+        now = self._clock()
+        with self._lock:
+            seen = self._of(session)
+            some = frozenset(ids)
+            if seen.when is not None and some:
+                ago = now - seen.when
+                alike = len(some & seen.last) >= _OVERLAP * len(some | seen.last)
+                if (some == seen.last and ago < _SAME) or (alike and ago < _ALIKE):
+                    return ()
+            return tuple(name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory)
+
+    def show(self, session: str, ids: Collection[str]) -> None:
+        """These are shown now."""
+        now = self._clock()
+        with self._lock:
+            seen = self._of(session)
+            seen.at = {name: at for name, at in seen.at.items() if now - at < self._memory} | dict.fromkeys(ids, now)
+            if ids:
+                seen.last, seen.when = frozenset(ids), now
+
+    def know(self, session: str, ids: Collection[str]) -> None:
+        """The conversation said these itself: they count as shown."""
+        now = self._clock()
+        with self._lock:
+            self._of(session).at.update(dict.fromkeys(ids, now))
+
+    def _of(self, session: str) -> _Seen:
+        """The conversation, moved to the end of those remembered."""
+        seen = self._seen.pop(session, None) or _Seen()
+        self._seen[session] = seen
+        while len(self._seen) > _MOST:
+            del self._seen[next(iter(self._seen))]
+        return seen

@@ -1,0 +1,148 @@
+"""Bodies that come in, checked."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from engrams.errors import InputError
+from engrams.types import Json, Kind, Status
+
+IDS = 1000
+
+
+def aware(moment: datetime) -> datetime:
+    """A time without a zone is UTC."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(aware)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Said(Body):
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant", "system", "tool"] = "user"
+    content: str
+    name: str = ""
+    at: Moment | None = None
+    caption: str = ""
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
+class Add(Body):
+    """Either ``text``, one statement, or ``messages``, a conversation."""
+
+    text: str | None = None
+    messages: list[Said] | None = Field(None, min_length=1, max_length=IDS)
+    kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
+    tags: list[str] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
+    session: str = Field("", description="The conversation it was said in.")
+    at: Moment | None = Field(None, description="When `text` was said; without it, now.")
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def one(self) -> Add:
+        if (self.text is None) == (self.messages is None):
+            raise ValueError("give text or messages, one of them")
+        return self
+
+
+class Edit(Body):
+    """Only the fields that are sent change."""
+
+    text: str | None = None
+    caption: str | None = None
+    summary: str | None = None
+    kind: Kind | None = None
+    speaker: str | None = None
+    category: str | None = None
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    tags: list[str] | None = None
+    triggers: list[str] | None = None
+    steps: list[str] | None = None
+    importance: Share | None = None
+    confidence: Share | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    meta: dict[str, Any] | None = None
+    reason: str = Field("", description="Why, for its history.")
+
+    def fields(self) -> dict[str, Any]:
+        """What was sent. InputError: nothing, or null for what cannot be empty."""
+        sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
+        wrong = sorted(name for name, value in sent.items() if value is None and name not in ("valid_from", "valid_to"))
+        if wrong or not sent:
+            raise InputError(f"{', '.join(wrong) or 'The edit'} is empty.", hint="Send the fields that are to change, with their new values.")
+        return sent
+
+
+class Test(Body):
+    """A test on one field of a memory, or of its metadata as ``meta.name``."""
+
+    field: str = Field(max_length=200)
+    op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"] = "eq"
+    value: Json = None
+
+
+class Ask(Body):
+    """A question to memory."""
+
+    query: str
+    limit: int | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
+    as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
+
+
+class Search(Ask):
+    kinds: list[Kind] = Field(default_factory=list)
+    where: list[Test] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
+    history: bool = Field(False, description="Also what was superseded or archived.")
+
+
+class Prompt(Ask):
+    tokens: int | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
+
+
+class Ids(Body):
+    ids: list[str] = Field(min_length=1, max_length=IDS)
+
+
+class Jobs(Body):
+    ids: list[str] = Field(default_factory=list, max_length=IDS, description="Which; none means all of yours.")
+
+
+class Listing(BaseModel):
+    """How to list: what, in which order, from where on."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    kind: list[Kind] = Field(default_factory=list)
+    status: list[Status] = Field(default_factory=lambda: [Status.ACTIVE])
+    tag: list[str] = Field(default_factory=list)
+    session: str = ""
+    text: str = Field("", description="Only where the text contains this.")
+    order: Literal["newest", "oldest"] = "newest"
+    as_of: Moment | None = None
+    limit: int = Field(50, ge=1, le=1000)
+    after: str = Field("", description="`next` of the page before.")
+
+
+def meta(value: dict[str, Any], most: int) -> dict[str, Any]:
+    """Metadata as it may be stored. InputError: larger than ``most`` bytes of JSON, or no JSON."""
+    try:
+        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"The metadata is not JSON: {problem}.") from None
+    if size > most:
+        raise InputError(f"The metadata has {size:,} bytes; the limit is {most:,}.", hint="Keep large data elsewhere and store a link.")
+    return value

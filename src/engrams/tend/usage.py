@@ -1,0 +1,207 @@
+"""What is learned from which memories were used. Never on the path of a read, and never why one fails."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import Any, Literal
+
+from engrams.clock import new_id
+from engrams.errors import EngramsError
+from engrams.ports import Batch, Change, Clock, Embedder, Put, Store
+from engrams.read.floors import dense
+from engrams.settings import FloorSettings, Settings
+from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
+from engrams.write.journal import clean_secrets
+
+Event = Literal["used", "unhelpful", "verified", "rejected"]
+
+_log = logging.getLogger(__name__)
+_QUIET = 0.5
+"""Seconds in which uses are gathered, so that many searches are one write."""
+_MOST = 1000
+"""Uses that wait; of more than that the oldest are let go of, for counts are no memories."""
+_TOGETHER = 12
+"""Memories of one search that are linked with each other at most: 66 pairs."""
+_STRONGER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One search: its selected hits, those a judge let pass, those it refused, all candidates; ``gap``: nothing came near."""
+
+    query: str
+    scope: Scope
+    at: datetime
+    hits: tuple[str, ...]
+    verified: tuple[str, ...]
+    rejected: tuple[str, ...]
+    candidates: tuple[str, ...]
+    gap: bool
+
+    @classmethod
+    def of(cls, found: Found, scope: Scope, at: datetime) -> Use:
+        """What a search says about use."""
+        hits = tuple(hit.record.id for hit in found.hits)
+        verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts)
+        rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged "))
+        candidates = tuple(row.id for row in found.trace.rows)
+        return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, found.abstain and bool(candidates))
+
+
+def moved(record: Record, event: Event, at: datetime) -> dict[str, Any]:
+    """The fields that an event changes (003).
+
+    used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02.
+    Confidence stays within 0..1. All but rejected are an access.
+    """
+    by: Mapping[str, float] = {"used": 0.05, "unhelpful": -0.1, "verified": 0.05, "rejected": -0.02}
+    fields: dict[str, Any] = {"confidence": round(min(max(record.confidence + by[event], 0.0), 1.0), 6)}
+    if event == "used":
+        fields["strength"] = record.strength + 1
+    if event != "rejected":
+        fields |= {"access_count": record.access_count + 1, "last_accessed": at}
+    return fields
+
+
+def pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
+    """Every two nodes at or above the floor, the best dozen of them, each pair once in the order of ids (000)."""
+    near = sorted((name for name, cosine in likeness.items() if cosine >= floor), key=lambda name: -likeness[name])[:_TOGETHER]
+    return tuple(combinations(sorted(near), 2))
+
+
+class Usage:
+    """Gathers uses and writes them in the background, or when asked. Thread safe."""
+
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._waiting: deque[Use] = deque(maxlen=_MOST)
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def note(self, found: Found, scope: Scope) -> None:
+        """A search was answered. Returns at once; nothing is written here."""
+        section = self._settings.usage
+        use = Use.of(found, scope, self._clock())
+        if not section.on or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
+            return
+        with self._lock:
+            self._waiting.append(use)
+            if self._thread is None and self._settings.jobs.workers and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._work, name="engrams-usage", daemon=True)
+                self._thread.start()
+        self._wake.set()
+
+    def judge(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
+        """Somebody says that these were used, and whether they helped. Helpful ones are linked with each other."""
+        at = self._clock()
+        changes = tuple(Change(owner, one.id, moved(one, "used" if helpful else "unhelpful", at), "used") for one in records)
+        with self._writing:
+            edges = self._related(owner, [one.id for one in records]) if helpful else ()
+            self._store.commit(Batch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
+
+    def flush(self) -> None:
+        """Write what waits, here and now. A failure is logged: what use taught is no memory."""
+        with self._writing:
+            with self._lock:
+                uses = list(self._waiting)
+                self._waiting.clear()
+            for owner in dict.fromkeys(use.scope.owner for use in uses):
+                try:
+                    self._write(owner, [use for use in uses if use.scope.owner == owner])
+                except EngramsError as problem:
+                    _log.warning("uses were not counted: %s", problem.message)
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        self._stop.set()
+        self._wake.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout=10)
+        self.flush()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait()
+            self._stop.wait(_QUIET)
+            self._wake.clear()
+            self.flush()
+
+    def _write(self, owner: Scope, uses: Sequence[Use]) -> None:
+        counts = Counter(name for use in uses for name in use.hits)
+        last = {name: use.at for use in uses for name in use.hits}
+        known = {record.id: record for record in self._store.get(owner, tuple(counts)) if record.status is not Status.PURGED}
+        fields: dict[str, dict[str, Any]] = {
+            name: {"access_count": record.access_count + counts[name], "last_accessed": last[name]} for name, record in known.items()
+        }
+        edges: dict[tuple[str, str, EdgeType], Edge] = {}
+        for use in uses:
+            for edge in (*self._together(use), *self._verified(use, known, fields)):
+                edges[edge.source, edge.target, edge.type] = edge
+        changes = tuple(Change(owner, name, values, "used") for name, values in fields.items())
+        puts = tuple(put for use in uses if use.gap for put in self._gap(use))
+        if changes or puts or edges:
+            self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=tuple(edges.values())))
+
+    def _together(self, use: Use) -> tuple[Edge, ...]:
+        """Links between what is near the query, selected or not: one more of each pair."""
+        setting, card = self._settings.usage.co_occurs, self._embedder.card
+        if not setting or not card.dimension or len(use.candidates) < 2:
+            return ()
+        rows = self._store.vectors(use.scope.owner, use.candidates, card.id)
+        cosines = rows @ self._embedder.embed([use.query], "query")[0]
+        floor = dense(FloorSettings(dense=setting, model=self._settings.read.floors.model), card)
+        likeness = dict(zip(use.candidates, (float(each) for each in cosines), strict=True))
+        linked = pairs(likeness, floor - 1e-6)
+        known = self._weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
+        return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
+
+    def _verified(self, use: Use, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+        """What a judge said moves confidence, and links what it let pass together."""
+        if not self._settings.usage.related:
+            return ()
+        refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
+        for name, record in {**refused, **{name: known[name] for name in use.verified if name in known}}.items():
+            value = moved(record, "rejected" if name in refused else "verified", use.at)["confidence"]
+            if record.status is not Status.PURGED:
+                fields.setdefault(name, {})["confidence"] = value
+        return self._related(use.scope.owner, [name for name in use.verified if name in known])
+
+    def _related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:
+        """New links start at the setting's weight; known ones grow by a tenth, to 1 at most."""
+        start = self._settings.usage.related
+        linked = pairs(dict.fromkeys(ids, 1.0), 0.0) if start else ()
+        known = self._weights(owner, linked, EdgeType.RELATES_TO)
+        return tuple(
+            Edge(owner, *pair, EdgeType.RELATES_TO, min(known[pair] + _STRONGER, 1.0) if pair in known else start) for pair in linked
+        )
+
+    def _weights(self, owner: Scope, linked: Sequence[tuple[str, str]], type: EdgeType) -> dict[tuple[str, str], float]:
+        names = tuple(dict.fromkeys(name for pair in linked for name in pair))
+        return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
+
+    def _gap(self, use: Use) -> tuple[Put, ...]:
+        """A question without an answer, held for whoever extracts next: no read finds it. The same one is kept once."""
+        text, decisions = clean_secrets(use.query, self._settings.write)
+        if not self._settings.usage.gaps or any(decision.verdict == "refused" for decision in decisions):
+            return ()
+        record = Record(
+            id=new_id(use.at),
+            scope=use.scope,
+            kind=Kind.GAP,
+            text=text[:2000],
+            recorded_at=use.at,
+            layer=LAYER_OF[Kind.GAP],
+            status=Status.CANDIDATE,
+            external_id=f"gap:{content_hash(text)}",
+            provenance=Provenance("usage", reason="nothing came near"),
+        )
+        return (Put(record),)

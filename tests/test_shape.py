@@ -16,7 +16,7 @@ FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "base", "manager", 
 
 
 def files(*folders: str) -> list[Path]:
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in path.parts)
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if not {"__pycache__", "out"} & set(path.parts))
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

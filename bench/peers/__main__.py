@@ -132,7 +132,7 @@ def _compare(data: Dataset, openers: dict[str, Opener]) -> dict[str, object]:
     items = sum(len(talk.items) for talk in data.talks)
     questions = sum(len(talk.questions) for talk in data.talks)
     print(f"\n{data.name}: {len(data.talks)} conversations, {items} items, {questions} questions\n")
-    print(table(results))
+    print(table(results), flush=True)
     return {"name": data.name, "items": items, "systems": {result.name: summary(result, results[0]) for result in results}}
 
 

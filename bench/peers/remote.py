@@ -55,11 +55,11 @@ class Remote:
 
     def fill(self, items: Sequence[tuple[str, str]]) -> float:
         """Take in (id, text) pairs; the seconds it took."""
-        return float(self._ask({"do": "fill", "items": items})["seconds"])
+        return float(self._ask({"do": "fill", "items": [(name, _plain(text)) for name, text in items]})["seconds"])
 
     def search(self, text: str, limit: int) -> tuple[list[str], float]:
         """Ids, best first, and the seconds it took."""
-        answer = self._ask({"do": "search", "text": text, "limit": limit})
+        answer = self._ask({"do": "search", "text": _plain(text), "limit": limit})
         return answer["ids"], float(answer["seconds"])
 
     def close(self) -> None:
@@ -104,3 +104,8 @@ class Remote:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1][:200] if lines else "no reason given"
+
+
+def _plain(text: str) -> str:
+    """Lone surrogates replaced: most peers fail on them, and their ranking is the question here."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -44,7 +44,7 @@ def closed(older: str, newer: str) -> tuple[bool, list[Record]]:
         learned = flow.digest(journaled.records, deps)
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
-        refined = {id for derived in learned.derived if derived.verdict == "refine" for id in derived.replaces}
+        refined = {old for derived in learned.derived if derived.verdict == "refine" for old in derived.replaces}
         now += timedelta(days=10)
     records = store.find(Query(Reach(SCOPE, (SCOPE,)), flow.STATEMENTS, tuple(Status), limit=100)).records
     store.close()

@@ -15,7 +15,6 @@ from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
 from engrams.ports import EMBED, EXTRACT, Clock, Embedder, JobSpec, Store
-from engrams.session.journal import Journal
 from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
 from engrams.tend.runner import Runner
@@ -69,6 +68,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, clock: Cloc
     """The store with the vault beside it, where one is on and memory is on disk."""
     if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return plain
+    from engrams.session.journal import Journal
     from engrams.vault import Mirror, Rules, Vault
     from engrams.vault import Parts as VaultParts
 

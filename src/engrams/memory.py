@@ -5,22 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
-from engrams.ports import AsOf, Chat, Clock, Closable, Embedder, Erased, Page, Query, Reranker, Store, TokenCounter, Where
+from engrams.ports import (
+    EMBED,
+    EXTRACT,
+    AsOf,
+    Chat,
+    Clock,
+    Closable,
+    Embedder,
+    Erased,
+    Job,
+    Page,
+    Query,
+    Reranker,
+    Store,
+    TokenCounter,
+    Where,
+)
 from engrams.read import context as contexts
 from engrams.read import flow as reading
 from engrams.read.request import Deps, Request, reach
-from engrams.session.journal import Journal
+from engrams.session.delivery import Delivery
 from engrams.settings import Settings
 from engrams.tend.backfill import Backfill
-from engrams.tend.digest import Digest
 from engrams.tend.runner import Runner
-from engrams.tend.transfer import LoadReport, dump, load
+from engrams.tend.usage import Usage
 from engrams.types import Context, Found, HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
 from engrams.write import revise
+
+if TYPE_CHECKING:
+    from engrams.session.journal import Journal
+    from engrams.tend.digest import Digest
+    from engrams.tend.transfer import LoadReport
 
 Place: TypeAlias = Scope | str | Sequence[str]
 Moment: TypeAlias = datetime | AsOf | None
@@ -57,11 +78,12 @@ class MemoryEngine:
         self._store, self._clock = parts.store, parts.clock
         store, section = parts.store, parts.settings
         self._deps = Deps(store, store, store, parts.embedder, parts.counter, section.read, section.graph, section.rerank, parts.reranker)
-        self._journal = Journal(parts.store, parts.embedder, parts.clock, parts.settings)
-        self._digest = Digest(parts.store, parts.embedder, parts.chat, parts.clock, parts.settings)
+        self._parts = parts
         backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
-        handlers = {Digest.kind: self._digest.run, Backfill.kind: backfill.run}
+        handlers = {EXTRACT: self._learn, EMBED: backfill.run}
         self._runner = Runner(parts.store, handlers, parts.clock, parts.settings.jobs, backfill.ask)
+        self._usage = Usage(parts.store, parts.embedder, parts.clock, parts.settings)
+        self._delivery = Delivery(parts.settings.delivery, parts.embedder, parts.counter, parts.clock)
         self._closed = False
 
     # ------------------------------------------------------------------------------------------------------- writing
@@ -149,26 +171,38 @@ class MemoryEngine:
         history: bool = False,
     ) -> Found:
         """The memories that answer ``query``, best first, with the trace of how they were chosen."""
-        self._open()
-        if not self.settings.enabled:
-            return reading.search(Request("", Scope.of(scope), self._clock(), 0), self._deps)
-        number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
-        request = Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of), tuple(kinds), where, history)
-        return reading.search(request, self._deps)
+        found = self._read(
+            Request(query, Scope.of(scope), self._clock(), self._number(limit), moment_of(as_of), tuple(kinds), where, history)
+        )
+        if as_of is None:
+            self._usage.note(found, Scope.of(scope))
+        return found
 
     def explain(self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None) -> Found:
         """``search`` without any effect on what is remembered about use."""
-        return self.search(query, scope=scope, limit=limit, as_of=as_of)
+        return self._read(Request(query, Scope.of(scope), self._clock(), self._number(limit), moment_of(as_of)))
+
+    def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
+        """Say which memories an answer used and whether they helped: their confidence and strength follow."""
+        some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        self._usage.judge(some, Scope.of(scope).owner, helpful)
 
     def context(self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None) -> Context:
         """Memory as text for a prompt, never over ``tokens`` by the configured counter."""
+        number = self.settings.read.limit if limit is None else limit
+        return self._rendered(Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of)), tokens)
+
+    def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
+        """``context`` for one turn of a conversation, as ``delivery`` is set: at once, or what was found during the turn before;
+        without what this conversation was shown lately or said itself."""
         self._open()
-        section = self.settings.read
-        number = section.limit if limit is None else limit
-        total = section.context_tokens if tokens is None else tokens
-        request = Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of))
-        budget = contexts.Budget(total if self.settings.enabled else 0, section.prefix_tokens, self.counter)
-        return contexts.context(request, self._deps, budget)
+        place = Scope.of(scope)
+        own = session if self.settings.delivery.shown_minutes else ""
+
+        def read(known: frozenset[str]) -> Context:
+            return self._rendered(Request(query, place, self._clock(), self.settings.read.limit, known=known, session=own), tokens)
+
+        return self._delivery.deliver(f"{place.key}|{session}", query, read)
 
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
@@ -207,6 +241,8 @@ class MemoryEngine:
         progress: Callable[[int, int], None] | None = None,
     ) -> LoadReport:
         """Import a file (``-``: standard input). What cannot be read is in the report; doing it twice stores nothing twice."""
+        from engrams.tend.transfer import load
+
         self._open()
         return load(source, Scope.of(scope), self, format, progress)
 
@@ -219,6 +255,8 @@ class MemoryEngine:
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """Export everything in the scope; how many memories were written."""
+        from engrams.tend.transfer import dump
+
         return dump(path, reach(Scope.of(scope)), self._open(), format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
@@ -256,6 +294,7 @@ class MemoryEngine:
     def drain(self, timeout: float = 30, progress: Callable[[int, int], None] | None = None) -> bool:
         """Do the work that is due, here and now. True: nothing due is left."""
         self._open()
+        self._usage.flush()
         return self._runner.drain(timeout, progress)
 
     def check(self, repair: bool = False) -> Mapping[str, Any]:
@@ -275,6 +314,8 @@ class MemoryEngine:
         """Let running jobs finish and close the store; what waits goes on in the next process. Twice is once."""
         if not self._closed:
             self._closed = True
+            self._delivery.close()
+            self._usage.close()
             self._runner.close()
             if isinstance(self.chat_model, Closable):
                 self.chat_model.close()
@@ -285,6 +326,39 @@ class MemoryEngine:
 
     def __exit__(self, *problem: object) -> None:
         self.close()
+
+    def _number(self, limit: int | None) -> int:
+        return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
+
+    def _read(self, request: Request) -> Found:
+        self._open()
+        return reading.search(request if self.settings.enabled else Request("", request.scope, request.now, 0), self._deps)
+
+    def _rendered(self, request: Request, tokens: int | None) -> Context:
+        self._open()
+        section = self.settings.read
+        total = (section.context_tokens if tokens is None else tokens) if self.settings.enabled else 0
+        made = contexts.context(request, self._deps, contexts.Budget(total, section.prefix_tokens, self.counter))
+        if made.trace is not None and request.as_of is None:
+            self._usage.note(Found(made.hits, made.trace, made.abstain), request.scope)
+        return made
+
+    # The write side compiles a hundred patterns: a process that only searches does not pay for them.
+
+    @cached_property
+    def _journal(self) -> Journal:
+        from engrams.session import journal
+
+        return journal.Journal(self._parts.store, self.embedder, self._clock, self.settings)
+
+    @cached_property
+    def _digest(self) -> Digest:
+        from engrams.tend import digest
+
+        return digest.Digest(self._parts.store, self.embedder, self.chat_model, self._clock, self.settings)
+
+    def _learn(self, job: Job) -> None:
+        self._digest.run(job)
 
     def _ready(self) -> Journal:
         self._open()

@@ -130,7 +130,7 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
     ("name", "wanted"),
     [
         ("cache", {"read.weights.cos": 0.6, "read.weights.recency": 0.3, "read.weights.importance": 0.1, "read.recency_days": 7.0}),
-        ("cache", {"read.limit": 6, "read.floors.dense": 0.6, "delivery.hot": 20, "usage.co_occurs": 0.6, "jobs.workers": 4}),
+        ("cache", {"read.limit": 6, "read.floors.dense": 0.6, "usage.co_occurs": 0.6, "jobs.workers": 4}),
         ("engine", {"read.weights.cos": 0.7, "read.weights.bm": 0.3, "read.floor": 0.1, "read.limit": 10, "read.half_life_days": 30.0}),
         ("engine", {"write.min_confidence": 0.7, "read.context_tokens": 2000, "vault.memory_items": 50, "write.debounce": 30.0}),
         ("proxy", {"read.limit": 5, "read.recency_weight": 0.2, "read.mmr_lambda": 0.7, "rerank.threshold": 0.35, "serve.top_k": 5}),

@@ -94,7 +94,10 @@ class Child:
         elif does == "restore" and gone:
             memory.restore(self.dice.choice(gone).id, scope=OWNER)
         elif does == "remove" and len(files) > 10:
-            self.dice.choice(files).unlink()
+            file = self.dice.choice(files)
+            # Words that nobody but the hand that removes them may have seen.
+            os.write(self.acks, (json.dumps([word for word in file.read_text("utf-8").split() if word.startswith("w")]) + "\n").encode())
+            file.unlink()
         elif does == "rename" and files:
             file = self.dice.choice(files)
             file.rename(file.with_name(f"{token}.md"))

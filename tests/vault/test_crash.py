@@ -27,7 +27,8 @@ def crash(home: Path, rounds: int, seed: int, git: str = "") -> list[str]:
     told: list[Any] = [json.loads(line) for line in acks.read_text("utf-8").splitlines()]
     failed = [row for row in told if isinstance(row, dict)]
     assert not failed, failed[0]["where"]
-    return told
+    removed = {word for row in told if isinstance(row, list) for word in row}
+    return [word for word in told if isinstance(word, str) and word not in removed]
 
 
 def converged(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from engrams.types import EdgeType, Kind, Status
-from engrams.vault.intake import BY_HAND
+from engrams.vault.found import BY_HAND
 from tests.vault.conftest import ALICE, Desk
 
 

@@ -96,7 +96,6 @@ def test_requests_about_memory_are_control(text: str) -> None:
     assert decision.reason == "control"
 
 
-@pytest.mark.covers("S4.18")
 @pytest.mark.parametrize(
     "text",
     [

@@ -283,3 +283,32 @@ def test_without_budget_the_rules_take_over(model: ScriptedModel) -> None:
     digest = flow.digest(journaled.records, talk.deps)
     assert [derived.text for derived in digest.derived] == ["The user lives in Paris"]
     assert ("extract", "rules") in [(decision.stage, decision.verdict) for decision in digest.decisions]
+
+
+@pytest.mark.covers("S0.4", "S4.12")
+def test_the_gate_asks_no_model(talk: Talk, model: ScriptedModel) -> None:
+    """Journaling, and turning away small talk, noise and memory requests, makes no call."""
+    talk.say("hi there", "Connection error.", "forget that", Turn("I love tea", role="assistant"))
+    assert model.requests == []
+
+
+@pytest.mark.covers("S1.14")
+@pytest.mark.parametrize("fault", ["fenced", "sloppy", "prose", "thinking"])
+def test_an_answer_in_poor_form_is_used(talk: Talk, model: ScriptedModel, fault: str) -> None:
+    """JSON in a fence, with trailing commas, inside prose or behind a thought is read all the same."""
+    model.say(said(statement("The user adores Bach", "I adore Bach")))
+    model.fail(fault)
+    talk.say("I adore Bach a great deal")
+    assert talk.texts() == ["The user adores Bach"]
+
+
+def test_a_correction_by_the_model_retires(talk: Talk, model: ScriptedModel) -> None:
+    """A replacement whose statement corrects retires the old one: it was never true."""
+    model.say(said(statement("The user plays the flute", "I play the flute")))
+    talk.say("I play the flute at weekends")
+    model.say(said(statement("The user plays the oboe", "I meant the oboe", effect="corrects", kind="correction")))
+    model.say(decided({"new": 1, "verdict": "replace", "known": [1]}))
+    talk.say("Sorry, I meant the oboe there")
+    (old,) = talk.facts(Status.SUPERSEDED)
+    assert old.retired_at is not None
+    assert old.valid_to is None

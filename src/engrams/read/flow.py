@@ -63,8 +63,10 @@ def search(request: Request, deps: Deps) -> Found:
     ranked = tuple(judged) if prepared.understood.past or request.as_of else current_first(judged)
     twins = repeated(ranked, deps.settings.duplicate, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in twins), dropped, deps), request, deps)
-    chosen = tuple(surfaced(triggered(request, deps.records, deps.settings.triggers), varied)[: request.limit])
+    dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _known(hit.record, request)})
+    varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
+    rules = [rule for rule in triggered(request, deps.records, deps.settings.triggers) if not _known(rule, request)]
+    chosen = tuple(surfaced(rules, varied)[: request.limit])
     stages.done("diversify", len(chosen))
     best = max((content(hit) for hit in chosen), default=0.0)
     trace = _trace(request, _notes(pool, prepared, note), prepared, [*hits, *judged], chosen, dropped, stages)
@@ -123,6 +125,10 @@ def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, dep
             if hit.record.id not in near and not floors.recalled(words, hit.record.search_text, section.floors.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
     return hits, {**dropped, **low}
+
+
+def _known(record: Record, request: Request) -> bool:
+    return record.id in request.known or bool(request.session and record.session == request.session)
 
 
 def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: Deps) -> tuple[Hit, ...]:

@@ -12,7 +12,10 @@ from engrams.types import Kind, Scope
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too."""
+    """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too.
+
+    ``known``: ids that the reader has before them already, and ``session``: the conversation whose own words they have.
+    """
 
     text: str
     scope: Scope
@@ -22,6 +25,8 @@ class Request:
     kinds: tuple[Kind, ...] = ()
     where: Where | None = None
     history: bool = False
+    known: frozenset[str] = frozenset()
+    session: str = ""
 
     @property
     def reach(self) -> Reach:

@@ -99,8 +99,7 @@ class Pending(Generic[Result]):
             session, work = item
             try:
                 value = work()
-            except Exception:
-                # The edge of the flow: one turn's failure must be seen, and must not end what serves all conversations.
+            except Exception:  # noqa: BLE001 - the edge of the flow: a failure must be seen, and must not end what serves all conversations
                 _log.exception("nothing is pending for this turn")
                 value = None
             with self._lock:

@@ -64,6 +64,12 @@ class Shown:
                     return ()
             return tuple(name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory)
 
+    def known(self, session: str) -> frozenset[str]:
+        """What was shown so lately that it need not be looked for."""
+        now = self._clock()
+        with self._lock:
+            return frozenset(name for name, at in self._of(session).at.items() if now - at < self._memory)
+
     def show(self, session: str, ids: Collection[str]) -> None:
         """These are shown now."""
         now = self._clock()

@@ -170,8 +170,6 @@ class DeliverySettings(Section):
     fresh_seconds: float = Field(120.0, gt=0, description="Age from which what is pending is dropped (003).")
     shown_minutes: float = Field(0.0, ge=0, description="For so long a memory is not shown to a conversation again (003: 45).")
     topic: Share = Field(0.3, ge=0, le=1, description="Cosine to the turn before below which the topic changed (003).")
-    hot: int = Field(0, ge=0, le=1000, description="Memories kept at hand for a conversation; 0: none (000: 20).")
-    hot_floor: Share = Field(0.6, ge=0, le=1, description="Cosine from which one at hand is found (000).")
 
 
 class JobSettings(Section):

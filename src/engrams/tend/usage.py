@@ -144,15 +144,15 @@ class Usage:
         }
         edges: dict[tuple[str, str, EdgeType], Edge] = {}
         for use in uses:
-            for edge in (*self._together(use), *self._verified(use, known, fields)):
+            for edge in (*self._together(use, edges), *self._verified(use, known, fields)):
                 edges[edge.source, edge.target, edge.type] = edge
         changes = tuple(Change(owner, name, values, "used") for name, values in fields.items())
         puts = tuple(put for use in uses if use.gap for put in self._gap(use))
         if changes or puts or edges:
             self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=tuple(edges.values())))
 
-    def _together(self, use: Use) -> tuple[Edge, ...]:
-        """Links between what is near the query, selected or not: one more of each pair."""
+    def _together(self, use: Use, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
+        """Links between what is near the query, selected or not: one more of each pair, on top of what this write has made."""
         setting, card = self._settings.usage.co_occurs, self._embedder.card
         if not setting or not card.dimension or len(use.candidates) < 2:
             return ()
@@ -162,6 +162,7 @@ class Usage:
         likeness = dict(zip(use.candidates, (float(each) for each in cosines), strict=True))
         linked = pairs(likeness, floor - 1e-6)
         known = self._weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
+        known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
 
     def _verified(self, use: Use, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:

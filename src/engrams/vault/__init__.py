@@ -1,6 +1,6 @@
 """Memories as Markdown files that people read, edit and version; ``open`` puts a vault beside a store."""
 
-from engrams.vault.intake import Cause as Cause
+from engrams.vault.found import Cause as Cause
 from engrams.vault.mirror import Mirror as Mirror
 from engrams.vault.parts import Parts as Parts
 from engrams.vault.parts import Report as Report

@@ -3,70 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
-from engrams.clock import new_id
 from engrams.errors import EngramsError, InputError
 from engrams.ports import Batch, Change, Put
-from engrams.types import Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.vault import entry, merge
+from engrams.types import Edge, EdgeType, Record, Scope, Status
+from engrams.vault import entry, judge, merge
 from engrams.vault.disk import Stat, digest
-from engrams.vault.entry import Entry
+from engrams.vault.found import BY_HAND, Cause, Edit, Found
 from engrams.vault.front import FrontError
 from engrams.vault.links import resolved
 from engrams.vault.parts import Parts, Report, by_owner, decoded, note, now_ns
-from engrams.vault.path import DELETED, ENTRIES, FOLDERS, Place, key, place_of, scope_of
+from engrams.vault.path import DELETED, ENTRIES, FOLDERS, key, place_of, scope_of
 from engrams.vault.state import Row
 
-BY_HAND = "edited by hand"
 _RACY = 2_000_000_000
 _LARGEST = 32 << 20
 _AT_LEAST = 10
 _STEP = 200
-_KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
-_TRUST = 0.95
 _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why files changed: what the history says. ``quiet``: the files hold all of it, none is to be written again."""
-
-    action: str = BY_HAND
-    actor: str = "hand"
-    reason: str = BY_HAND
-    quiet: bool = False
-
-
-@dataclass(slots=True)
-class _Found:
-    """A file that is not as it was."""
-
-    path: str
-    stat: Stat
-    hash: str
-    entry: Entry
-    place: Place
-    row: Row | None
-    data: bytes
-
-
-@dataclass(slots=True)
-class _Edit:
-    """What one file asks of memory."""
-
-    found: _Found
-    put: Record | None = None
-    change: Change | None = None
-    vectors: tuple[Vector, ...] = ()
-    add: tuple[Edge, ...] = ()
-    drop: tuple[Edge, ...] = ()
-    does: str = "change"
-    version: int = 1
-    scope: Scope | None = None
-    exact: bool = False
 
 
 class Intake:
@@ -105,9 +61,9 @@ class Intake:
             return {path: stat for top in (ENTRIES, DELETED) for path, stat in self._parts.disk.walk(top)}
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
-    def _read(self, seen: Mapping[str, Stat], rows: Mapping[str, Row]) -> tuple[list[_Found], list[Row]]:
+    def _read(self, seen: Mapping[str, Stat], rows: Mapping[str, Row]) -> tuple[list[Found], list[Row]]:
         """Files whose content is news, and rows of those that were only touched."""
-        found: list[_Found] = []
+        found: list[Found] = []
         same: list[Row] = []
         now = now_ns()
         for path, stat in seen.items():
@@ -133,20 +89,20 @@ class Intake:
                 self._problem(path, str(problem))
                 continue
             mine = row if row is not None and (not told.id or row.id == told.id) else None
-            found.append(_Found(path, stat, found_hash, told, place, mine, data))
+            found.append(Found(path, stat, found_hash, told, place, mine, data))
         return found, same
 
-    def _missing(self, rows: Sequence[Row], found: Sequence[_Found]) -> list[Row]:
+    def _missing(self, rows: Sequence[Row], found: Sequence[Found]) -> list[Row]:
         """Rows whose file is gone; not those whose file we were moving ourselves when something stopped us."""
         moving = {(item.path, item.hash) for item in found}
         taken = {item.path for item in found if item.row is None}
         lost = (row for row in rows if row.path in taken or self._parts.disk.stat(row.path) is None)
         return [row for row in lost if (row.next_path, row.next_hash) not in moving]
 
-    def _identified(self, found: Sequence[_Found], missing: Sequence[Row]) -> list[_Found]:
+    def _identified(self, found: Sequence[Found], missing: Sequence[Row]) -> list[Found]:
         """Each file with the memory it is; two files of one memory are a problem, and only the first counts."""
         lost = {(row.owner, row.id): row for row in missing}
-        kept: list[_Found] = []
+        kept: list[Found] = []
         for item in found:
             if item.row is None and item.entry.id:
                 owner = self._scope(item).owner if self._scope_known(item) else None
@@ -169,7 +125,7 @@ class Intake:
 
     # ----------------------------------------------------------------------------------------------------- changing
 
-    def _apply(self, found: Sequence[_Found], cause: Cause) -> None:
+    def _apply(self, found: Sequence[Found], cause: Cause) -> None:
         by_path = {}
         for item in found:
             if item.row is None and not self._scope_known(item):
@@ -181,7 +137,7 @@ class Intake:
             for start in range(0, len(paths), _STEP):
                 self._step(owner, [by_path[path] for path in paths[start : start + _STEP]], cause)
 
-    def _step(self, owner: Scope, items: Sequence[_Found], cause: Cause) -> None:
+    def _step(self, owner: Scope, items: Sequence[Found], cause: Cause) -> None:
         """One commit for many files; where that fails, one for each."""
         edits = self._edits(owner, items, cause)
         try:
@@ -195,7 +151,7 @@ class Intake:
                 if item.path in {edit.found.path for edit in edits}:
                     self._step(owner, [item], cause)
 
-    def _edits(self, owner: Scope, items: Sequence[_Found], cause: Cause) -> list[_Edit]:
+    def _edits(self, owner: Scope, items: Sequence[Found], cause: Cause) -> list[Edit]:
         ids = [item.row.id if item.row else item.entry.id for item in items]
         known = {record.id: record for record in self._parts.store.get(owner, [*filter(None, ids)])}
         edits = []
@@ -209,7 +165,7 @@ class Intake:
             edits.append(edit)
         return edits
 
-    def _commit(self, owner: Scope, edits: Sequence[_Edit], cause: Cause) -> None:
+    def _commit(self, owner: Scope, edits: Sequence[Edit], cause: Cause) -> None:
         if not edits:
             return
         parts = self._parts
@@ -237,7 +193,7 @@ class Intake:
         for edit in done:
             self._count(edit)
 
-    def _edit(self, item: _Found, ours: Record, cause: Cause) -> _Edit:
+    def _edit(self, item: Found, ours: Record, cause: Cause) -> Edit:
         """Three ways into one: the file, the memory, and what both were when they were last alike."""
         if ours.status is Status.PURGED:
             raise InputError("its memory was purged; remove the file, or its line `id:` to make it a new memory")
@@ -245,7 +201,7 @@ class Intake:
         version = row.version if row is not None else int(item.entry.fields.get("version", ours.version))
         history = self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
         base = (merge.before(ours, history, version) if version < ours.version else ours) or ours
-        theirs = self._theirs(item, base)
+        theirs = judge.told(item, base, self._scopes(), self._parts.clock())
         merged = merge.merge(base, ours, theirs)
         values: dict[str, Any] = dict(merged.fields)
         values, vectors = self._parts.rules.prepare(ours, values) if values else (values, ())
@@ -265,61 +221,21 @@ class Intake:
             does = "move" if row is None or row.path != item.path else "none"
         action = does if does in ("forget", "restore") else cause.action
         change = Change(ours.scope.owner, ours.id, values, action, ours.version)
-        return _Edit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
+        return Edit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
 
-    def _theirs(self, item: _Found, base: Record) -> Record:
-        """The record as the file has it, with what its folder says."""
-        fallback = {name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")}
-        told = item.entry.record(fallback)
-        told = replace(told, id=base.id)
-        row = item.row
-        before = place_of(row.path) if row is not None and row.path else None
-        if before is not None and key(before.scope) != key(item.place.scope) and told.scope == base.scope:
-            scope = scope_of(item.place.scope, self._scopes())
-            if scope is None or scope.owner != base.scope.owner:
-                raise InputError("a memory cannot move to another owner's folder; remove its line `id:` to make it one of theirs")
-            told = replace(told, scope=scope)
-        if item.place.deleted and told.status is not Status.FORGOTTEN:
-            told = _put_away(told, self._parts.clock())
-        elif not item.place.deleted and told.status is Status.FORGOTTEN:
-            was = told.meta.get("was", "active")
-            meta = {name: value for name, value in told.meta.items() if name != "was"}
-            told = replace(told, status=entry.coerced("status", was), retired_at=None, meta=meta)
-        return told
-
-    def _new(self, item: _Found, owner: Scope) -> _Edit:
+    def _new(self, item: Found, owner: Scope) -> Edit:
         """A memory that a hand wrote, or one that the store has lost and the file still holds."""
-        given = item.entry.fields
-        if not str(given.get("text", "")).strip() and not given.get("caption"):
-            raise InputError("it is empty")
-        own = bool(item.entry.id)
-        folder = item.place.folder
-        role = folder.partition("/")[2] if folder.startswith("turns/") else "user"
-        at = datetime.fromtimestamp(item.stat.mtime / 1e9, UTC)
-        name, kind = item.entry.id or new_id(at), _KINDS.get(folder, Kind.TURN)
-        record = item.entry.record({"id": name, "kind": kind, "scope": self._scope(item), "recorded_at": at})
-        if len(record.id) > 200 or not record.id.isprintable() or not record.id.strip():
-            raise InputError("its id is no id: at most 200 printable characters")
-        if not own:
-            written = Provenance("file", reason=BY_HAND) if "provenance" not in given else record.provenance
-            trust = _TRUST if "trust" not in given else record.trust
-            record = replace(record, role=record.role or role, provenance=written, trust=trust)
-        if item.place.deleted and record.status is not Status.FORGOTTEN:
-            record = _put_away(record, self._parts.clock())
-        values, vectors = self._parts.rules.prepare(
-            record, {part: value for part in ("text", "caption") if (value := getattr(record, part))}
-        )
-        exact = (
-            own
-            and {"kind", "scope", "recorded_at"} <= given.keys()
-            and all(getattr(record, part) == value for part, value in values.items())
-        )
+        given, own = item.entry.fields, bool(item.entry.id)
+        record = judge.written(item, self._scope(item), self._parts.clock())
+        parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
+        values, vectors = self._parts.rules.prepare(record, dict(parts))
+        exact = own and {"kind", "scope", "recorded_at"} <= given.keys() and parts == values
         record = replace(record, **values)
         links = resolved(item.entry, item.path, owner, self._parts.state)
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)
-        return _Edit(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
+        return Edit(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
 
-    def _linked(self, item: _Found, ours: Record, alone: Record | None) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    def _linked(self, item: Found, ours: Record, alone: Record | None) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Edges that the hand added and took away. ``alone``: nothing is known of how they were; nothing is taken away."""
         owner = ours.scope.owner
         told = {(kind, target): (weight, count) for kind, target, weight, count in self._told(item, owner)}
@@ -365,7 +281,7 @@ class Intake:
 
     # ----------------------------------------------------------------------------------------------------- the rest
 
-    def _row(self, owner: Scope, edit: _Edit) -> Row:
+    def _row(self, owner: Scope, edit: Edit) -> Row:
         item, scope = edit.found, edit.put.scope if edit.put else None
         if edit.change is not None:
             scope = edit.change.fields.get("scope") or edit.scope
@@ -373,16 +289,16 @@ class Intake:
         links = tuple(self._told(item, owner))
         return Row(owner, name, item.path, scope or owner, item.hash, edit.version, links, item.stat, now_ns())
 
-    def _told(self, item: _Found, owner: Scope) -> list[tuple[str, str, float, int]]:
+    def _told(self, item: Found, owner: Scope) -> list[tuple[str, str, float, int]]:
         found = resolved(item.entry, item.path, owner, self._parts.state)
         return [(str(link.type), link.target, link.weight, link.count) for link in found]
 
-    def _note(self, edit: _Edit, cause: Cause) -> Any:
+    def _note(self, edit: Edit, cause: Cause) -> Any:
         record = edit.put
         name = record.id if record else edit.change.id if edit.change else ""
         return {"does": edit.does, "id": name, "why": cause.reason, "actor": cause.actor, "session": record.session if record else ""}
 
-    def _count(self, edit: _Edit) -> None:
+    def _count(self, edit: Edit) -> None:
         report = self._report
         match edit.does:
             case "add":
@@ -398,10 +314,10 @@ class Intake:
             case "change":
                 report.changed += 1
 
-    def _scope_known(self, item: _Found) -> bool:
+    def _scope_known(self, item: Found) -> bool:
         return "scope" in item.entry.fields or scope_of(item.place.scope, self._scopes()) is not None
 
-    def _scope(self, item: _Found) -> Scope:
+    def _scope(self, item: Found) -> Scope:
         told = item.entry.fields.get("scope") or scope_of(item.place.scope, self._scopes())
         assert isinstance(told, Scope)
         return told
@@ -413,8 +329,3 @@ class Intake:
 
     def _problem(self, path: str, told: str) -> None:
         self._report.problems[path] = told
-
-
-def _put_away(record: Record, at: datetime) -> Record:
-    """The tombstone of a record, which remembers what its status was."""
-    return replace(record, status=Status.FORGOTTEN, retired_at=at, meta={**record.meta, "was": str(record.status)})

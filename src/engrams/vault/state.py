@@ -111,6 +111,10 @@ class State:
     def touched(self) -> dict[str, Any]:
         return {path: json.loads(note) for path, note in self._ask("SELECT path, note FROM touched")} if self.exists else {}
 
+    def waiting(self) -> int:
+        """How many files changed since the last commit."""
+        return int(self._ask("SELECT count(*) FROM touched")[0][0]) if self.exists else 0
+
     def untouch(self, notes: Iterable[tuple[str, Json]]) -> None:
         """These were committed; one that changed again meanwhile stays."""
         with self.change() as connection:

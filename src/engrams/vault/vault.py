@@ -8,19 +8,25 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Protocol
 
-from engrams.errors import ClosedError, EngramsError, StoreError
+from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import Erased, Job, JobSpec, OutboxEntry, Query, Reach
 from engrams.types import Json, Scope, Status
-from engrams.vault.intake import Cause, Intake
+from engrams.vault.found import Cause
+from engrams.vault.git import Git
+from engrams.vault.intake import Intake
 from engrams.vault.mirror import TOPIC
 from engrams.vault.parts import Parts, Report, by_owner
 from engrams.vault.path import CONFLICTS
+from engrams.vault.revert import Reverted, revert
 from engrams.vault.watch import Watcher
 from engrams.vault.writer import Writer
 
 _BATCH = 500
 _MOST = 1 << 20
 _log = logging.getLogger(__name__)
+
+GIT = "git"
+"""The kind and key of the job that commits the files."""
 
 REBUILT = Cause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
 COMPLETE = "complete"
@@ -43,6 +49,7 @@ class Vault:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._intake, self._writer = Intake(parts), Writer(parts)
+        self.git = Git(parts.disk)
         self._closed = False
         self._watcher: Watcher | None = None
         self.work: Work | None = None
@@ -50,7 +57,7 @@ class Vault:
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
         """The jobs that the vault does, by kind."""
-        return {TOPIC: self.drain}
+        return {TOPIC: self.drain, GIT: self._committed}
 
     def start(self, work: Work | None = None) -> None:
         """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
@@ -87,21 +94,53 @@ class Vault:
                 cause = REBUILT
             report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
             report.written = self._flush(report.renamed)
-            return report
+        self._later()
+        return report
 
     def look(self, paths: Sequence[str] | None = None) -> Report:
         """Take in changes of these files alone (None: of all), and write what follows from them."""
         with self.parts.lock:
             report = self._intake.run(paths)
             report.written = self._flush(report.renamed)
-            return report
+        self._later()
+        return report
 
     def drain(self, job: Job) -> None:
         """Write the files of everything that changed."""
         with self.parts.lock:
             self._flush((), job)
             self._export(job)
+        self._later()
         self.parts.store.finish(job.lease, self.parts.clock())
+
+    def commit(self) -> list[str]:
+        """Put what changed since the last commit into the history; ids of the commits."""
+        parts = self.parts
+        with parts.lock:
+            notes = parts.state.touched()
+            if not notes or not parts.settings.git or not parts.there:
+                return []
+            done = self.git.commit(notes, parts.clock())
+            parts.state.untouch(notes.items())
+            return done
+
+    def revert(self, commit: str) -> Reverted:
+        """Undo one commit, memory by memory; what has changed since is kept, and told."""
+        with self.parts.lock:
+            self.sync()
+            self.commit()
+            entry, versions = self.git.changes(commit)
+            done = revert(self.parts, entry.id, versions)
+            self._flush(())
+            self.commit()
+            return done
+
+    def file(self, owner: Scope, name: str) -> str:
+        """The path of a memory's file. NotFoundError: it has none."""
+        row = self.parts.state.get(owner, [name]).get(name)
+        if row is None or not row.path:
+            raise NotFoundError(f"The memory {name} has no file.", hint="`engrams sync` writes what is missing.")
+        return row.path
 
     def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
         """Erase memories and then their files; links to them and quotes of them go from the files of others.
@@ -156,6 +195,7 @@ class Vault:
             if self.parts.plain.outbox(1):
                 with self.parts.lock:
                     self._flush(())
+            self.commit()
         except ClosedError:
             raise
         except EngramsError as problem:
@@ -179,6 +219,21 @@ class Vault:
             self.parts.store.clear([entry.id for entry in entries])
             self._renew(job)
         return written
+
+    def _later(self) -> None:
+        """Ask for a commit once it has been quiet."""
+        parts = self.parts
+        waiting = parts.state.waiting() if parts.settings.git else 0
+        if waiting:
+            now = parts.clock()
+            due = now + timedelta(seconds=parts.settings.git_seconds)
+            # Where it is never quiet, a commit must come all the same.
+            parts.store.enqueue([JobSpec(GIT, GIT, due=due, debounce=waiting < _BATCH)], now)
+            self.wake()
+
+    def _committed(self, job: Job) -> None:
+        self.commit()
+        self.parts.store.finish(job.lease, self.parts.clock())
 
     def _write(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
         """The files of these memories; first what a hand did to them meanwhile is taken in."""

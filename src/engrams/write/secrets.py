@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from engrams.write.patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
@@ -28,7 +29,7 @@ class Finding:
 class _Rule:
     name: str
     literals: tuple[str, ...]
-    find: re.Pattern[str]
+    pattern: str
     check: Callable[[str], bool] | None
     folded: bool
     long: bool = False
@@ -58,11 +59,20 @@ def scan(text: str) -> tuple[Finding, ...]:
         where = lower if rule.folded else text
         if not any(literal in where for literal in rule.literals):
             continue
-        for match in rule.find.finditer(text):
-            group = "v" if "v" in rule.find.groupindex else 0
-            if match[group] and (rule.check is None or rule.check(match[group])):
-                found.append(Finding(rule.name, *match.span(group)))
+        find = _compiled(rule.pattern, rule.folded)
+        group = "v" if "v" in find.groupindex else 0
+        found += [
+            Finding(rule.name, *match.span(group))
+            for match in find.finditer(text)
+            if match[group] and (rule.check is None or rule.check(match[group]))
+        ]
     return _apart(found) if found else ()
+
+
+@cache
+def _compiled(pattern: str, folded: bool) -> re.Pattern[str]:
+    """Compiled when first needed: most texts need none, and a command that scans nothing starts at once."""
+    return re.compile(pattern, re.IGNORECASE if folded else 0)
 
 
 def redact(text: str) -> tuple[str, tuple[Finding, ...]]:
@@ -133,10 +143,7 @@ def _numeric(value: str) -> bool:
 
 _CHECKS: dict[str, Callable[[str], bool]] = {"random": _random, "assigned": _assigned, "spoken": _spoken, "numeric": _numeric}
 _RULES: tuple[_Rule, ...] = (
-    *(_Rule(name, literals, re.compile(find), None, False, name not in _ANYHOW) for name, literals, find in RULES),
-    *(
-        _Rule(name, literals or PASSWORD_WORDS, re.compile(find, re.IGNORECASE), _CHECKS.get(check), True)
-        for name, literals, find, check in PROSE
-    ),
+    *(_Rule(name, literals, find, None, False, name not in _ANYHOW) for name, literals, find in RULES),
+    *(_Rule(name, literals or PASSWORD_WORDS, find, _CHECKS.get(check), True) for name, literals, find, check in PROSE),
 )
 _SHORT = tuple(rule for rule in _RULES if not rule.long)

@@ -114,6 +114,7 @@ async def test_pages(client: Open) -> None:
         ("memory_add", {}, "messages for a conversation"),
         ("memory_add", {"text": "x", "messages": [{"role": "user", "content": "y"}]}, "one of them"),
         ("memory_search", {"query": "x", "as_of": "yesterdayish"}, "Write 2024-05-31"),
+        ("memory_search", {"query": "x", "as_of": "0001-01-01T00:00:00+14:00"}, "Write 2024-05-31"),
         ("memory_search", {"query": "x", "limit": 0}, "limit"),
         ("memory_list", {"kind": "dream"}, "kind"),
         ("memory_delete", {}, "id"),

@@ -362,7 +362,8 @@ def _seconds(micros: Any, otherwise: float) -> float:
 
 def _top(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
     """Indices of the ``width`` highest positive scores."""
-    order = np.argpartition(scores, len(scores) - width) if len(scores) > width else np.arange(len(scores))
-    found = order[-width:]
-    kept: npt.NDArray[np.int64] = found[scores[found] > 0]
-    return kept
+    # Nothing at all is the commonest score, and a partition is slow among so many equals.
+    found = np.flatnonzero(scores > 0)
+    if len(found) > width:
+        found = found[np.argpartition(scores[found], len(found) - width)[-width:]]
+    return found

@@ -132,6 +132,8 @@ def report(problem: EngramsError, *, as_json: bool) -> None:
 
 def run() -> NoReturn:
     """The console script."""
+    # One thread for the small matrices of a search: more of them wait for each other longer than they work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -33,8 +33,9 @@ def mcp(
         raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint="pip install 'engrams[mcp]'") from None
     from engrams.types import Scope
 
-    with frame.open() as (engine, scope):
-        if http:
-            server.serve(engine, Scope(scope), profile, host, port)
-        else:
-            server.run(engine, Scope(scope), profile)
+    settings = frame.load().settings
+    scope = Scope(frame.scope(settings))
+    if http:
+        server.serve(settings, scope, profile, host, port)
+    else:
+        server.run(settings, scope, profile)

@@ -12,7 +12,7 @@ from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.types import Json
 
-PLACES = ("engrams.surfaces.proxy.part",)
+PLACES = ("engrams.surfaces.http.rest.part", "engrams.surfaces.proxy.part")
 """Modules with ``part(engine, settings) -> Part``, in the order of their routes; the proxy is last, it takes every path left."""
 
 

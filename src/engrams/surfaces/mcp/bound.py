@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.memory import MemoryEngine
 from engrams.types import Record, Scope
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,7 +65,7 @@ def moment(text: str, name: str) -> datetime | None:
     if not text.strip():
         return None
     try:
-        return parse_time(text)
+        return parse_time(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InputError(f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.") from None
 

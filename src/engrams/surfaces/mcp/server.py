@@ -8,7 +8,7 @@ import socket
 import sys
 from dataclasses import asdict
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
@@ -17,10 +17,14 @@ from starlette.applications import Starlette
 
 from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
-from engrams.memory import MemoryEngine
+from engrams.settings import Settings
 from engrams.surfaces.mcp import shapes
 from engrams.surfaces.mcp.bound import Bound
+from engrams.surfaces.mcp.later import Later
 from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
 
 PROFILES = {
     "engrams": ("tools", "Tools"),
@@ -59,16 +63,17 @@ def create(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPS
     return server
 
 
-def run(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> None:
+def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
     """Serve on standard input and output until the client closes them."""
-    create(engine, scope, profile).run("stdio")
+    with Later(settings) as engine:
+        create(engine, scope, profile).run("stdio")
 
 
-def serve(engine: MemoryEngine, scope: Scope, profile: str, host: str, port: int) -> None:
+def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
     """Serve streamable HTTP at ``/mcp`` until interrupted; prints the address. SettingsError: it cannot or must not listen there."""
     import uvicorn
 
-    with listen(host, port) as listener:
+    with listen(host, port) as listener, Later(settings) as engine:
         sys.stdout.write(f"engrams speaks MCP at {address(listener)}. Press Ctrl-C to stop.\n")
         sys.stdout.flush()
         config = uvicorn.Config(application(create(engine, scope, profile)), log_level="warning", access_log=False, ws="none")

@@ -10,6 +10,7 @@ from engrams.types import Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules.clauses import Sentence
 from engrams.write.rules.lexicon import lemma, third
+from engrams.write.rules.render import speak
 from engrams.write.rules.speech import Speech
 from engrams.write.words import words
 
@@ -54,6 +55,7 @@ _CALL_ME = re.compile(
     ),
     re.IGNORECASE,
 )
+_DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
 _IMPERATIVE = words("""
     use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
     check
@@ -115,7 +117,9 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
     if match := _NEVER.match(piece):
         body = _body(match)
         if body and _imperative(body, negative=True):
-            return _candidate(quote, speech, Kind.NEGATIVE, f"Never {body}", "assistant", "never", body, triggers=tuple(terms(body)[:6]))
+            return _candidate(
+                quote, speech, Kind.NEGATIVE, f"Never {_theirs(body, speech)}", "assistant", "never", body, triggers=_triggers(body)
+            )
         return None
     if match := _WHEN.match(piece):
         trigger, action = match["a"].strip(), match["b"].strip()
@@ -125,7 +129,7 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
             quote,
             speech,
             Kind.PROCEDURE,
-            f"When {_about(trigger, speech)}, {action}",
+            f"When {_theirs(trigger, speech)}, {_theirs(action, speech)}",
             "assistant",
             f"when {trigger}",
             action,
@@ -135,7 +139,7 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
     if match := _ALWAYS.match(piece):
         body = _body(match)
         if body and _imperative(body):
-            return _candidate(quote, speech, Kind.RULE, f"Always {body}", "assistant", "always", body)
+            return _candidate(quote, speech, Kind.RULE, f"Always {_theirs(body, speech)}", "assistant", "always", body)
     return None
 
 
@@ -188,14 +192,20 @@ def _imperative(body: str, *, negative: bool = False) -> bool:
     )
 
 
-def _about(trigger: str, speech: Speech) -> str:
-    """``I say`` as ``the user says``."""
-    first, _, rest = trigger.partition(" ")
-    if first.lower() != "i" or not rest:
-        return trigger
-    word, _, more = rest.partition(" ")
-    known = lemma(word.lower())
-    return f"{speech.speaker} {third(word.lower()) if known and 'base' in known[1] else word} {more}".strip()
+def _theirs(words: str, speech: Speech) -> str:
+    """``when I ask about my code`` as ``when the user asks about the user's code``."""
+
+    def told(match: re.Match[str]) -> str:
+        known = lemma(match[1].lower())
+        return f"{speech.speaker} {third(match[1].lower()) if known and 'base' in known[1] else match[1]}"
+
+    turned = _DOING.sub(told, words)
+    return speak(turned, 0, len(turned), (), speech.speaker)
+
+
+def _triggers(body: str) -> tuple[str, ...]:
+    """The words on which a ban applies: what is banned, not the doing of it."""
+    return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]
 
 
 def _cap(name: str) -> str:

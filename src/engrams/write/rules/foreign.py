@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from engrams.types import Kind
 from engrams.write.candidate import Candidate, Effect
@@ -41,19 +42,17 @@ class Form:
     polarity: bool = True
 
 
-def _compile() -> dict[str, tuple[Form, ...]]:
-    tables: dict[str, tuple[Form, ...]] = {}
-    for tongue, rows in FORMS.items():
-        forms = []
-        for predicate, category, pattern, say, *more in rows:
-            effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
-            filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})").replace("<prop>", f"(?P<f>{'|'.join(PROPERTIES)})")
-            forms.append(Form(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
-        tables[tongue] = tuple(forms)
-    return tables
+@cache
+def _table(tongue: str) -> tuple[Form, ...]:
+    """The forms of one language, compiled when a text of it first comes."""
+    forms = []
+    for predicate, category, pattern, say, *more in FORMS[tongue]:
+        effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
+        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})").replace("<prop>", f"(?P<f>{'|'.join(PROPERTIES)})")
+        forms.append(Form(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
+    return tuple(forms)
 
 
-_TABLES = _compile()
 _CUES = {tongue: re.compile(cue, re.IGNORECASE) for tongue, cue in CUES.items()}
 _HYPOTHETICAL = {tongue: re.compile(pattern, re.IGNORECASE) for tongue, pattern in HYPOTHETICAL.items()}
 
@@ -88,7 +87,7 @@ def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def _first(piece: str, place: tuple[int, int, str], tongue: str, speech: Speech) -> Candidate | None:
-    for form in _TABLES[tongue]:
+    for form in _table(tongue):
         match = form.find.search(piece)
         if match is None:
             continue

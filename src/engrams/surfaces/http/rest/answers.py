@@ -47,7 +47,8 @@ def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The statuses of a route besides its success, for the description of the API."""
     body = {MEDIA: {"schema": _SCHEMA}}
     named: dict[int | str, dict[str, Any]] = {
-        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body}) for status in sorted({*statuses, 400, 413, 422})
+        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body})
+        for status in sorted({*statuses, 400, 413, 422})
     }
     return {**named, "default": {"description": "The store or a model failed.", "content": body}}
 
@@ -68,13 +69,11 @@ async def malformed(_: Request, fault: Exception) -> Response:
 async def unserved(_: Request, fault: Exception) -> Response:
     """What the framework itself refuses: a body that is no JSON, a method or path that is not there."""
     assert isinstance(fault, HTTPException)
-    answer = failure(fault.status_code, HTTPStatus(fault.status_code).phrase, str(fault.detail), "GET /openapi.json describes every request.")
+    answer = failure(
+        fault.status_code, HTTPStatus(fault.status_code).phrase, str(fault.detail), "GET /openapi.json describes every request."
+    )
     answer.headers.update(fault.headers or {})
     return answer
-
-
-class TooLargeError(Exception):
-    """The body went over its limit while it was read."""
 
 
 def limited(text_bytes: int) -> type[APIRoute]:
@@ -87,12 +86,9 @@ def limited(text_bytes: int) -> type[APIRoute]:
 
             async def handle(request: Request) -> Response:
                 size = request.headers.get("content-length", "0")
-                try:
-                    if size.isascii() and size.isdigit() and int(size) > most:
-                        raise TooLargeError
-                    return await plain(Request(request.scope, _counted(request, most)))
-                except TooLargeError:
-                    return failure(413, "InputError", f"The body has more than {most:,} bytes.", "POST /v1/import takes files of any size.")
+                if size.isascii() and size.isdigit() and int(size) > most:
+                    raise _too_large(most)
+                return await plain(Request(request.scope, _counted(request, most)))
 
             return handle
 
@@ -107,10 +103,14 @@ def _counted(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Me
         message = await request.receive()
         read += len(message.get("body", b""))
         if read > most:
-            raise TooLargeError
+            raise _too_large(most)
         return message
 
     return receive
+
+
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(413, f"The body has more than {most:,} bytes; POST /v1/import takes files of any size.")
 
 
 def etag(version: int) -> str:

@@ -12,11 +12,15 @@ from engrams.errors import InputError
 from engrams.types import Json, Kind, Status
 
 IDS = 1000
+_DEEPEST = 64
 
 
 def aware(moment: datetime) -> datetime:
-    """A time without a zone is UTC."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """A time in UTC; one without a zone is UTC already."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("out of range") from None
 
 
 Moment = Annotated[datetime, AfterValidator(aware)]
@@ -24,7 +28,14 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Body(BaseModel):
+    """No text that comes in holds a lone surrogate: it could be neither stored nor answered."""
+
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def whole(cls, sent: Json) -> Json:
+        return _whole(sent)
 
 
 class Said(Body):
@@ -83,7 +94,9 @@ class Edit(Body):
         sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
         wrong = sorted(name for name, value in sent.items() if value is None and name not in ("valid_from", "valid_to"))
         if wrong or not sent:
-            raise InputError(f"{', '.join(wrong) or 'The edit'} is empty.", hint="Send the fields that are to change, with their new values.")
+            raise InputError(
+                f"{', '.join(wrong) or 'The edit'} is empty.", hint="Send the fields that are to change, with their new values."
+            )
         return sent
 
 
@@ -93,6 +106,14 @@ class Test(Body):
     field: str = Field(max_length=200)
     op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"] = "eq"
     value: Json = None
+
+    @model_validator(mode="after")
+    def placed(self) -> Test:
+        """A scope is compared with a scope: its key, or its labels."""
+        some = self.value if self.op in ("in", "nin") and isinstance(self.value, list) else [self.value]
+        if self.field == "scope" and self.op != "exists" and not all(isinstance(one, str | list) for one in some):
+            raise ValueError("a scope is a text or a list of labels")
+        return self
 
 
 class Ask(Body):
@@ -135,6 +156,20 @@ class Listing(BaseModel):
     as_of: Moment | None = None
     limit: int = Field(50, ge=1, le=1000)
     after: str = Field("", description="`next` of the page before.")
+
+
+def _whole(value: Json, depth: int = 0) -> Json:
+    if depth > _DEEPEST:
+        raise ValueError(f"nested deeper than {_DEEPEST} levels")
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            return {_whole(name): _whole(held, depth + 1) for name, held in value.items()}
+        case list():
+            return [_whole(held, depth + 1) for held in value]
+        case _:
+            return value
 
 
 def meta(value: dict[str, Any], most: int) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 
 from engrams.memory import MemoryEngine
-from engrams.settings import Settings
 from engrams.types import Scope
 
 
@@ -23,23 +22,20 @@ class Caller:
     scope: Scope
 
 
-class Door:
+def caller(
+    request: Request,
+    project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
+    conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
+    x_engrams_user: Annotated[str, Header(description="Whose memory; without it that of the setting `user`.")] = "",
+) -> Caller:
     """The dependency of every route: who asks, and for which part of their memory."""
+    engine: MemoryEngine = request.app.state.engine
+    owner = Scope(("user", _decoded(x_engrams_user).strip() or engine.settings.user or _login()))
+    scope = owner.within("project", project) if project else owner
+    return Caller(engine, owner, scope.within("conversation", conversation) if conversation else scope)
 
-    def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
-        self._engine, self._settings = engine, settings
 
-    def __call__(
-        self,
-        request: Request,
-        project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
-        conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
-        x_engrams_user: Annotated[str, Header(description="Whose memory; without it that of the setting `user`.")] = "",
-    ) -> Caller:
-        user = _decoded(x_engrams_user).strip() or self._settings.user or _login()
-        owner = Scope(("user", user))
-        scope = owner.within("project", project) if project else owner
-        return Caller(self._engine, owner, scope.within("conversation", conversation) if conversation else scope)
+Asks = Annotated[Caller, Depends(caller)]
 
 
 def _decoded(value: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import bodies, shapes
 from engrams.surfaces.http.rest.answers import declared, etag, failure, limited, matches
-from engrams.surfaces.http.rest.caller import Caller, Door
+from engrams.surfaces.http.rest.caller import Asks, Caller
 from engrams.types import Receipt, Turn
 
 _KEY = 150
@@ -22,19 +22,17 @@ Tag = Annotated[str, Header(description="Entity tags as ETag gave them.")]
 Reason = Annotated[str, Query(description="Why, for its history.")]
 
 
-def router(door: Door, settings: Settings) -> APIRouter:
+def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["memories"], route_class=limited(settings.limits.text_bytes))
-    _collection(routes, door, settings)
-    _one(routes, door, settings)
-    _life(routes, door)
+    _collection(routes, settings)
+    _one(routes, settings)
+    _life(routes)
     return routes
 
 
-def _collection(routes: APIRouter, door: Door, settings: Settings) -> None:
+def _collection(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/memories", status_code=201, responses={200: {"model": shapes.Added, "description": "It was there."}, **declared(409)})
-    def add(
-        body: bodies.Add, response: Response, caller: Annotated[Caller, Depends(door)], idempotency_key: Key = ""
-    ) -> shapes.Added:
+    def add(body: bodies.Add, response: Response, caller: Asks, idempotency_key: Key = "") -> shapes.Added:
         """Remember a text, or the messages of a conversation. It is durable and found by the next search."""
         receipts = _said(body, caller, idempotency_key, settings) if body.messages else (_told(body, caller, idempotency_key, settings),)
         if all(receipt.outcome == "duplicate" for receipt in receipts):
@@ -42,7 +40,7 @@ def _collection(routes: APIRouter, door: Door, settings: Settings) -> None:
         return shapes.Added(results=[shapes.written(receipt) for receipt in receipts])
 
     @routes.get("/memories", responses=declared())
-    def find(asked: Annotated[bodies.Listing, Query()], response: Response, caller: Annotated[Caller, Depends(door)]) -> shapes.Page:
+    def find(asked: Annotated[bodies.Listing, Query()], caller: Asks) -> shapes.Page:
         """Memories by what they are, a page at a time; `next` is empty on the last."""
         tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
         page = caller.engine.list(
@@ -60,9 +58,9 @@ def _collection(routes: APIRouter, door: Door, settings: Settings) -> None:
         return shapes.Page(memories=[shapes.memory(record) for record in page.records], next=page.next)
 
 
-def _one(routes: APIRouter, door: Door, settings: Settings) -> None:
+def _one(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/memories/{id}", responses=declared(304, 404), response_model=shapes.Memory)
-    def read(id: str, response: Response, caller: Annotated[Caller, Depends(door)], if_none_match: Tag = "") -> shapes.Memory | Response:
+    def read(id: str, response: Response, caller: Asks, if_none_match: Tag = "") -> shapes.Memory | Response:
         """One memory by its id, or by the first characters of it (six at least). Its ETag is its version."""
         record = caller.engine.get(id, scope=caller.owner)
         if if_none_match and matches(if_none_match, record.version):
@@ -71,9 +69,7 @@ def _one(routes: APIRouter, door: Door, settings: Settings) -> None:
         return shapes.memory(record)
 
     @routes.patch("/memories/{id}", responses=declared(404, 409, 412), response_model=shapes.Memory)
-    def change(
-        id: str, body: bodies.Edit, response: Response, caller: Annotated[Caller, Depends(door)], if_match: Tag = ""
-    ) -> shapes.Memory | Response:
+    def change(id: str, body: bodies.Edit, response: Response, caller: Asks, if_match: Tag = "") -> shapes.Memory | Response:
         """Change the fields that are sent. With If-Match only while it still has that version."""
         sent = body.fields()
         if "meta" in sent:
@@ -91,28 +87,28 @@ def _one(routes: APIRouter, door: Door, settings: Settings) -> None:
         return shapes.memory(edited)
 
     @routes.delete("/memories/{id}", responses=declared(404, 409))
-    def forget(id: str, response: Response, caller: Annotated[Caller, Depends(door)], reason: Reason = "") -> shapes.Memory:
+    def forget(id: str, response: Response, caller: Asks, reason: Reason = "") -> shapes.Memory:
         """Forget a memory: no search finds it until it is restored."""
         record = caller.engine.forget(id, scope=caller.owner, reason=reason)
         response.headers["etag"] = etag(record.version)
         return shapes.memory(record)
 
 
-def _life(routes: APIRouter, door: Door) -> None:
+def _life(routes: APIRouter) -> None:
     @routes.get("/memories/{id}/history", responses=declared(404))
-    def history(id: str, caller: Annotated[Caller, Depends(door)]) -> shapes.Changes:
+    def history(id: str, caller: Asks) -> shapes.Changes:
         """Every change of one memory, oldest first."""
         return shapes.Changes(changes=[shapes.change(entry) for entry in caller.engine.history(id, scope=caller.owner)])
 
     @routes.post("/memories/{id}/restore", responses=declared(404, 409))
-    def restore(id: str, response: Response, caller: Annotated[Caller, Depends(door)]) -> shapes.Memory:
+    def restore(id: str, response: Response, caller: Asks) -> shapes.Memory:
         """Undo forgetting."""
         record = caller.engine.restore(id, scope=caller.owner)
         response.headers["etag"] = etag(record.version)
         return shapes.memory(record)
 
     @routes.post("/purge", responses=declared(404))
-    def purge(body: bodies.Ids, caller: Annotated[Caller, Depends(door)]) -> shapes.Erased:
+    def purge(body: bodies.Ids, caller: Asks) -> shapes.Erased:
         """Erase memories, and what was derived from them alone, for good. The answer is the proof."""
         done = caller.engine.purge(list(dict.fromkeys(body.ids)), scope=caller.owner)
         return shapes.Erased(removed=dict(done.removed), remaining=dict(done.remaining), proven=not any(done.remaining.values()))

@@ -9,16 +9,17 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import memories, reads, upkeep
 from engrams.surfaces.http.rest.answers import failure, malformed, unserved
-from engrams.surfaces.http.rest.caller import Door
 from engrams.types import Json
 
 _OWN = ("memories", "search", "explain", "context", "purge", "scopes", "stats", "jobs", "export", "import")
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
+_HINT = "GET /openapi.json describes every request."
 
 
 class Rest:
@@ -28,15 +29,25 @@ class Rest:
         self._engine, self._settings = engine, settings
 
     def install(self, app: FastAPI) -> None:
-        door = Door(self._engine, self._settings)
+        app.state.engine = self._engine
         app.add_exception_handler(RequestValidationError, malformed)
         app.add_exception_handler(HTTPException, unserved)
-        for routes in (memories.router, reads.router, upkeep.router, upkeep.transfer):
-            app.include_router(routes(door, self._settings))
-        known = {(route.path, method) for route in app.routes if isinstance(route, Route) for method in route.methods or ()}
+        routers = [make(self._settings) for make in (memories.router, reads.router, upkeep.router, upkeep.transfer)]
+        for routes in routers:
+            app.include_router(routes)
+        own = [route for routes in routers for route in routes.routes]
+
+        async def elsewhere(request: Request) -> Response:
+            near = [route for route in own if isinstance(route, Route) and route.matches(request.scope)[0] is Match.PARTIAL]
+            if near:
+                answer = failure(405, "Method Not Allowed", f"{request.method} is not for this path.", _HINT)
+                answer.headers["allow"] = ", ".join(sorted({method for route in near for method in route.methods or ()}))
+                return answer
+            return failure(404, "Not Found", "There is nothing at this path.", _HINT)
+
         for name in _OWN:
             for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
-                app.router.routes.append(_Elsewhere(path, frozenset(method for each, method in known if each == path)))
+                app.router.routes.append(Route(path, elsewhere, methods=_METHODS, include_in_schema=False))
 
     async def start(self) -> None:
         """Nothing to start."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import bodies, shapes
 from engrams.surfaces.http.rest.answers import declared, limited
-from engrams.surfaces.http.rest.caller import Caller, Door
+from engrams.surfaces.http.rest.caller import Asks
 
 
-def router(door: Door, settings: Settings) -> APIRouter:
+def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["reading"], route_class=limited(settings.limits.text_bytes))
 
     @routes.post("/search", responses=declared())
-    def search(body: bodies.Search, caller: Annotated[Caller, Depends(door)]) -> shapes.Matches:
+    def search(body: bodies.Search, caller: Asks) -> shapes.Matches:
         """The memories that answer a question, best first. `abstain`: nothing came near."""
         tests = tuple(Condition(each.field, each.op, each.value) for each in body.where)
         found = caller.engine.search(
@@ -32,12 +30,12 @@ def router(door: Door, settings: Settings) -> APIRouter:
         return shapes.matches(found)
 
     @routes.post("/explain", responses=declared())
-    def explain(body: bodies.Ask, caller: Annotated[Caller, Depends(door)]) -> shapes.Explained:
+    def explain(body: bodies.Ask, caller: Asks) -> shapes.Explained:
         """A search that leaves no mark, with every candidate, its scores, and why it was dropped."""
         return shapes.explained(caller.engine.explain(body.query, scope=caller.scope, limit=body.limit, as_of=body.as_of))
 
     @routes.post("/context", responses=declared())
-    def context(body: bodies.Prompt, caller: Annotated[Caller, Depends(door)]) -> shapes.Prompted:
+    def context(body: bodies.Prompt, caller: Asks) -> shapes.Prompted:
         """Memory as text for a prompt, never over the tokens asked for."""
         most = settings.limits.results
         limit = None if body.limit is None else min(body.limit, most)

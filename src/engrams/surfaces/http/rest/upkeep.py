@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.background import BackgroundTask
 from starlette.responses import StreamingResponse
 
@@ -17,7 +17,7 @@ from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import bodies, shapes
 from engrams.surfaces.http.rest.answers import declared, limited
-from engrams.surfaces.http.rest.caller import Caller, Door
+from engrams.surfaces.http.rest.caller import Asks, Caller
 from engrams.types import Scope
 
 _CHUNK = 64 * 1024
@@ -27,30 +27,30 @@ _DEAD = 10_000
 Format = Literal["auto", "engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
 
 
-def router(door: Door, settings: Settings) -> APIRouter:
+def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["upkeep"], route_class=limited(settings.limits.text_bytes))
-    _numbers(routes, door)
-    _jobs(routes, door)
+    _numbers(routes)
+    _jobs(routes)
     return routes
 
 
-def _numbers(routes: APIRouter, door: Door) -> None:
+def _numbers(routes: APIRouter) -> None:
     @routes.get("/scopes", responses=declared())
-    def scopes(caller: Annotated[Caller, Depends(door)]) -> shapes.Places:
+    def scopes(caller: Asks) -> shapes.Places:
         """The scopes that hold memories of this person."""
         return shapes.Places(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
 
     @routes.get("/stats", responses=declared())
-    def stats(caller: Annotated[Caller, Depends(door)]) -> shapes.Numbers:
+    def stats(caller: Asks) -> shapes.Numbers:
         """Numbers of memories by status, kind, layer and tier."""
         held = caller.engine.stats(caller.scope)
         counts = {name: dict(held.get(name, {})) for name in ("status", "kind", "layer", "tier")}
         return shapes.Numbers(**counts, embedder=held["embedder"], scopes=held["scopes"])
 
 
-def _jobs(routes: APIRouter, door: Door) -> None:
+def _jobs(routes: APIRouter) -> None:
     @routes.get("/jobs", responses=declared())
-    def jobs(caller: Annotated[Caller, Depends(door)]) -> shapes.Work:
+    def jobs(caller: Asks) -> shapes.Work:
         """The background work, and what of it has failed for good."""
         work = caller.engine.status()
         dead = [
@@ -61,7 +61,7 @@ def _jobs(routes: APIRouter, door: Door) -> None:
         return shapes.Work(jobs=numbers, lag_seconds=work["lag_seconds"], dead=dead)
 
     @routes.post("/jobs/retry", responses=declared(404))
-    def retry(body: bodies.Jobs, caller: Annotated[Caller, Depends(door)]) -> shapes.Retried:
+    def retry(body: bodies.Jobs, caller: Asks) -> shapes.Retried:
         """Failed jobs back to waiting."""
         own = {job.id for job in _dead(caller)}
         unknown = [one for one in body.ids if one not in own]
@@ -71,7 +71,7 @@ def _jobs(routes: APIRouter, door: Door) -> None:
         return shapes.Retried(retried=caller.engine.retry(chosen) if chosen else 0)
 
 
-def transfer(door: Door, settings: Settings) -> APIRouter:
+def transfer(settings: Settings) -> APIRouter:
     """Files in and out. Their bodies are streamed: they have no limit but the disk's."""
     routes = APIRouter(prefix="/v1", tags=["files"])
 
@@ -80,7 +80,7 @@ def transfer(door: Door, settings: Settings) -> APIRouter:
         response_class=StreamingResponse,
         responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}, **declared()},
     )
-    def export(caller: Annotated[Caller, Depends(door)]) -> StreamingResponse:
+    def export(caller: Asks) -> StreamingResponse:
         """Everything in the scope, with history and links, as JSON lines that `/v1/import` takes."""
         _on_disk(settings)
         folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
@@ -100,7 +100,7 @@ def transfer(door: Door, settings: Settings) -> APIRouter:
     )
     async def load(
         request: Request,
-        caller: Annotated[Caller, Depends(door)],
+        caller: Asks,
         format: Annotated[Format, Query(description="What the file is; auto looks.")] = "auto",
     ) -> shapes.Loaded:
         """Import a file, sent as the body. Doing it twice stores nothing twice."""

@@ -1,0 +1,53 @@
+"""What intake finds below the vault, and what it asks of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrams.ports import Change
+from engrams.types import Edge, Record, Scope, Vector
+from engrams.vault.disk import Stat
+from engrams.vault.entry import Entry
+from engrams.vault.path import Place
+from engrams.vault.state import Row
+
+BY_HAND = "edited by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why files changed: what the history says. ``quiet``: the files hold all of it, none is to be written again."""
+
+    action: str = BY_HAND
+    actor: str = "hand"
+    reason: str = BY_HAND
+    quiet: bool = False
+
+
+@dataclass(slots=True)
+class Found:
+    """A file that is not as it was."""
+
+    path: str
+    stat: Stat
+    hash: str
+    entry: Entry
+    place: Place
+    row: Row | None
+    data: bytes
+
+
+@dataclass(slots=True)
+class Edit:
+    """What one file asks of memory."""
+
+    found: Found
+    put: Record | None = None
+    change: Change | None = None
+    vectors: tuple[Vector, ...] = ()
+    add: tuple[Edge, ...] = ()
+    drop: tuple[Edge, ...] = ()
+    does: str = "change"
+    version: int = 1
+    scope: Scope | None = None
+    exact: bool = False

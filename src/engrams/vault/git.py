@@ -1,0 +1,346 @@
+"""The history of the files in git: commits off the path, log, differences, and who wrote which line. No git program needed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from engrams.errors import ExtraError, InputError, NotFoundError, StoreError
+from engrams.vault.disk import Disk, File
+
+IGNORE = ".gitignore"
+_IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
+_BUSY = ".engrams/committing"
+_MOST_LINES = 40
+_FALLBACK = ("engrams", "engrams@localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit: ``paths`` are those it changed."""
+
+    id: str
+    at: datetime
+    author: str
+    message: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, and the commit that it came with."""
+
+    commit: str
+    at: datetime
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file that a commit changed: what it held before and after (None: it was not there)."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class Git:
+    """The repository in the vault's folder. Call with the vault's lock held."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    @property
+    def exists(self) -> bool:
+        return (self._disk.root / ".git").exists()
+
+    def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = ()) -> list[str]:
+        """Commit these files as they are now, one commit an author; ids of the commits. A clean tree makes none.
+
+        The repository, and its ignore file, are made where there is none. ``also``: further parents of the last commit.
+        """
+        paths = set(notes)
+        with self._repository(create=True) as (repo, made):
+            if made:
+                paths |= {path for top in ("entries", "deleted", "memory", "dreams", "conflicts") for path, _ in self._disk.walk(top)}
+                paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
+                if self._disk.stat(IGNORE) is None:
+                    self._disk.write([File(IGNORE, _IGNORED.encode())])
+                    paths.add(IGNORE)
+            done = []
+            for author, some in _by_author(notes, paths).items():
+                made_id = self._one(repo, some, (author, _message(notes, some)), at, ())
+                done += [made_id] if made_id else []
+            if also:
+                done.append(self._one(repo, [], ("", "Merge what another place remembered"), at, also))
+            return done
+
+    def log(self, limit: int = 20, path: str = "") -> tuple[Entry, ...]:
+        """Newest first; of one file, its earlier names included, where a path is given."""
+        with self._repository() as (repo, _):
+            if not _head(repo):
+                return ()
+            asked = {"paths": [path.encode()], "follow": True} if path else {}
+            found = repo.get_walker(max_entries=limit, **asked)
+            return tuple(_entry(walked.commit, [change for group in walked.changes() for change in _flat(group)]) for walked in found)
+
+    def diff(self, one: str = "", other: str = "") -> str:
+        """What changed from one commit to another; of one alone, what it did; with none, what is not committed yet."""
+        from dulwich.patch import write_tree_diff
+
+        with self._repository() as (repo, _):
+            if not one:
+                return self._uncommitted(repo)
+            first = self._commit(repo, one)
+            if other:
+                before, after = first.tree, self._commit(repo, other).tree
+            else:
+                before, after = (repo[first.parents[0]].tree if first.parents else None), first.tree
+            out = io.BytesIO()
+            write_tree_diff(out, repo.object_store, before, after)
+            return out.getvalue().decode("utf-8", "replace")
+
+    def blame(self, path: str) -> tuple[Line, ...]:
+        """Each line of a file with the commit that it came with."""
+        from dulwich.annotate import annotate_lines
+
+        with self._repository() as (repo, _):
+            head = _head(repo)
+            if not head:
+                return ()
+            if path.encode() not in _blobs(repo, repo[head].tree):
+                raise NotFoundError(f"{path} is not in the history yet.", hint="It is committed after a few quiet seconds.")
+            lines = annotate_lines(repo.object_store, head, path.encode())
+            return tuple(_line(commit, text) for (commit, _), text in lines)
+
+    def changes(self, name: str) -> tuple[Entry, tuple[Version, ...]]:
+        """What one commit did, against its first parent."""
+        with self._repository() as (repo, _):
+            commit = self._commit(repo, name)
+            before = repo[commit.parents[0]].tree if commit.parents else None
+            return _entry(commit, ()), versions(repo, before, commit.tree)
+
+    @contextlib.contextmanager
+    def repository(self) -> Iterator[Any]:
+        """The repository itself, for what is not offered here."""
+        with self._repository() as (repo, _):
+            yield repo
+
+    def _one(self, repo: Any, paths: Sequence[str], told: tuple[str, str], at: datetime, parents: Sequence[str]) -> str:
+        tree = repo.get_worktree()
+        tree.stage(sorted(paths))
+        head = _head(repo)
+        root = repo.open_index().commit(repo.object_store)
+        if head and repo[head].tree == root and not parents:
+            return ""
+        name, mail = _identity(repo)
+        committer = f"{name} <{mail}>".encode()
+        who = told[0] or ("by hand" if (name, mail) == _FALLBACK else "")
+        author = f"{who} <{_mail(who)}>".encode() if who else committer
+        stamp = {"commit_timestamp": at.timestamp(), "author_timestamp": at.timestamp(), "commit_timezone": 0, "author_timezone": 0}
+        heads = [parent.encode() for parent in parents]
+        made = tree.commit(
+            told[1].encode(), committer=committer, author=author, tree=root, merge_heads=heads, sign=False, no_verify=True, **stamp
+        )
+        return str(made.decode())
+
+    def _uncommitted(self, repo: Any) -> str:
+        from dulwich.patch import write_blob_diff
+
+        out = io.BytesIO()
+        head = _head(repo)
+        held = {path.decode(): sha for path, sha in _blobs(repo, repo[head].tree if head else None).items()}
+        there = {path for top in ("entries", "deleted", "memory", "dreams", "conflicts") for path, _ in self._disk.walk(top)}
+        there |= {"MEMORY.md"} if self._disk.stat("MEMORY.md") else set()
+        for path in sorted(held.keys() | there):
+            data = self._disk.read(path) if path in there or path in held else None
+            old = repo[held[path]].data if path in held else None
+            if data != old:
+                before, after = ((path.encode() if side is not None else None, 0o100644, _blob(side)) for side in (old, data))
+                write_blob_diff(out, before, after)
+        return out.getvalue().decode("utf-8", "replace")
+
+    def _commit(self, repo: Any, name: str) -> Any:
+        """A commit by its id, or by the first characters of it (four at least)."""
+        if name.upper() == "HEAD" and _head(repo):
+            return repo[_head(repo)]
+        if len(name) < 4 or not all(char in "0123456789abcdef" for char in name):
+            raise InputError(f"{name!r} is no commit: at least four hexadecimal digits are needed.", hint="`engrams log` shows them.")
+        found = {walked.commit.id for walked in repo.get_walker() if walked.commit.id.decode().startswith(name)} if _head(repo) else set()
+        if len(found) != 1:
+            told = "More than one commit begins" if found else "No commit begins"
+            raise NotFoundError(f"{told} with {name!r}.", hint="`engrams log` shows the commits.")
+        return repo[found.pop()]
+
+    @contextlib.contextmanager
+    def _repository(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
+        """The repository, open, and whether it was made now. What goes wrong in git is a StoreError."""
+        try:
+            from dulwich.errors import GitProtocolError, HookError, NotGitRepository, ObjectFormatException, ObjectMissing
+            from dulwich.file import FileLocked
+            from dulwich.repo import Repo
+        except ImportError:
+            raise ExtraError(
+                "The history of the files needs dulwich.", hint="pip install 'engrams[vault]', or set `vault.git` to false."
+            ) from None
+        made = create and not self.exists
+        if not made and not self.exists:
+            raise NotFoundError("The vault has no history yet.", hint="It begins with the first commit, a few seconds after a change.")
+        busy = self._disk.root / _BUSY
+        problems = (
+            GitProtocolError,
+            HookError,
+            NotGitRepository,
+            ObjectFormatException,
+            ObjectMissing,
+            FileLocked,
+            KeyError,
+            ValueError,
+            OSError,
+        )
+        try:
+            repo = Repo.init(str(self._disk.root), default_branch=b"main") if made else Repo(str(self._disk.root))
+            with contextlib.closing(repo):
+                if create:
+                    self._recover(repo)
+                    busy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    busy.write_text("")
+                    if made:
+                        _introduce(repo)
+                yield repo, made or not _head(repo)
+                busy.unlink(missing_ok=True)
+        except problems as problem:
+            hint = "Another git program may be at work; else look at the vault with `git status` and `git fsck`."
+            raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
+
+    def _recover(self, repo: Any) -> None:
+        """Locks of a commit that was cut short: nobody else commits while the vault's lock is ours."""
+        busy = self._disk.root / _BUSY
+        try:
+            since = busy.stat().st_mtime
+        except FileNotFoundError:
+            return
+        folder = repo.controldir()
+        for base, _, names in os.walk(folder):
+            for name in names:
+                lock = os.path.join(base, name)
+                if name.endswith(".lock") and os.stat(lock).st_mtime >= since - 1:
+                    os.unlink(lock)
+
+
+def versions(repo: Any, before: Any, after: Any) -> tuple[Version, ...]:
+    """The files that differ between two trees."""
+    old, new = _blobs(repo, before), _blobs(repo, after)
+    changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+    data = [tuple(repo[side[path]].data if path in side else None for side in (old, new)) for path in changed]
+    return tuple(Version(path.decode("utf-8", "replace"), *pair) for path, pair in zip(changed, data, strict=True))
+
+
+def _blobs(repo: Any, tree: Any) -> dict[bytes, Any]:
+    from dulwich.object_store import iter_tree_contents
+
+    return {entry.path: entry.sha for entry in iter_tree_contents(repo.object_store, tree)} if tree else {}
+
+
+def _blob(data: bytes | None) -> Any:
+    from dulwich.objects import Blob
+
+    return None if data is None else Blob.from_string(data)
+
+
+def _head(repo: Any) -> Any:
+    try:
+        return repo.head()
+    except KeyError:
+        return None
+
+
+def _identity(repo: Any) -> tuple[str, str]:
+    """Who the user is to git; engrams where git does not know."""
+    config = repo.get_config_stack()
+    try:
+        return config.get((b"user",), b"name").decode(), config.get((b"user",), b"email").decode()
+    except KeyError:
+        return _FALLBACK
+
+
+def _introduce(repo: Any) -> None:
+    """A name of its own for a new repository, where git knows none."""
+    stack = repo.get_config_stack()
+    try:
+        stack.get((b"user",), b"email")
+    except KeyError:
+        config = repo.get_config()
+        config.set((b"user",), b"name", _FALLBACK[0].encode())
+        config.set((b"user",), b"email", _FALLBACK[1].encode())
+        config.write_to_path()
+
+
+def _by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]]:
+    """Paths by who wrote them: the agent of the scope, or the user's own name ("") for what a hand did."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(notes):
+        note = notes[path]
+        hand = note.get("actor") in ("hand", "") and note.get("does") not in (None, "purge")
+        found.setdefault("" if hand else _name(note.get("agent") or "engrams"), []).append(path)
+    # What nobody told about, such as the ignore file, comes with the first.
+    next(iter(found.values()), []).extend(sorted(paths - notes.keys()))
+    return found
+
+
+def _message(notes: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """What was done to how many memories, in which session, and why."""
+    every = list({notes[path].get("id") or path: notes[path] for path in paths if path in notes}.values())
+    counts: dict[str, int] = {}
+    for note in every:
+        counts[str(note.get("does", "change"))] = counts.get(str(note.get("does", "change")), 0) + 1
+    scopes = sorted({str(note["scope"]) for note in every if note.get("scope")})
+    head = ", ".join(f"{_line_of(does)} {number}" for does, number in counts.items()) or "Begin"
+    where = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})" if scopes else ""
+    reasons = dict.fromkeys(
+        f"{_line_of(note.get('does', 'change'))} {note.get('id', '')}: {_line_of(note.get('why', ''))}" for note in every
+    )
+    body = list(reasons)[:_MOST_LINES]
+    body += [f"and {len(reasons) - _MOST_LINES} more"] if len(reasons) > _MOST_LINES else []
+    sessions = sorted({_line_of(note["session"]) for note in every if note.get("session")})
+    trailers = [f"Session: {session}" for session in sessions[:_MOST_LINES]]
+    return "\n\n".join(part for part in (head + where, "\n".join(body), "\n".join(trailers)) if part) + "\n"
+
+
+def _entry(commit: Any, changes: Sequence[Any]) -> Entry:
+    paths = {
+        side.path.decode("utf-8", "replace") for change in changes for side in (change.old, change.new) if side is not None and side.path
+    }
+    at = datetime.fromtimestamp(commit.commit_time, UTC)
+    return Entry(commit.id.decode(), at, _author(commit), commit.message.decode("utf-8", "replace").strip(), tuple(sorted(paths)))
+
+
+def _line(commit: Any, text: bytes) -> Line:
+    at = datetime.fromtimestamp(commit.commit_time, UTC)
+    return Line(commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n"))
+
+
+def _author(commit: Any) -> str:
+    return str(commit.author.decode("utf-8", "replace").partition(" <")[0])
+
+
+def _flat(group: Any) -> Sequence[Any]:
+    return group if isinstance(group, list) else [group]
+
+
+def _line_of(text: Any) -> str:
+    return " ".join(str(text).split())[:200]
+
+
+def _name(text: str) -> str:
+    return "".join(char for char in _line_of(text) if char not in "<>\0")[:60].strip() or "engrams"
+
+
+def _mail(name: str) -> str:
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip("-")[:40] + "@engrams"

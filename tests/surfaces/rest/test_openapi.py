@@ -1,0 +1,32 @@
+"""The API describes itself, and truly."""
+
+from __future__ import annotations
+
+import httpx2
+from tests.surfaces.rest.conftest import Served
+
+
+def test_every_route_declares_its_answers(served: Served) -> None:
+    """Each route has a summary, a model for its success, and problem bodies for every failure."""
+    described = httpx2.get(served.url + "/openapi.json").json()
+    routes = {(path, method): told for path, held in described["paths"].items() for method, told in held.items() if path.startswith("/v1/")}
+    assert len(routes) == 17
+    for name, told in routes.items():
+        answers = told["responses"]
+        assert told["description"], name
+        assert {"400", "413", "422", "default"} <= set(answers), name
+        for status, answer in answers.items():
+            kinds = set(answer.get("content", {}))
+            if status in ("200", "201"):
+                assert kinds in ({"application/json"}, {"application/jsonl"}), name
+                assert "application/jsonl" in kinds or answer["content"]["application/json"]["schema"].get("$ref"), name
+            elif status != "304":
+                assert kinds == {"application/problem+json"}, (name, status)
+
+
+def test_the_whole_server_has_the_api(served: Served) -> None:
+    """The server's own list of parts has the API before the proxy, which takes every path left."""
+    from engrams.surfaces.http.parts import PLACES, load
+
+    assert list(PLACES).index("engrams.surfaces.http.rest.part") < list(PLACES).index("engrams.surfaces.proxy.part")
+    assert len(load(served.engine, served.engine.settings)) == len(PLACES)

@@ -1,0 +1,124 @@
+"""Search, explain, context, numbers, jobs, files."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+from tests.surfaces.rest.conftest import Person, Served, add, problem
+
+from engrams.ports import EXTRACT, Claim, Failure, JobSpec
+
+
+@pytest.mark.covers("S0.48")
+def test_explain_tells_all_and_changes_nothing(api: httpx2.Client) -> None:
+    """Every candidate with its scores and the reason it was dropped; no memory is different afterwards."""
+    for number in range(12):
+        add(api, f"Crate {number} is stored in hall {number % 3}.")
+    before = api.get("/export").text
+    told = api.post("/explain", json={"query": "which crate is in hall 2?", "limit": 3}).json()
+    assert len(told["hits"]) == 3
+    assert told["rows"]
+    assert {row["id"] for row in told["rows"] if not row["dropped"]} == {hit["memory"]["id"] for hit in told["hits"]}
+    assert all(row["parts"] for row in told["rows"][:3])
+    assert api.get("/export").text == before
+
+
+def test_search_takes_tests_kinds_and_times(api: httpx2.Client) -> None:
+    """Only what passes every test, of these kinds, as it was at that time."""
+    one = add(api, "The red kayak hangs in the barn.", tags=["boat"])
+    add(api, "The blue kayak lies at the pier.")
+    asked = {"query": "where is the kayak?", "where": [{"field": "tags", "op": "contains", "value": "boat"}]}
+    assert [hit["memory"]["id"] for hit in api.post("/search", json=asked).json()["hits"]] == [one]
+    assert api.post("/search", json={"query": "kayak", "kinds": ["procedure"]}).json()["hits"] == []
+    assert api.post("/search", json={"query": "kayak", "as_of": "2001-01-01"}).json()["hits"] == []
+    assert api.post("/search", json={"query": "kayak", "limit": 0}).json()["hits"] == []
+    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "no_such", "value": 1}]}), 400)
+    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "tags", "op": "like", "value": 1}]}), 422)
+    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "scope", "op": "in", "value": [1]}]}), 422)
+    problem(api.post("/search", json={}), 422)
+
+
+def test_context_keeps_its_budget(api: httpx2.Client) -> None:
+    """A context is never over the tokens asked for."""
+    for number in range(10):
+        add(api, f"Friend number {number} likes the colour {number * 11}.")
+    for tokens in (0, 20, 200):
+        made = api.post("/context", json={"query": "which colour?", "tokens": tokens}).json()
+        assert made["tokens"] <= tokens
+    assert "likes the colour" in made["text"]
+
+
+def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
+    """An export imports into another person's empty memory as it was, and a second time stores nothing."""
+    one = add(api, "The spare key hangs in the shed.", tags=["key"])
+    api.delete(f"/memories/{add(api, 'The old lock is broken.')}")
+    out = api.get("/export")
+    assert out.headers["content-type"].startswith("application/jsonl")
+    other = person()
+    first = other.post("/import", content=out.content).json()
+    assert first["stored"] >= 2
+    assert not first["bad"]
+    assert other.get(f"/memories/{one}").json()["tags"] == ["key"]
+    assert other.post("/import", content=out.content, params={"format": "engrams"}).json()["stored"] == 0
+    assert other.get("/memories", params={"status": "forgotten"}).json()["memories"]
+
+
+def test_imports_report_what_is_unreadable(api: httpx2.Client) -> None:
+    """A broken line is named and the rest imported; an unknown format is a problem."""
+    lines = [json.dumps({"role": "user", "content": "I keep bees."}), "{broken", json.dumps({"role": "user", "content": "I sell honey."})]
+    report = api.post("/import", content="\n".join(lines).encode(), params={"format": "turns"}).json()
+    assert (report["stored"], len(report["bad"])) == (2, 1)
+    problem(api.post("/import", content=b"x", params={"format": "zip"}), 422)
+
+
+def test_numbers(api: httpx2.Client) -> None:
+    """The numbers are this person's."""
+    assert sum(api.get("/stats").json()["status"].values()) == 0
+    add(api, "The attic window sticks.")
+    assert api.get("/stats").json()["kind"]["note"] == 1
+
+
+def test_jobs_that_failed(served: Served, person: Person) -> None:
+    """A failed job shows to its owner alone, who may retry it; nobody else can."""
+    ann, bob = person(), person()
+    store, now = served.engine.store, served.engine.now()
+    scope = f"user/{ann.headers['x-engrams-user']}"
+    store.enqueue((JobSpec(EXTRACT + "-x", scope + "|1", {"scope": scope, "items": []}),), now)
+    job = store.claim(Claim("test", now, kinds=(EXTRACT + "-x",)))
+    assert job
+    store.fail(Failure(job.lease, "the plum tree failed", now, None))
+    assert [(each["id"], each["error"]) for each in ann.get("/jobs").json()["dead"]] == [(job.id, "the plum tree failed")]
+    assert "plum" not in bob.get("/jobs").text
+    problem(bob.post("/jobs/retry", json={"ids": [job.id]}), 404)
+    assert bob.post("/jobs/retry", json={}).json()["retried"] == 0
+    assert ann.post("/jobs/retry", json={}).json()["retried"] == 1
+
+
+def test_two_owners_never_meet(served: Served, person: Person) -> None:
+    """On every route, with the other's ids and cursors, nobody sees or changes what is another's."""
+    ann, bob = person(), person()
+    hers = add(ann, "Ann hid the xylophone in the cellar.", tags=["secret"])
+    add(ann, "Ann hid the xylophone twice.")
+    add(bob, "Bob has no instrument.")
+    answers = [
+        bob.get(f"/memories/{hers}"),
+        bob.get(f"/memories/{hers[:10]}"),
+        bob.get(f"/memories/{hers}/history"),
+        bob.patch(f"/memories/{hers}", json={"text": "taken"}),
+        bob.delete(f"/memories/{hers}"),
+        bob.post(f"/memories/{hers}/restore"),
+        bob.post("/purge", json={"ids": [hers]}),
+    ]
+    assert {answer.status_code for answer in answers} == {404}
+    ask = {"query": "where is the xylophone hidden?"}
+    answers += [bob.post(path, json=ask) for path in ("/search", "/explain", "/context")]
+    answers += [bob.post("/search", json={**ask, "where": [{"field": "id", "value": hers}]})]
+    answers += [bob.get("/memories", params=sent) for sent in ({}, {"after": hers}, {"tag": "secret"}, {"text": "xylophone"})]
+    answers += [bob.get(path) for path in ("/export", "/scopes", "/stats", "/jobs")]
+    answers += [bob.get("/memories", params={"project": "x/../" + ann.headers["x-engrams-user"]})]
+    for answer in answers:
+        assert "xylophone" not in answer.text.replace(ask["query"], "")
+        assert ann.headers["x-engrams-user"] not in answer.text
+    assert ann.get(f"/memories/{hers}").json()["version"] == 2

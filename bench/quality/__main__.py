@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engrams.models.embed.choose import choose
-
 from bench.quality.data import Dataset, load
 from bench.quality.metrics import KEYS, KS, Row, gap, interval, mean, score
 from bench.quality.systems import Dense, Engrams, Fused, System, Words
+from engrams.models.embed.choose import choose
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
 

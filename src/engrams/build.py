@@ -14,14 +14,14 @@ from engrams.models.embed.choose import choose as choose_embedder
 from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
-from engrams.ports import EMBED, EXTRACT, Clock, Embedder, JobSpec, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Store
 from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
 from engrams.tend.runner import Runner
 from engrams.types import Kind, Record
 
 
-def open(  # noqa: A001 - engrams.open is the name people look for
+def open(
     settings: Settings | None = None,
     *,
     clock: Clock = clocks.now,
@@ -45,7 +45,7 @@ def open(  # noqa: A001 - engrams.open is the name people look for
     return MemoryEngine(
         Parts(
             settings=settings,
-            store=with_files(store(settings, clock), settings, embedder, clock),
+            store=with_files(store(settings, clock), settings, embedder, model, clock),
             embedder=embedder,
             chat=model,
             counter=choose_counter(settings.read.tokens, clock),
@@ -64,7 +64,7 @@ def store(settings: Settings, clock: Clock) -> Store:
     return SqliteStore.open(path, section, clock)
 
 
-def with_files(plain: Store, settings: Settings, embedder: Embedder, clock: Clock) -> Store:
+def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Store:
     """The store with the vault beside it, where one is on and memory is on disk."""
     if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return plain
@@ -80,7 +80,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, clock: Cloc
     mirror, card = Mirror(plain), embedder.card
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
     rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed, settings.jobs.lease)
-    vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules))
+    vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
     few = settings.jobs.model_copy(update={"workers": min(2, settings.jobs.workers)})
     vault.start(Runner(mirror, vault.handlers, clock, few))

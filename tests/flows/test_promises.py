@@ -181,6 +181,20 @@ def test_many_changes_of_one_thing_leave_the_last(home: Path) -> None:
         assert [fact.object for fact in current if fact.predicate == "lives_in"] == ["Berlin"]
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 3, 1, 4)], ids=["as told", "backwards", "mixed"])
+def test_each_of_many_changes_ends_where_the_next_begins(home: Path, order: tuple[int, ...]) -> None:
+    """In a chain of moves, each town was home until the next one, in whatever order they become known."""
+    towns = ("Paris", "Oslo", "Lima", "Cairo", "Quito", "Berlin")
+    starts = [datetime(2018 + place, 3, 2, tzinfo=UTC) for place in range(len(towns))]
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for place in order:
+            memory.observe(Turn(f"I moved to {towns[place]}.", at=starts[place], session=f"s{place}"), scope=ALICE)
+            assert memory.drain()
+        facts = memory.list(scope=ALICE, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.SUPERSEDED)).records
+        ends = {fact.object: fact.valid_to for fact in facts if fact.predicate == "lives_in"}
+        assert ends == dict(zip(towns, [*starts[1:], None], strict=True))
+
+
 @pytest.mark.covers("S1.52")
 def test_without_vectors_words_are_enough(home: Path) -> None:
     """With no embedder at all, writing and searching work by words."""

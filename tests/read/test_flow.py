@@ -218,3 +218,13 @@ def test_kinds_choose() -> None:
         found = engine.search("Where do I live?", scope=ANN, kinds=[Kind.FACT])
         assert [hit.record.kind for hit in found.hits] == [Kind.FACT]
         assert found.hits[0].record.scope == Scope(ANN)
+
+
+def test_a_chain_of_changes_puts_the_last_first() -> None:
+    """However the words score, what was superseded stands below what superseded it, all along the chain; no circle hangs it."""
+    with temp_engine(jobs__workers=0) as engine:
+        for year, town in enumerate(("Paris", "Oslo", "Lima", "Cairo"), 2018):
+            engine.observe(Turn(f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=str(year)), scope=ANN)
+        engine.drain()
+        texts = [hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits]
+        assert texts == ["I moved to Cairo.", "I moved to Lima.", "I moved to Oslo.", "I moved to Paris."]

@@ -11,6 +11,7 @@ import pytest
 
 import engrams
 from engrams.types import Record, Status
+from engrams.vault import entry
 
 ALICE = ("user", "alice")
 
@@ -101,3 +102,36 @@ def opened(home: Path, **settings: Any) -> Iterator[Desk]:
         yield made
     finally:
         made.engine.close()
+
+
+def converged(desk: Desk) -> None:
+    """Files and memories are alike, one to one, and a second look finds nothing to do."""
+    assert desk.vault.work.drain(60)
+    desk.sync()
+    again = desk.sync()
+    assert (again.total, again.written, again.conflicts, again.problems) == (0, 0, 0, {})
+    desk.vault.work.drain(60)
+    assert desk.engine.store.outbox(1) == ()
+    records = {record.id: record for record in desk.everything()}
+    held = {}
+    for path in desk.files():
+        found = entry.read(path.read_text("utf-8"))
+        record = found.record({})
+        assert record.id not in held
+        assert entry.same(record, records[record.id])
+        assert record.version == records[record.id].version
+        assert (path.relative_to(desk.root).parts[0] == "deleted") == (record.status is Status.FORGOTTEN)
+        held[record.id] = path
+    missing = [record for record in records.values() if record.id not in held and record.status is not Status.FORGOTTEN]
+    assert missing == []
+
+
+def nothing_lost(desk: Desk, words: list[str]) -> None:
+    """Every word that was written is in a memory, in the history of one, or kept aside in sight."""
+    texts = [record.text for record in desk.everything()]
+    for record in desk.everything():
+        for change in desk.engine.history(record.id, scope=("user", "alice")):
+            texts += [str(change.before.get("text", "")), str(change.after.get("text", ""))]
+    texts += [path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md")]
+    found = set("\n".join(texts).split())
+    assert [word for word in words if word not in found] == []

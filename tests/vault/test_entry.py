@@ -21,7 +21,7 @@ NASTY = ["---", "---\n", "\n---\n", "a\r\nb", "\r", "a\r", " x ", "\n\n", "", "#
 
 texts = st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
 names = texts.filter(lambda text: bool(text.strip()))
-times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds are naive
+times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
 shares = st.floats(0, 1)
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(10**18), 10**18), st.floats(allow_nan=False, allow_infinity=False), texts),

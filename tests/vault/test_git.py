@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.vault.conftest import ALICE, Desk
 
 from engrams import Turn
 from engrams.errors import InputError, NotFoundError, StoreError
 from engrams.types import Status
-from tests.vault.conftest import ALICE, Desk
 
 pytest.importorskip("dulwich")
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from tests.vault.conftest import ALICE, Desk
 
 from engrams.types import EdgeType, Kind, Status
 from engrams.vault.found import BY_HAND
-from tests.vault.conftest import ALICE, Desk
 
 
 def found(desk: Desk, query: str) -> list[str]:

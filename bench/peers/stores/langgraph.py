@@ -16,8 +16,8 @@ _PLACE = ("bench",)
 
 class Store:
     def __init__(self, encoder: Encoder, folder: Path) -> None:
-        # As documented. SqliteStore 3.1.2 looks for `fields` under another name and embeds the whole item as JSON; naming the field
-        # in each put would avoid that, but finds less (about 5 points of R@10 on LoCoMo), so it is left to the peer's advantage.
+        # As documented. SqliteStore 3.1.2 looks for `fields` under another name and so embeds the whole item as JSON. Naming the
+        # field in each put would avoid that, and finds less on LoCoMo: what is documented stays.
         index: Any = {"dims": encoder.dimension, "embed": lambda texts: encoder.lists(list(texts)), "fields": ["text"]}
         self._exit = ExitStack()
         self._store: Any

@@ -39,14 +39,20 @@ def join(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> J
 def current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """A memory that another one here has superseded never stands above it."""
     order = list(hits)
-    for hit in hits:
-        if hit.status is Status.SUPERSEDED:
-            successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
-            place = order.index(hit)
-            newer = next((n for n, other in enumerate(order) if n > place and successors & _ids(other)), None)
-            if newer is not None:
-                winner = order.pop(newer)
-                order.insert(place, replace(winner, score=max(winner.score, hit.score)))
+    moved: set[str] = set()
+    place = 0
+    while place < len(order):
+        hit = order[place]
+        successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+        below = range(place + 1, len(order))
+        newer = next((n for n in below if successors & _ids(order[n]) and order[n].record.id not in moved), None)
+        if hit.status is Status.SUPERSEDED and newer is not None:
+            # What takes this place may itself be superseded by something further down: it is looked at next.
+            winner = order.pop(newer)
+            moved.add(winner.record.id)
+            order.insert(place, replace(winner, score=max(winner.score, hit.score)))
+        else:
+            place += 1
     return tuple(order)
 
 

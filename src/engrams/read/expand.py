@@ -18,7 +18,7 @@ FACTORS: Mapping[EdgeType, float] = {
 }
 """What a step over a link of this type keeps; relates_to and co_occurs keep their own weight, at most 1 (003)."""
 
-_LENDING = tuple(type for type in EdgeType if type is not EdgeType.DERIVED_FROM)
+_LENDING = tuple(kind for kind in EdgeType if kind is not EdgeType.DERIVED_FROM)
 
 MOST = 50
 """Links followed from one node: a tag on thousands of memories says nothing about any of them."""

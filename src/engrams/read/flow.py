@@ -11,6 +11,7 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read import floors
+from engrams.read.dates import spoken_of
 from engrams.read.diversify import mmr, repeated
 from engrams.read.evidence import current_first, join
 from engrams.read.expand import bonuses
@@ -18,7 +19,7 @@ from engrams.read.query import Prepared, prepare
 from engrams.read.recency import aged
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
-from engrams.read.score import Scored, content, score
+from engrams.read.score import Scored, content, meant, most_of, score
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import Found, Hit, Record, Trace, TraceRow
 
@@ -53,6 +54,9 @@ def search(request: Request, deps: Deps) -> Found:
     scored = _expand(pool, scored, request, deps)
     stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, dropped = _above(pool, scored, prepared, request, deps)
+    weights = deps.settings.weights
+    if deps.settings.fusion == "weighted":
+        hits = spoken_of(hits, meant(prepared.understood), weights, most_of(weights))
     joined = join([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.done("join", len(joined.hits))

@@ -50,7 +50,7 @@ def score(pool: Pool, understood: Understood, answering: Mapping[str, float], se
     weights = settings.weights
     if settings.fusion == "sum":
         features |= _worded(features, settings, pool.embedded)
-    most = (_most(weights) if settings.fusion == "weighted" else 1.0) or 1.0
+    most = (most_of(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     parts = {name: (getattr(weights, name) / most * values).astype(np.float32) for name, values in features.items()}
     total = sum(parts.values(), np.zeros(len(pool.ids), np.float32))
     return Scored(np.clip(total, 0.0, 1.0).astype(np.float32), parts)
@@ -66,7 +66,7 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "bmctx": pool.bmctx,
         "bmses": pool.bmses,
         "speaker": _voices(pool, understood),
-        "date": date_score(_meant(understood), pool.times),
+        "date": date_score(meant(understood), pool.times),
         "question": pool.question.astype(np.float32),
         "when": pool.dated.astype(np.float32) * float(understood.wants_time),
         "length": np.minimum(pool.words, _LONG) / _LONG,
@@ -94,12 +94,12 @@ def _voices(pool: Pool, understood: Understood) -> Floats:
     return found
 
 
-def _meant(understood: Understood) -> list[Span]:
+def meant(understood: Understood) -> list[Span]:
     """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
     return [span for span in understood.spans if not (understood.latest and span.grain == "range")]
 
 
-def _most(weights: ReadWeights) -> float:
+def most_of(weights: ReadWeights) -> float:
     """The weight of the sources every query has; cues come on top."""
     return weights.cos + weights.cosctx + weights.cosnext + weights.bm + weights.bmctx + weights.bmses
 

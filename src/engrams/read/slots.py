@@ -17,11 +17,11 @@ _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), tuple(predicates.split()))
     for pattern, predicates in (
         (
-            r"\b(?:lives?|living|home|resides?|city|town|country|address|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
+            r"\b(?:lives?|living|home|resides?|address|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
             "lives_in address home_town grew_up_in from",
         ),
         (
-            r"\b(?:works?|working|jobs?|employ\w+|company|profession|occupation|career|living|arbeit\w*|trabaj\w+|travaill\w*)\b|工作|仕事",
+            r"\b(?:works?|working|jobs?|employ\w+|company|profession|occupation|career|arbeit\w*|trabaj\w+|travaill\w*)\b|工作|仕事",
             "works_at job",
         ),
         (r"\b(?:phone|telephone|mobile|number|call|reach|telefon\w*|handy|telefono|movil|portable)\b|电话|手机|電話", "phone phone_number"),
@@ -45,7 +45,7 @@ _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
             r"\b(?:hobb\w+|likes?|enjoys?|loves?|hates?|dislikes?|prefers?|favou?rites?|gefallt|gusta\w*|aime\w*)\b|喜欢|好き",
             "likes prefers enjoys",
         ),
-        (r"\b(?:pets?|dogs?|cats?|animals?|haustier\w*|mascotas?)\b|宠物|ペット", "has adopted has_pet is_named"),
+        (r"\b(?:pets?|haustier\w*|mascotas?)\b|宠物|ペット", "has adopted has_pet is_named"),
         (r"\b(?:never|rules?|always|must not|forbidden|not allowed|avoid)\b", "never always avoids"),
     )
 )

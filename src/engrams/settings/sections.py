@@ -79,18 +79,18 @@ class WriteSettings(Section):
 class ReadWeights(Section):
     """Weights of the absolute scores that a read adds up; fitted on conversations left out (docs/concepts/recall)."""
 
-    cos: float = 4.5
-    cosctx: float = 4.85
-    cosnext: float = 1.0
-    bm: float = 1.3
-    bmctx: float = 3.3
-    bmses: float = 3.8
-    speaker: float = 2.5
-    date: float = 3.1
+    cos: float = 3.3
+    cosctx: float = 3.8
+    cosnext: float = 2.3
+    bm: float = 1.0
+    bmctx: float = 4.8
+    bmses: float = 3.6
+    speaker: float = 2.05
+    date: float = 4.9
     slot: float = 2.0
-    question: float = -0.5
-    when: float = 2.1
-    length: float = 0.6
+    question: float = -0.8
+    when: float = 1.9
+    length: float = 0.35
     recency: float = 0.05
     importance: float = 0.0
     confidence: float = 0.0

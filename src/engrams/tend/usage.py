@@ -117,6 +117,8 @@ class Usage:
                     self._write(owner, [use for use in uses if use.scope.owner == owner])
                 except EngramsError as problem:
                     _log.warning("uses were not counted: %s", problem.message)
+                except Exception:  # noqa: BLE001 - the edge of the flow: counting must end neither its thread nor the caller's close
+                    _log.exception("uses were not counted")
 
     def close(self) -> None:
         """Write what waits, and end."""
@@ -157,6 +159,8 @@ class Usage:
         if not setting or not card.dimension or len(use.candidates) < 2:
             return ()
         rows = self._store.vectors(use.scope.owner, use.candidates, card.id)
+        if rows.shape[1] != card.dimension:
+            return ()
         cosines = rows @ self._embedder.embed([use.query], "query")[0]
         floor = dense(FloorSettings(dense=setting, model=self._settings.read.floors.model), card)
         likeness = dict(zip(use.candidates, (float(each) for each in cosines), strict=True))

@@ -109,8 +109,8 @@ class Disk:
             except OSError:
                 return
 
-    def walk(self, top: str) -> Iterator[tuple[str, Stat]]:
-        """Every Markdown file below a folder. Hidden ones, temporary ones and links are passed over."""
+    def walk(self, top: str, every: bool = False) -> Iterator[tuple[str, Stat]]:
+        """The Markdown files below a folder, or ``every`` file. Hidden ones, temporary ones and links are passed over."""
         stack = [top]
         while stack:
             folder = stack.pop()
@@ -124,7 +124,7 @@ class Disk:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(f"{folder}/{name}")
-                elif is_memory(name):
+                elif is_memory(name) or (every and not name.endswith((".tmp", "~"))):
                     try:
                         stat = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:

@@ -15,7 +15,7 @@ _KEY = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s#'\"\-\[\]{}&*!|>%@
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w./@+-]| (?=[\w./@+-]))*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
-_TAKEN = frozenset("y n yes no on off true false null none nan".split())
+_TAKEN = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"])
 # What libyaml refuses to read unescaped.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _MOST_NODES = 100_000

@@ -12,6 +12,7 @@ from typing import Any
 
 from engrams.errors import ExtraError, InputError, NotFoundError, StoreError
 from engrams.vault.disk import Disk, File
+from engrams.vault.path import TOPS
 
 IGNORE = ".gitignore"
 _IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
@@ -68,7 +69,7 @@ class Git:
         paths = set(notes)
         with self._repository(create=True) as (repo, made):
             if made:
-                paths |= {path for top in ("entries", "deleted", "memory", "dreams", "conflicts") for path, _ in self._disk.walk(top)}
+                paths |= {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
                 paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
                 if self._disk.stat(IGNORE) is None:
                     self._disk.write([File(IGNORE, _IGNORED.encode())])
@@ -156,7 +157,7 @@ class Git:
         out = io.BytesIO()
         head = _head(repo)
         held = {path.decode(): sha for path, sha in _blobs(repo, repo[head].tree if head else None).items()}
-        there = {path for top in ("entries", "deleted", "memory", "dreams", "conflicts") for path, _ in self._disk.walk(top)}
+        there = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
         there |= {"MEMORY.md"} if self._disk.stat("MEMORY.md") else set()
         for path in sorted(held.keys() | there):
             data = self._disk.read(path) if path in there or path in held else None

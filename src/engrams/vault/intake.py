@@ -38,6 +38,7 @@ class Intake:
         self._report = Report()
         if not self._parts.there:
             return self._report
+        self._parts.begin()
         cause = cause or Cause()
         self._known = ()
         seen = self._seen(paths)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 TOPIC = "vault"
 """Of the outbox entries, and the kind and key of the job that carries them out."""
 
+PIECE = "note_file"
+"""The metadata of a record that is a piece of a note: it has no file of its own."""
+
 _NODES = ("tag:", "topic:", "concept:")
 _USE = frozenset({"access_count", "last_accessed"})
 
@@ -168,6 +171,8 @@ def entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """
     touched: dict[tuple[Scope, str], str] = {}
     for put in batch.puts:
+        if PIECE in put.record.meta:
+            continue
         touched[put.record.scope.owner, put.record.id] = "add"
     for change in batch.changes:
         if not change.fields.keys() <= _USE:

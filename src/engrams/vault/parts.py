@@ -14,7 +14,7 @@ from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
 from engrams.vault.disk import Disk, File, Lock, digest
 from engrams.vault.front import FrontError
-from engrams.vault.path import CONFLICTS
+from engrams.vault.path import CONFLICTS, ENTRIES
 from engrams.vault.state import State
 
 Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
@@ -62,22 +62,28 @@ class Parts:
     @property
     def there(self) -> bool:
         """Whether the vault's folder is the one that was there before. StoreError: it should be, and is not."""
-        told = self.disk.read(MARK)
+        told = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip()
         known = self.state.fact("vault")
-        if known and (told is None or told.decode("utf-8", "replace").strip() != known):
-            if self.state.count() == 0 and told is None:
-                return False
-            raise StoreError(
-                f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}, and {self.state.count()} memories have files in it.",
-                hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
-            )
-        if told is not None and not known:
-            self.state.tell("vault", told.decode("utf-8", "replace").strip())
-        return told is not None
+        if told and not known:
+            self.state.tell("vault", told)
+        if told in (known, "") and (told or self._recognised()):
+            # A folder without our mark may be one that was copied or cloned from elsewhere.
+            return bool(told) or any((self.disk.root / name).exists() for name in (ENTRIES, "memory", "MEMORY.md"))
+        if not known:
+            return True
+        raise StoreError(
+            f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}; {self.state.count()} memories have files in it.",
+            hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
+        )
+
+    def _recognised(self) -> bool:
+        """Whether a folder without a mark holds some of the files that should be there."""
+        rows = [row for _, row in zip(range(200), self.state.every(), strict=False) if row.path]
+        return not rows or any(self.disk.stat(row.path) for row in rows)
 
     def begin(self) -> None:
         """Make the folder, with the mark by which it is known again."""
-        if not self.there:
+        if not self.there or self.disk.read(MARK) is None:
             from engrams.clock import new_id
 
             name = new_id(self.clock())

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from engrams.types import Kind, Record, Scope, Status
 
-ENTRIES, DELETED, CONFLICTS = "entries", "deleted", "conflicts"
+ENTRIES, DELETED, CONFLICTS, DOCUMENTS = "entries", "deleted", "conflicts", "documents"
+TOPS = (ENTRIES, DELETED, CONFLICTS, DOCUMENTS, "memory", "dreams")
+"""The folders of a vault."""
 
 FOLDERS = ("facts", "turns/user", "turns/assistant", "turns/other", "summaries", "episodes", "rules")
 _WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)

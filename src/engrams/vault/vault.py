@@ -6,18 +6,23 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Erased, Job, JobSpec, OutboxEntry, Query, Reach
-from engrams.types import Json, Scope, Status
+from engrams.ports import Chat, Erased, Job, JobSpec, OutboxEntry, Query, Reach
+from engrams.types import Json, Kind, Record, Scope, Status
+from engrams.vault import remote
+from engrams.vault.days import Days
 from engrams.vault.found import Cause
-from engrams.vault.git import Git
+from engrams.vault.git import IGNORE, Git
 from engrams.vault.intake import Intake
 from engrams.vault.mirror import TOPIC
 from engrams.vault.parts import Parts, Report, by_owner
-from engrams.vault.path import CONFLICTS
+from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, place_of, scope_folder
+from engrams.vault.remote import Exchange
 from engrams.vault.revert import Reverted, revert
+from engrams.vault.tool import Tool
 from engrams.vault.watch import Watcher
 from engrams.vault.writer import Writer
 
@@ -46,8 +51,9 @@ class Work(Protocol):
 class Vault:
     """Thread safe; several processes may work on one vault."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
         self.parts = parts
+        self.days = Days(parts, chat)
         self._intake, self._writer = Intake(parts), Writer(parts)
         self.git = Git(parts.disk)
         self._closed = False
@@ -57,7 +63,7 @@ class Vault:
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
         """The jobs that the vault does, by kind."""
-        return {TOPIC: self.drain, GIT: self._committed}
+        return {TOPIC: self.drain, GIT: self._committed, **self.days.handlers}
 
     def start(self, work: Work | None = None) -> None:
         """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
@@ -94,14 +100,18 @@ class Vault:
                 cause = REBUILT
             report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
             report.written = self._flush(report.renamed)
+            self.days.notes.sync()
         self._later()
         return report
 
     def look(self, paths: Sequence[str] | None = None) -> Report:
         """Take in changes of these files alone (None: of all), and write what follows from them."""
         with self.parts.lock:
-            report = self._intake.run(paths)
+            memories = None if paths is None else [path for path in paths if place_of(path) is not None]
+            report = self._intake.run(memories) if memories is None or memories else Report()
             report.written = self._flush(report.renamed)
+            if memories is None or len(memories) < len(paths or ()):
+                self.days.notes.sync()
         self._later()
         return report
 
@@ -124,6 +134,32 @@ class Vault:
             parts.state.untouch(notes.items())
             return done
 
+    def exchange(self, tries: int = 3) -> Exchange:
+        """Pull, merge and push, where a remote is set. The lock is not held while the network is waited for."""
+        parts, pulled = self.parts, 0
+        conflicts: tuple[str, ...] = ()
+        self.sync()
+        self.commit()
+        if not parts.settings.remote:
+            return Exchange()
+        with parts.lock:
+            parts.begin()
+            if not self.git.exists:
+                self.git.commit({IGNORE: {"does": "begin"}}, parts.clock())
+        for _ in range(tries):
+            theirs = remote.fetch(parts, self.git)
+            if theirs:
+                with parts.lock:
+                    notes, some, more = remote.merged(parts, self.git, theirs)
+                    if more:
+                        pulled, conflicts = pulled + len(notes), (*conflicts, *some)
+                        self.sync(cause=Cause("merged", "remote", "came from another place"))
+                        self.git.commit({**parts.state.touched(), **notes}, parts.clock(), (theirs,))
+                        parts.state.untouch(parts.state.touched().items())
+            if remote.push(parts, self.git):
+                return Exchange(pulled, True, conflicts)
+        return Exchange(pulled, False, conflicts)
+
     def revert(self, commit: str) -> Reverted:
         """Undo one commit, memory by memory; what has changed since is kept, and told."""
         with self.parts.lock:
@@ -142,6 +178,26 @@ class Vault:
             raise NotFoundError(f"The memory {name} has no file.", hint="`engrams sync` writes what is missing.")
         return row.path
 
+    def tool(self, owner: Scope) -> Tool:
+        """The file commands of a model over this owner's documents and memories."""
+        root, place = self.parts.disk.root, scope_folder(owner)
+        with self.parts.lock:
+            self.parts.begin()
+        return Tool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._told, self._cleaned)
+
+    def _told(self, files: Sequence[Path]) -> None:
+        paths = [file.relative_to(self.parts.disk.root).as_posix() for file in files]
+        self.parts.state.touch((path, {"does": "edit", "actor": "agent", "why": "edited by an agent"}) for path in paths)
+        self.look(paths)
+
+    def _cleaned(self, text: str) -> str:
+        """Without secrets, by the rules for all that is written."""
+        if not text.strip():
+            return text
+        dummy = Record("-", Scope(("-",)), Kind.NOTE, text, self.parts.clock())
+        kept, _ = self.parts.rules.prepare(dummy, {"text": text})
+        return text if kept["text"] == text.strip() else str(kept["text"])
+
     def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
         """Erase memories and then their files; links to them and quotes of them go from the files of others.
 
@@ -154,8 +210,9 @@ class Vault:
             reach = Reach(owner, (owner,), tree=True)
             citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
             linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
+            records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
             done = erase()
-            files = self._execute()
+            files = self._execute() + self.days.scrub(records)
             self._write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
             left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
             return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
@@ -169,6 +226,7 @@ class Vault:
             elif self.parts.there and self.parts.truth == "files":
                 with self.parts.lock:
                     self._intake.run()
+                    self.days.notes.sync()
         except StoreError as problem:
             problems.append(problem.message)
         told = [f"{path}: {why}" for path, why in self.parts.state.problems().items()]
@@ -215,7 +273,8 @@ class Vault:
         while entries := self._entries():
             notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
             for owner, ids in by_owner((entry.owner, entry.record) for entry in entries).items():
-                written += self._write(owner, ids, {id: notes[owner, id] for id in ids})
+                written += self._write(owner, ids, {name: notes[owner, name] for name in ids})
+                self.days.plan(owner)
             self.parts.store.clear([entry.id for entry in entries])
             self._renew(job)
         return written
@@ -308,6 +367,7 @@ class Vault:
                 some = ids[start : start + _BATCH]
                 held = {record.id for record in parts.store.get(owner, some)}
                 parts.state.drop(owner, [name for name in some if name not in held])
+        parts.state.tell("notes", "{}")
         return True
 
     def _renew(self, job: Job | None) -> None:

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
 from engrams.vault.disk import Disk, Stat, is_memory
-from engrams.vault.path import DELETED, ENTRIES
+from engrams.vault.path import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
 """Seconds to wait before a file counts as gone: editors save by removing and making anew."""
@@ -75,7 +75,7 @@ class Watcher:
             paths = [path for _, told in changes if (path := relevant(Path(told), root)) is not None]
             if paths:
                 # A folder came or went: what it holds is not told.
-                whole = any(not is_memory(path.rpartition("/")[2]) for path in paths)
+                whole = any("." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths)
                 yield None if whole else sorted(set(paths))
 
     def _polled(self) -> Iterator[list[str] | None]:
@@ -88,7 +88,9 @@ class Watcher:
                 yield paths
 
     def _stats(self) -> dict[str, Stat]:
-        return {path: stat for top in (ENTRIES, DELETED) for path, stat in self._disk.walk(top)}
+        return {
+            path: stat for top in (ENTRIES, DELETED, DOCUMENTS, "memory") for path, stat in self._disk.walk(top, every=top == DOCUMENTS)
+        }
 
 
 def relevant(told: Path, root: Path) -> str | None:
@@ -97,9 +99,11 @@ def relevant(told: Path, root: Path) -> str | None:
         parts = told.relative_to(root).parts
     except ValueError:
         return None
-    if len(parts) < 2 or parts[0] not in (ENTRIES, DELETED) or any(part.startswith((".", "~", "#")) for part in parts):
+    if parts == ("MEMORY.md",):
+        return "MEMORY.md"
+    if len(parts) < 2 or parts[0] not in (ENTRIES, DELETED, DOCUMENTS, "memory") or any(part.startswith((".", "~", "#")) for part in parts):
         return None
     name = parts[-1]
-    if "." in name and not is_memory(name) and not told.is_dir():
+    if "." in name and not is_memory(name) and parts[0] != DOCUMENTS and not told.is_dir():
         return None
     return "/".join(parts)

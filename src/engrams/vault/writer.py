@@ -11,6 +11,7 @@ from engrams.vault.disk import File, digest
 from engrams.vault.entry import Link
 from engrams.vault.front import FrontError
 from engrams.vault.links import loose as loose_links
+from engrams.vault.mirror import PIECE
 from engrams.vault.parts import Parts, decoded, note, now_ns
 from engrams.vault.path import fresh, key, moved, relative
 from engrams.vault.state import Row
@@ -55,7 +56,7 @@ class Writer:
             row = rows.get(record.id)
             if record.status is Status.PURGED:
                 self._erase(owner, record.id, row)
-            else:
+            elif PIECE not in record.meta:
                 plan = self._plan(record, row, force, {key(other.path) for other in plans})
                 (plans if plan is not None else blocked).append(plan if plan is not None else record.id)  # type: ignore[arg-type]
         self._fill(owner, plans)

@@ -12,10 +12,10 @@ from engrams.ports import Batch, Chat, Clock, Embedder, Put, Query, Reach, Recor
 from engrams.settings import Limits, WriteSettings
 from engrams.text.terms import terms
 from engrams.text.words import STOP
-from engrams.types import Cost, Decision, Derived, EdgeType, Kind, Receipt, Record, Scope, Status, Turn, Vector
+from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status, Turn, Vector
 from engrams.write import journal as journals
 from engrams.write import llm, policy
-from engrams.write.candidate import Candidate, canonical, owner_name
+from engrams.write.candidate import Candidate, canonical
 from engrams.write.gate import gate
 from engrams.write.kindred import kindred
 from engrams.write.llm.meet import NO_COST
@@ -31,7 +31,6 @@ _LATEST = 20
 _NEAR = 5
 _MOST_KNOWN = 40
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
-
 
 Ruled: TypeAlias = "tuple[Candidate, policy.Ruling]"
 
@@ -99,7 +98,6 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
     """
     now = deps.clock()
     decisions: list[Decision] = []
-    derived: list[Derived] = []
     by_source: dict[str, tuple[Derived, ...]] = {}
     cost = Cost()
     if not records:
@@ -116,11 +114,10 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
         ruled, spent = _ruled(record, fresh, deps, decisions)
         cost += spent + _learn(record, ruled, deps, ledger, decisions)
         by_source[record.id] = tuple(ledger.derived[start:])
-    derived.extend(ledger.derived)
     _supersede_notes(ledger, deps)
     vectors, notes = _embed(list(ledger.fresh.values()), deps.embedder)
     decisions.extend(notes)
-    return Digest(ledger.batch(actor, "learned from what was said", vectors), tuple(derived), tuple(decisions), cost, by_source)
+    return Digest(ledger.batch(actor, "learned from what was said", vectors), tuple(ledger.derived), tuple(decisions), cost, by_source)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
@@ -382,6 +379,3 @@ def _receipt(entry: journals.Entry, scope: Scope, now: datetime, vectors: Mappin
         searchable,
         decisions=(*entry.decisions, *notes),
     )
-
-
-__all__ = ["STATEMENTS", "Deps", "Digest", "EdgeType", "Journaled", "digest", "home", "journal", "owner_name"]

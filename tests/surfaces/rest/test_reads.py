@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 
 import httpx2
-import pytest
 from tests.surfaces.rest.conftest import Person, Served, add, problem
 
 from engrams.ports import EXTRACT, Claim, Failure, JobSpec
 
 
-@pytest.mark.covers("S0.48")
 def test_explain_tells_all_and_changes_nothing(api: httpx2.Client) -> None:
     """Every candidate with its scores and the reason it was dropped; no memory is different afterwards."""
     for number in range(12):

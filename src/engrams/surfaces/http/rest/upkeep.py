@@ -105,11 +105,12 @@ def transfer(settings: Settings) -> APIRouter:
     ) -> shapes.Loaded:
         """Import a file, sent as the body. Doing it twice stores nothing twice."""
         _on_disk(settings)
-        with tempfile.NamedTemporaryFile(prefix="engrams-import-") as file:
-            async for chunk in request.stream():
-                await asyncio.to_thread(file.write, chunk)
-            file.flush()
-            report = await asyncio.to_thread(caller.engine.load, Path(file.name), scope=caller.scope, format=format)
+        with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
+            path = Path(folder) / "file"
+            with path.open("wb") as file:
+                async for chunk in request.stream():
+                    await asyncio.to_thread(file.write, chunk)
+            report = await asyncio.to_thread(caller.engine.load, path, scope=caller.scope, format=format)
         bad = [shapes.Unread(line=line, message=message) for line, message in report.bad[:_BAD]]
         counts = {"stored": report.stored, "existing": report.existing, "refused": report.refused, "edges": report.edges}
         return shapes.Loaded(**counts, bad=bad, scopes=report.scopes)

@@ -1,0 +1,159 @@
+"""Daily notes: what was said, in a few lines a day, under the reason for which it was written down."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, TypeAlias
+
+from engrams import prompts
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Ask, Chat, Message, Query, Reach
+from engrams.text.shape import is_question, word_count
+from engrams.types import Kind, Record, Scope, Status
+from engrams.vault.disk import File
+from engrams.vault.home import daily_of
+from engrams.vault.parts import Parts
+
+Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
+
+_BULLETS = 10
+_LINES = 30
+_NOTHING = frozenset(
+    {"", "none", "none.", "(none)", "null", "nothing", "n/a", "无", "無", "没有", "沒有", "なし", "нет", "keine", "ninguno", "aucun"}
+)
+_TURNS = (Kind.TURN, Kind.EXCHANGE)
+_STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
+_SAID = 400
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """What to write down. ``day``: whose note it goes into (None: today)."""
+
+    owner: Scope
+    records: Sequence[Record]
+    reason: Reason = "overflow"
+    day: date | None = None
+
+
+class Daily:
+    """Writes daily notes. A model makes them where there is one; rules else, and when it fails."""
+
+    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+        self._parts, self._chat = parts, chat
+
+    def flush(self, asked: Flush) -> bool:
+        """Append to the day's note. False: nothing to say, or said before."""
+        parts = self._parts
+        said = unscheduled([record for record in asked.records if record.text.strip()])
+        mark = f"flushed:{asked.owner.key}:{_hash(said)}"
+        if not parts.settings.daily or not said or parts.state.fact(mark):
+            return False
+        lines = self._lines(asked.owner, said)
+        now = parts.clock()
+        with parts.lock:
+            if lines:
+                self.append(asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines)
+            parts.state.tell(mark, now.isoformat())
+        return bool(lines)
+
+    def summarise(self, owner: Scope, day: date) -> bool:
+        """The summary of a whole day. False: nothing was said, or nothing new since the last one."""
+        parts = self._parts
+        said = unscheduled(self._said(owner, day))
+        mark = f"summary:{owner.key}:{day}"
+        if not parts.settings.daily or not said or parts.state.fact(mark) == _hash(said):
+            return False
+        lines = self._lines(owner, said)
+        with parts.lock:
+            if lines:
+                self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
+            parts.state.tell(mark, _hash(said))
+        return bool(lines)
+
+    def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> None:
+        """Put a section at the end of a day's note, which gets its title when it is made."""
+        disk, path = self._parts.disk, daily_of(owner, day)
+        self._parts.begin()
+        old = disk.read(path)
+        text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"
+        section = "\n".join([f"## {heading}", "", *lines])
+        disk.write([File(path, f"{text}\n\n{section}\n".encode(), old)])
+        self._parts.state.touch([(path, {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key})])
+
+    def _said(self, owner: Scope, day: date) -> list[Record]:
+        """What was said on a day, oldest first."""
+        begin = datetime.combine(day, time(), UTC)
+        found: list[Record] = []
+        query = Query(Reach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500)
+        while True:
+            page = self._parts.store.find(query)
+            found += [record for record in page.records if begin <= record.recorded_at < begin + timedelta(days=1)]
+            if not page.next or page.records[-1].recorded_at < begin:
+                return sorted(found, key=lambda record: (record.recorded_at, record.id))
+            query = Query(query.reach, _TURNS, order="newest", limit=500, after=page.next)
+
+    def _lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
+        if self._chat is not None:
+            try:
+                return self._asked(self._chat, said)
+            except (ModelError, BudgetError):
+                # Rules do as well as they can; the turns themselves are in the journal in any case.
+                pass
+        return [f"- {one_line(text)}" for text in self._picked(owner, said)]
+
+    def _asked(self, chat: Chat, said: Sequence[Record]) -> list[str]:
+        told = "\n".join(f"{record.speaker or record.role or 'someone'}: {prompts.quote(record.text[:2000])}" for record in said[-_SAID:])
+        prompt = prompts.load("daily").render(said=told, limit=str(_LINES))
+        answer = chat.ask(Ask((Message("user", prompt),), "daily")).text.strip()
+        if answer.casefold().strip(" .。\"'`*") in _NOTHING:
+            return []
+        lines = [line.strip() for line in answer.splitlines() if line.strip() and not line.startswith(("#", "```"))]
+        return [line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines][:_LINES]
+
+    def _picked(self, owner: Scope, said: Sequence[Record]) -> list[str]:
+        """What was learned from it, most important first; where that is little, the statements themselves."""
+        ids = tuple(record.id for record in said)
+        reach = Reach(owner, (owner,), tree=True)
+        learned = self._parts.store.find(Query(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()
+        order = {kind: at for at, kind in enumerate(_STATED)}
+        picked = [
+            record.text for record in sorted(learned, key=lambda record: (order[record.kind], -record.importance, record.recorded_at))
+        ]
+        plain = [
+            record.text for record in said if record.role != "assistant" and word_count(record.text) > 3 and not is_question(record.text)
+        ]
+        return list(dict.fromkeys([*picked, *(plain if not picked else ())]))[:_BULLETS]
+
+
+def unscheduled(records: Sequence[Record]) -> list[Record]:
+    """Without what a timer said, and what was answered to it."""
+    kept: list[Record] = []
+    answering = ""
+    for record in records:
+        if record.meta.get("scheduled"):
+            answering = record.session or "-"
+            continue
+        if answering == (record.session or "-") and record.role == "assistant":
+            continue
+        if record.role != "tool":
+            answering = ""
+        kept.append(record)
+    return kept
+
+
+def one_line(text: str) -> str:
+    """A text as one line of a list."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+
+
+def _hash(records: Sequence[Record]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for record in records:
+        digest.update(f"{record.role}\x1f{record.text}\x1e".encode("utf-8", "replace"))
+    return digest.hexdigest()

@@ -1,0 +1,94 @@
+"""The jobs of daily notes and dreams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+from engrams.errors import ModelError
+from engrams.ports import Chat, Job
+from engrams.types import Record, Scope
+from engrams.vault.daily import Daily, Flush
+from engrams.vault.disk import File
+from engrams.vault.dream import DREAM, PAUSE, Dreams
+from engrams.vault.notes import Notes
+from engrams.vault.parts import Parts
+from engrams.vault.path import CONFLICTS, DOCUMENTS
+
+DAILY = "daily"
+"""The kind of the job that writes records down. Payload: ``owner`` (a scope's key), ``items`` (ids), ``reason``."""
+
+_LEAST = 12
+
+
+class Days:
+    """Notes, dreams, and what search knows of them."""
+
+    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+        self._parts = parts
+        self.daily, self.dreams, self.notes = Daily(parts, chat), Dreams(parts, chat), Notes(parts)
+        self._planned: dict[str, date] = {}
+
+    @property
+    def handlers(self) -> dict[str, Callable[[Job], None]]:
+        return {DAILY: self._write, DREAM: self._dream}
+
+    def plan(self, owner: Scope) -> None:
+        """See that a dream comes, by whatever triggers are set."""
+        now = self._parts.clock()
+        counted = self._parts.settings.dream_files or self._parts.settings.dream_bytes
+        if not counted and self._planned.get(owner.key) == now.date():
+            return
+        self._planned[owner.key] = now.date()
+        spec = self.dreams.spec(owner, now)
+        if spec is not None:
+            self._parts.store.enqueue([spec], now)
+
+    def scrub(self, records: list[Record]) -> int:
+        """Take the lines that repeat purged texts out of notes, diaries and what was kept aside; how many files changed."""
+        texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
+        ids = {record.id for record in records}
+        changed = 0
+        parts = self._parts
+        paths = [path for top in ("memory", "dreams", CONFLICTS, DOCUMENTS) for path, _ in parts.disk.walk(top, every=True)]
+        for path in [*paths, "MEMORY.md"]:
+            data = parts.disk.read(path)
+            if data is None:
+                continue
+            told = data.decode("utf-8", "replace")
+            if path.startswith(f"{CONFLICTS}/") and any(name in told for name in ids):
+                parts.disk.remove(path)
+            else:
+                kept = [line for line in told.split("\n") if not any(text in " ".join(line.split()).casefold() for text in texts)]
+                if len(kept) == told.count("\n") + 1:
+                    continue
+                parts.disk.write([File(path, "\n".join(kept).encode())])
+            parts.state.touch([(path, {"does": "purge"})])
+            changed += 1
+        if changed:
+            self.notes.sync()
+        return changed
+
+    def _write(self, job: Job) -> None:
+        owner = Scope.parse(job.payload["owner"])
+        records = self._parts.store.get(owner, list(job.payload.get("items", ())))
+        self.daily.flush(Flush(owner, records, job.payload.get("reason", "overflow")))
+        self._after(owner, job)
+
+    def _dream(self, job: Job) -> None:
+        """The summary of the day it was due, and the dream over it."""
+        owner, day = Scope.parse(job.payload["owner"]), job.due.date()
+        section = self._parts.settings
+        self.daily.summarise(owner, day)
+        try:
+            self.dreams.dream(owner, section.dream_days, today=day)
+        except ModelError as problem:
+            raise ModelError(problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE) from None
+        self._after(owner, job)
+
+    def _after(self, owner: Scope, job: Job) -> None:
+        with self._parts.lock:
+            self.notes.sync()
+        if job.kind == DAILY:
+            self.plan(owner)
+        self._parts.store.finish(job.lease, self._parts.clock())

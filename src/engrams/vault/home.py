@@ -1,0 +1,70 @@
+"""Where an owner's notes are: MEMORY.md, a file a day, and the dream diary."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from engrams.types import Scope
+from engrams.vault.path import DOCUMENTS, key, scope_folder, scope_of
+
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
+SHARED = "shared"
+
+
+def folder(owner: Scope) -> str:
+    """The folder of an owner's notes: a user's own below ``memory/users``; what is shared at the top."""
+    if owner.labels[0] == SHARED:
+        return ""
+    if owner.labels[0] == "user" and len(owner.labels) == 2:
+        return f"memory/users/{scope_folder(owner).partition('/')[2]}"
+    return f"memory/{scope_folder(owner)}"
+
+
+def memory_of(owner: Scope) -> str:
+    """The path of an owner's MEMORY.md."""
+    base = folder(owner)
+    return f"{base}/MEMORY.md" if base else "MEMORY.md"
+
+
+def daily_of(owner: Scope, day: date) -> str:
+    """The path of an owner's note of a day."""
+    return f"{folder(owner) or 'memory'}/{day:%Y-%m-%d}.md"
+
+
+def diary_of(owner: Scope, day: date) -> str:
+    """The path of the diary of an owner's dream."""
+    base = folder(owner)
+    return f"{base}/dreams/{day:%Y-%m-%d}.md" if base else f"dreams/{day:%Y-%m-%d}.md"
+
+
+def day_of(path: str) -> date | None:
+    """The day whose note a path is; None for MEMORY.md, a diary or anything else."""
+    found = _DAY.fullmatch(path.rpartition("/")[2])
+    if found is None or not path.startswith("memory/") or "/dreams/" in f"/{path}":
+        return None
+    try:
+        return date.fromisoformat(found[1])
+    except ValueError:
+        return None
+
+
+def is_note(path: str) -> bool:
+    """Whether search should know a file: MEMORY.md and daily notes; dream diaries are not for it."""
+    return path == "MEMORY.md" or (path.startswith("memory/") and path.endswith("/MEMORY.md")) or day_of(path) is not None
+
+
+def owner_of(path: str, owners: tuple[Scope, ...]) -> Scope | None:
+    """Whose note a file is."""
+    top, _, rest = path.partition("/")
+    if top == DOCUMENTS:
+        known = [owner for owner in owners if key(rest).startswith(key(scope_folder(owner)) + "/")]
+        return max(known, key=lambda owner: len(owner.labels)) if known else scope_of("/".join(rest.split("/")[:2]), ())
+    if path == "MEMORY.md" or path.count("/") == 1:
+        return next((owner for owner in owners if owner.labels[0] == SHARED), Scope((SHARED,)))
+    place = path.rpartition("/")[0]
+    found = next((owner for owner in owners if key(folder(owner)) == key(place)), None)
+    if found is not None:
+        return found
+    below = place.removeprefix("memory/")
+    return scope_of(f"user/{below.removeprefix('users/')}" if below.startswith("users/") else below, ())

@@ -1,0 +1,160 @@
+"""Any order of edits by hand, writes of memory, crashes and restarts comes to one state, and loses neither side's words."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.vault.conftest import ALICE, Desk, converged, nothing_lost
+
+from engrams.types import Status
+
+STEPS = ("replace", "link", "unlink", "fsync", "mkdir", "rename", "rmdir")
+QUIET = {"write__extract": "off", "vault__guard": 1.0, "jobs__lease": 0.05}
+
+
+class CrashError(BaseException):
+    """The process is gone."""
+
+
+@contextmanager
+def crashing(after: int) -> Iterator[None]:
+    """The operating system's calls on files end with the process, ``after`` of them from now."""
+    patch = pytest.MonkeyPatch()
+    left = [after]
+
+    def before(function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*given: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise CrashError
+            return function(*given, **named)
+
+        return step
+
+    for name in STEPS:
+        patch.setattr(os, name, before(getattr(os, name)))
+    try:
+        yield
+    finally:
+        patch.undo()
+
+
+class World:
+    """A desk, the words written on it, and what a hand took away unread."""
+
+    def __init__(self, home: Path) -> None:
+        self.desk = Desk(home, **QUIET)
+        self.words: list[str] = []
+        self.number = 0
+
+    def word(self) -> str:
+        self.number += 1
+        return f"word{self.number}"
+
+    def act(self, does: str, pick: int) -> None:
+        desk, word = self.desk, self.word()
+        held = desk.everything()
+        active = [record for record in held if record.status is not Status.FORGOTTEN]
+        gone = [record for record in held if record.status is Status.FORGOTTEN]
+        files = [path for path in desk.files() if "entries" in path.relative_to(desk.root).parts]
+        match does:
+            case "add":
+                desk.engine.add(f"Begins with {word}", scope=ALICE)
+                self.words.append(word)
+            case "edit" if active:
+                record = active[pick % len(active)]
+                desk.engine.edit(record.id, scope=ALICE, text=f"{record.text}\n{word}")
+                self.words.append(word)
+            case "hand" if files:
+                path = files[pick % len(files)]
+                path.write_text(f"{path.read_text('utf-8').rstrip()}\n{word}\n", "utf-8")
+                self.words.append(word)
+            case "new":
+                path = desk.root / f"entries/user/alice/facts/{word}.md"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"Begins with {word}\n", "utf-8")
+                self.words.append(word)
+            case "forget" if active:
+                desk.engine.forget(active[pick % len(active)].id, scope=ALICE)
+            case "restore" if gone:
+                desk.engine.restore(gone[pick % len(gone)].id, scope=ALICE)
+            case "remove" if files:
+                path = files[pick % len(files)]
+                unread = set(path.read_text("utf-8").split())
+                self.words = [one for one in self.words if one not in unread]
+                path.unlink()
+            case "rename" if files:
+                path = files[pick % len(files)]
+                path.rename(path.with_name(f"{word}.md"))
+            case "move" if files:
+                path = files[pick % len(files)]
+                there = desk.root / f"entries/user/alice/project/p{pick % 2}/facts" / path.name
+                there.parent.mkdir(parents=True, exist_ok=True)
+                if not there.exists():
+                    path.rename(there)
+            case "sync":
+                desk.sync()
+            case "drain":
+                desk.vault.work.drain(0.5)
+            case "again":
+                desk.again()
+            case "crash":
+                self.crash(pick)
+
+    def crash(self, after: int) -> None:
+        """Sync until the process ends, and start again."""
+        with crashing(after):
+            try:
+                self.desk.sync()
+            except CrashError:
+                pass
+        # What a process that is gone does not do any more: finish its work.
+        self.desk.vault._closed = True
+        self.desk.again()
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["add", "add", "edit", "edit", "hand", "hand", "new", "forget", "restore", "remove", "rename", "move", "sync", "drain", "again"]
+            + ["crash"] * 4
+        ),
+        st.integers(0, 12),
+    ),
+    max_size=25,
+)
+
+
+def run(acts: list[tuple[str, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder) / "home")
+        try:
+            for does, pick in acts:
+                world.act(does, pick)
+            converged(world.desk)
+            nothing_lost(world.desk, world.words)
+        finally:
+            world.desk.engine.close()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(actions)
+def test_any_order_converges(acts: list[tuple[str, int]]) -> None:
+    """Whatever happens in whatever order, in the end files and memory say the same and every word is still somewhere."""
+    run(acts)
+
+
+@pytest.mark.slow
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(actions)
+def test_any_order_converges_at_length(acts: list[tuple[str, int]]) -> None:
+    """The same, for 600 orders."""
+    run(acts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
+from engrams.errors import SettingsError
 from engrams.memory import MemoryEngine, Parts
 from engrams.models.chat.choose import choose as choose_chat
 from engrams.models.chat.choose import inject
@@ -19,6 +20,10 @@ from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
 from engrams.tend.runner import Runner
 from engrams.types import Kind, Record
+
+if TYPE_CHECKING:
+    from engrams.vault import Vault
+    from engrams.vault.backup import Backed, Places
 
 
 def open(
@@ -79,12 +84,66 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
 
     mirror, card = Mirror(plain), embedder.card
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed, settings.jobs.lease)
+    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed, settings.jobs.lease, _places(settings).database)
     vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
     few = settings.jobs.model_copy(update={"workers": min(2, settings.jobs.workers)})
     vault.start(Runner(mirror, vault.handlers, clock, few))
     return mirror
+
+
+def vault(engine: MemoryEngine) -> Vault:
+    """The vault beside an engine's store. SettingsError: it is off."""
+    found = getattr(engine.store, "vault", None)
+    if found is None:
+        raise SettingsError("The vault is off.", hint="Turn it on: `vault.on = true` in config.toml, or --set vault.on=true.")
+    kept: Vault = found
+    return kept
+
+
+def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> Backed:
+    """Memory, and its files where there are some, in one file."""
+    from engrams.vault.backup import backup as write
+
+    found: Vault | None = getattr(engine.store, "vault", None)
+    return write(_places(engine.settings), target, passphrase) if found is None else found.backup(target, passphrase)
+
+
+def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
+    """A backup into a fresh home; how many files it held."""
+    from engrams.vault.backup import restore
+
+    return restore(source, _places(settings), passphrase)
+
+
+def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
+    """The database anew from the files; the old one stays beside it. ``files``: the files anew from the database."""
+
+    places = _places(settings)
+    with open(settings) as engine:
+        before: Vault = vault(engine)
+        if files:
+            before.rewrite()
+            return {"files": before.parts.state.count(), "problems": len(before.parts.state.problems())}
+        before.sync()
+    for path in places.database.parent.glob(f"{places.database.name}*"):
+        if path.name.removeprefix(places.database.name) in ("", "-wal", "-shm"):
+            path.replace(path.with_name(path.name.replace(places.database.name, f"{places.database.name}.old", 1)))
+    with open(settings) as engine:
+        after = vault(engine)
+        after.sync()
+        status = engine.stats()["status"]
+        return {"memories": sum(status.values()), "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
+
+
+def _places(settings: Settings) -> Places:
+    from engrams.vault.backup import Places
+    from engrams.vault.parts import root_of
+
+    home, url = settings.home.expanduser(), settings.store.url
+    if url == ":memory:" or "://" in url:
+        raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
+    return Places(Path(url) if url else home / "memory.db", root_of(settings.vault, home), home / "vault.db")
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:

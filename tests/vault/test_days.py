@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -281,9 +282,9 @@ def test_texts_are_cut_into_overlapping_pieces() -> None:
     text = "\n".join(f"Line {number} says something of middling length here." for number in range(400)) + "\n" + "word " * 3000
     found = list(pieces(text))
     assert all(estimate(piece.text) <= 500 + 60 for piece in found)
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         assert after.first <= before.last + 1
-    overlaps = [before.last - after.first + 1 for before, after in zip(found, found[1:], strict=False) if after.last < 400]
+    overlaps = [before.last - after.first + 1 for before, after in pairwise(found) if after.last < 400]
     assert all(overlap >= 1 for overlap in overlaps)
     assert {number for piece in found for number in range(piece.first, piece.last + 1)} == set(range(1, 402))
     assert "".join(piece.text for piece in found if piece.first == 401).count("word") >= 2900

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,46 +60,8 @@ class World:
         return f"word{self.number}"
 
     def act(self, does: str, pick: int) -> None:
-        desk, word = self.desk, self.word()
-        held = desk.everything()
-        active = [record for record in held if record.status is not Status.FORGOTTEN]
-        gone = [record for record in held if record.status is Status.FORGOTTEN]
-        files = [path for path in desk.files() if "entries" in path.relative_to(desk.root).parts]
+        desk = self.desk
         match does:
-            case "add":
-                desk.engine.add(f"Begins with {word}", scope=ALICE)
-                self.words.append(word)
-            case "edit" if active:
-                record = active[pick % len(active)]
-                desk.engine.edit(record.id, scope=ALICE, text=f"{record.text}\n{word}")
-                self.words.append(word)
-            case "hand" if files:
-                path = files[pick % len(files)]
-                path.write_text(f"{path.read_text('utf-8').rstrip()}\n{word}\n", "utf-8")
-                self.words.append(word)
-            case "new":
-                path = desk.root / f"entries/user/alice/facts/{word}.md"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(f"Begins with {word}\n", "utf-8")
-                self.words.append(word)
-            case "forget" if active:
-                desk.engine.forget(active[pick % len(active)].id, scope=ALICE)
-            case "restore" if gone:
-                desk.engine.restore(gone[pick % len(gone)].id, scope=ALICE)
-            case "remove" if files:
-                path = files[pick % len(files)]
-                unread = set(path.read_text("utf-8").split())
-                self.words = [one for one in self.words if one not in unread]
-                path.unlink()
-            case "rename" if files:
-                path = files[pick % len(files)]
-                path.rename(path.with_name(f"{word}.md"))
-            case "move" if files:
-                path = files[pick % len(files)]
-                there = desk.root / f"entries/user/alice/project/p{pick % 2}/facts" / path.name
-                there.parent.mkdir(parents=True, exist_ok=True)
-                if not there.exists():
-                    path.rename(there)
             case "sync":
                 desk.sync()
             case "drain":
@@ -108,14 +70,62 @@ class World:
                 desk.again()
             case "crash":
                 self.crash(pick)
+            case "hand" | "new" | "remove" | "rename" | "move":
+                self.hand(does, pick, self.word())
+            case _:
+                self.memory(does, pick, self.word())
+
+    def memory(self, does: str, pick: int, word: str) -> None:
+        """What programs do."""
+        engine = self.desk.engine
+        held = self.desk.everything()
+        active = [record for record in held if record.status is not Status.FORGOTTEN]
+        gone = [record for record in held if record.status is Status.FORGOTTEN]
+        match does:
+            case "add":
+                engine.add(f"Begins with {word}", scope=ALICE)
+                self.words.append(word)
+            case "edit" if active:
+                record = active[pick % len(active)]
+                engine.edit(record.id, scope=ALICE, text=f"{record.text}\n{word}")
+                self.words.append(word)
+            case "forget" if active:
+                engine.forget(active[pick % len(active)].id, scope=ALICE)
+            case "restore" if gone:
+                engine.restore(gone[pick % len(gone)].id, scope=ALICE)
+
+    def hand(self, does: str, pick: int, word: str) -> None:
+        """What people do to the files."""
+        facts = self.desk.root / "entries/user/alice/facts"
+        files = [path for path in self.desk.files() if "entries" in path.relative_to(self.desk.root).parts]
+        if does == "new":
+            facts.mkdir(parents=True, exist_ok=True)
+            (facts / f"{word}.md").write_text(f"Begins with {word}\n", "utf-8")
+            self.words.append(word)
+            return
+        if not files:
+            return
+        path = files[pick % len(files)]
+        match does:
+            case "hand":
+                path.write_text(f"{path.read_text('utf-8').rstrip()}\n{word}\n", "utf-8")
+                self.words.append(word)
+            case "remove":
+                unread = set(path.read_text("utf-8").split())
+                self.words = [one for one in self.words if one not in unread]
+                path.unlink()
+            case "rename":
+                path.rename(path.with_name(f"{word}.md"))
+            case "move":
+                there = self.desk.root / f"entries/user/alice/project/p{pick % 2}/facts" / path.name
+                there.parent.mkdir(parents=True, exist_ok=True)
+                if not there.exists():
+                    path.rename(there)
 
     def crash(self, after: int) -> None:
         """Sync until the process ends, and start again."""
-        with crashing(after):
-            try:
-                self.desk.sync()
-            except CrashError:
-                pass
+        with crashing(after), suppress(CrashError):
+            self.desk.sync()
         # What a process that is gone does not do any more: finish its work.
         self.desk.vault._closed = True
         self.desk.again()

@@ -23,7 +23,7 @@ from engrams.read.score import Scored, content, meant, most_of, score
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import Found, Hit, Record, Trace, TraceRow
 
-_MORE = 10
+_MORE = 20
 """Candidates fetched besides ``read.spare`` for each hit wanted, so that merged and repeated ones can be replaced."""
 
 

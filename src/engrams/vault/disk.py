@@ -52,7 +52,7 @@ class Disk:
     def read(self, path: str) -> bytes | None:
         """None where there is no such file. A link is not followed: it may lead out of the root."""
         try:
-            with mapped(), open(os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            with mapped(), os.fdopen(os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
@@ -163,7 +163,7 @@ class Disk:
         temporary = self._aside(place)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with open(handle, "wb") as opened:
+            with os.fdopen(handle, "wb") as opened:
                 opened.write(file.data)
                 opened.flush()
                 if secure:

@@ -80,7 +80,7 @@ class Dreams:
         if plan is None:
             return False
         if self._parts.settings.dream_confirm if confirm is None else confirm:
-            self._parts.state.tell(f"plan:{owner.key}", json.dumps(asdict(plan)))
+            self.hold(plan)
             return True
         self.apply(plan)
         return True
@@ -103,6 +103,10 @@ class Dreams:
         tidied = items.tidy(known, new, self._gone(owner, (*known, *new)), self._topics(owner), parts.settings.memory_items)
         diary = _diary(tidied)
         return Plan(owner.key, str(today), items.render(tidied.items), diary, digest(data), source, tidied.added, tidied.dropped)
+
+    def hold(self, plan: Plan) -> None:
+        """Keep a plan until it is confirmed."""
+        self._parts.state.tell(f"plan:{plan.owner}", json.dumps(asdict(plan)))
 
     def waiting(self, owner: Scope) -> Plan | None:
         """The plan that waits to be confirmed."""

@@ -167,9 +167,8 @@ def _items(record: Record) -> list[tuple[str, Json]]:
             continue
         value = getattr(record, target)
         default = LAYER_OF[record.kind] if target == "layer" else _DEFAULTS[target]
-        if value != default or target in _NEEDED:
-            if target != "layer" or value != default:
-                items.append((name, _told(value)))
+        if value != default or (target in _NEEDED and target != "layer"):
+            items.append((name, _told(value)))
     return items
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from engrams.errors import ExtraError, InputError, NotFoundError, StoreError
@@ -227,12 +227,9 @@ class Git:
             since = busy.stat().st_mtime
         except FileNotFoundError:
             return
-        folder = repo.controldir()
-        for base, _, names in os.walk(folder):
-            for name in names:
-                lock = os.path.join(base, name)
-                if name.endswith(".lock") and os.stat(lock).st_mtime >= since - 1:
-                    os.unlink(lock)
+        for lock in Path(repo.controldir()).rglob("*.lock"):
+            if lock.stat().st_mtime >= since - 1:
+                lock.unlink()
 
 
 def versions(repo: Any, before: Any, after: Any) -> tuple[Version, ...]:

@@ -18,7 +18,7 @@ def resolved(entry: Entry, path: str, owner: Scope, state: State) -> tuple[Link,
         target = link.target or _target(link.path, path, owner, state)
         if target:
             found.append(link if link.target else replace(link, target=target))
-    return tuple(dict(((link.type, link.target), link) for link in found).values())
+    return tuple({(link.type, link.target): link for link in found}.values())
 
 
 def loose(entry: Entry, path: str, owner: Scope, state: State) -> dict[str, tuple[Json, ...]]:

@@ -12,6 +12,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock, JobSpec, Store
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
+from engrams.vault.backup import Places
 from engrams.vault.disk import Disk, File, Lock, digest
 from engrams.vault.front import FrontError
 from engrams.vault.path import CONFLICTS, ENTRIES
@@ -23,6 +24,8 @@ Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tu
 Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
 
 MARK = ".engrams/vault"
+FORMAT = 1
+"""Of the files; a newer one is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Rules:
     follow: Follow
     embed: JobSpec | None = None
     lease: float = 120.0
+    database: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,14 @@ class Parts:
     clock: Clock
     settings: VaultSettings
     rules: Rules
+    places: Places
 
     @classmethod
     def of(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: Rules) -> Parts:
         """The vault of a home folder."""
         disk, state, lock = Disk(root_of(settings, home)), State(home / "vault.db"), Lock(home / "vault.lock")
-        return cls(mirror, plain, disk, state, lock, clock, settings, rules)
+        places = Places(rules.database or home / "memory.db", disk.root, home / "vault.db")
+        return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
 
     @property
     def truth(self) -> Literal["files", "db"]:
@@ -62,7 +68,9 @@ class Parts:
     @property
     def there(self) -> bool:
         """Whether the vault's folder is the one that was there before. StoreError: it should be, and is not."""
-        told = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip()
+        told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
+        if form.isdigit() and int(form) > FORMAT:
+            raise StoreError(f"The vault has format {form}; this engrams knows {FORMAT}.", hint="Install the newest engrams.")
         known = self.state.fact("vault")
         if told and not known:
             self.state.tell("vault", told)
@@ -72,7 +80,8 @@ class Parts:
         if not known:
             return True
         raise StoreError(
-            f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}; {self.state.count()} memories have files in it.",
+            f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}; "
+            f"{self.state.count()} memories have files in it.",
             hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
         )
 
@@ -88,7 +97,7 @@ class Parts:
 
             name = new_id(self.clock())
             self.disk.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.disk.write([File(MARK, f"{name}\n".encode())])
+            self.disk.write([File(MARK, f"{name} format {FORMAT}\n".encode())])
             self.state.tell("vault", name)
 
     def keep(self, path: str, data: bytes, why: str) -> str:

@@ -184,7 +184,8 @@ def _git(parts: Parts, *given: str) -> str:
         "LC_ALL": "C",
     }
     try:
-        done = subprocess.run(
+        # The program is git, its arguments are ours; the remote is the owner's own setting and comes after `--`.
+        done = subprocess.run(  # noqa: S603
             [program, *given], cwd=parts.disk.root, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:

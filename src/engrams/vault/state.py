@@ -27,11 +27,16 @@ CREATE TABLE IF NOT EXISTS files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS files_key ON files (key) WHERE key <> '';
 CREATE TABLE IF NOT EXISTS touched (path TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS erased (owner TEXT NOT NULL, id TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (owner, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS erased (
+    owner TEXT NOT NULL, id TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (owner, id, path)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS problems (path TEXT PRIMARY KEY, told TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash"
+
+
+_UNSEEN = Stat(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Row:
     hash: str
     version: int = 1
     links: tuple[tuple[str, str, float, int], ...] = ()
-    stat: Stat = Stat(0, 0)
+    stat: Stat = _UNSEEN
     seen: int = 0
     next_path: str = ""
     next_hash: str = ""

@@ -127,7 +127,7 @@ class Tool:
             raise InputError(f"Path must start with {ROOT}, got: {path}", hint=_HINT)
         parts: list[str] = []
         for part in path[len(ROOT) :].split("/"):
-            if part == ".." and parts:
+            if part == ".." and parts and parts[-1] != "..":
                 parts.pop()
             elif part not in ("", "."):
                 parts.append(part)

@@ -13,12 +13,13 @@ from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import Chat, Erased, Job, JobSpec, OutboxEntry, Query, Reach
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
+from engrams.vault.backup import Backed, backup
 from engrams.vault.days import Days
 from engrams.vault.found import Cause
 from engrams.vault.git import IGNORE, Git
 from engrams.vault.intake import Intake
 from engrams.vault.mirror import TOPIC
-from engrams.vault.parts import Parts, Report, by_owner
+from engrams.vault.parts import MARK, Parts, Report, by_owner
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, place_of, scope_folder
 from engrams.vault.remote import Exchange
 from engrams.vault.revert import Reverted, revert
@@ -177,6 +178,26 @@ class Vault:
         if row is None or not row.path:
             raise NotFoundError(f"The memory {name} has no file.", hint="`engrams sync` writes what is missing.")
         return row.path
+
+    def rewrite(self) -> None:
+        """Every file anew from memory, into the folder as it is now. What stands in the way is put aside."""
+        parts = self.parts
+        with parts.lock:
+            parts.state.clear()
+            parts.disk.remove(MARK)
+            parts.state.tell("vault", "")
+            parts.state.tell(COMPLETE, "")
+            parts.begin()
+            self._intake.run()
+            self._flush(())
+            self._export(None)
+
+    def backup(self, target: Path, passphrase: str = "") -> Backed:
+        """A snapshot of memory and files, alike, in one file, taken while running."""
+        with self.parts.lock:
+            self.sync()
+            self.commit()
+            return backup(self.parts.places, target, passphrase)
 
     def tool(self, owner: Scope) -> Tool:
         """The file commands of a model over this owner's documents and memories."""

@@ -19,6 +19,7 @@ from engrams.write.candidate import Candidate, canonical
 from engrams.write.gate import gate
 from engrams.write.kindred import kindred
 from engrams.write.llm.meet import NO_COST
+from engrams.write.past import placed
 from engrams.write.persist import Ledger, derived_id
 from engrams.write.reconcile import Meeting, reconcile
 from engrams.write.rules import Speech, extract, is_explicit
@@ -220,7 +221,12 @@ def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
 def _meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
     known = _neighbours(candidate, record, deps, ledger)
     kin = _kindred(candidate, record, deps, ledger)
-    return reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
+    meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
+    if meeting.until is None:
+        return meeting
+    slot = Query(_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicate=same(candidate.predicate))
+    ledger.learn(deps.records.find(replace(slot, limit=_SLOT)).records)
+    return placed(meeting, record, ledger)
 
 
 # ------------------------------------------------------------------------------------------------------ what is known

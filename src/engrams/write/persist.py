@@ -94,6 +94,10 @@ class Ledger:
             self._change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
             self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
+    def shorten(self, record: Record, end: datetime, by: str, said: datetime) -> None:
+        """A value of the past ended earlier than was thought: another one came between."""
+        self._change(record, "shorten", "another value came between", valid_to=end, ended_at=said, superseded_by=by)
+
     def supersede(self, note: Record, fact: Record) -> None:
         """A note that was nothing but the statement that ``fact`` lost goes with it."""
         self._change(

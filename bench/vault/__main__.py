@@ -1,0 +1,140 @@
+"""``python -m bench.vault [--quick]``: what the files cost, as a table and as bench/out/vault.json.
+
+``add`` without a vault, with one, and with git; all files from an existing memory (export), the database from the files
+(reindex), a look at unchanged files (sync); and how long after a save an edit is found by search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import engrams
+from bench.speed import machine
+from engrams import Turn
+
+ROOT = Path(__file__).resolve().parents[2]
+OWNER = ("user", "bench")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.vault", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="1,000 files and fewer repeats")
+    parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "vault.json", help="where the JSON goes")
+    given = parser.parse_args(arguments)
+    report: dict[str, Any] = {"machine": machine.facts(), "add": {}, "sync": {}}
+    adds = 100 if given.quick else 500
+    for name, settings in (("off", {}), ("on", {"vault__on": True, "vault__git": False}), ("git", {"vault__on": True})):
+        report["add"][name] = fresh(lambda home, settings=settings: added(home, adds, settings))
+    for size in (1000,) if given.quick else (1000, 10_000):
+        report["sync"][str(size)] = fresh(lambda home, size=size: synchronised(home, size))
+    report["edit"] = fresh(lambda home: edited(home, 15 if given.quick else 60))
+    print(table(report))
+    given.json.parent.mkdir(parents=True, exist_ok=True)
+    given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def fresh(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """A measurement in a home of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="engrams-bench-"))
+    try:
+        return measure(folder / "home")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def added(home: Path, count: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Milliseconds until ``add`` answers, its rules included, while the files follow in the background."""
+    with engrams.open(home=home, **settings) as memory:
+        for number in range(20):
+            memory.add(f"Warming up with sentence number {number}.", scope=OWNER)
+        taken = []
+        for number in range(count):
+            text = f"My colleague number {number} works on project {number % 17} in room {number % 40}."
+            begin = time.perf_counter()
+            memory.add(text, scope=OWNER)
+            taken.append((time.perf_counter() - begin) * 1000)
+            time.sleep(0.02)
+    return spread(taken)
+
+
+def synchronised(home: Path, size: int) -> dict[str, Any]:
+    """Seconds for a vault of ``size`` files: to write all, to look at all, to read all into an empty database."""
+    with engrams.open(home=home, write__extract="off") as memory:
+        for start in range(0, size, 500):
+            turns = [
+                Turn(f"Sentence {number} tells of topic {number % 97} and thing {number % 331}.") for number in range(start, start + 500)
+            ]
+            memory.observe(turns, scope=OWNER)
+    settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "write__extract": "off"}
+    begin = time.perf_counter()
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
+        memory.store.vault.work.drain(600)
+        written = time.perf_counter() - begin
+        times = []
+        time.sleep(2.5)
+        for _ in range(3):
+            begin = time.perf_counter()
+            memory.store.vault.sync()
+            times.append(time.perf_counter() - begin)
+    for path in home.glob("memory.db*"):
+        path.unlink()
+    begin = time.perf_counter()
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
+        read = time.perf_counter() - begin
+        assert sum(memory.stats()["status"].values()) == size
+    return {"write_seconds": round(written, 2), "look_seconds": round(times[-1], 3), "reindex_seconds": round(read, 2)}
+
+
+def edited(home: Path, count: int) -> dict[str, Any]:
+    """Milliseconds from saving a file to search finding the new text, with the watcher on and 1,000 files."""
+    settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
+    with engrams.open(home=home, **settings) as memory:
+        memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
+        vault = memory.store.vault
+        vault.sync()
+        files = sorted((home / "vault" / "entries").rglob("*.md"))
+        time.sleep(3)
+        taken = []
+        for number in range(count):
+            word = f"marker{number}zz"
+            path = files[(number * 37) % len(files)]
+            text = path.read_text("utf-8")
+            begin = time.perf_counter()
+            path.write_text(f"{text.rstrip()} {word}\n", "utf-8")
+            while not any(word in hit.record.text for hit in memory.search(word, scope=OWNER, limit=1).hits):
+                if time.perf_counter() - begin > 30:
+                    sys.exit("the edit was not found within 30 seconds")
+                time.sleep(0.005)
+            taken.append((time.perf_counter() - begin) * 1000)
+            time.sleep(0.3)
+    return spread(taken)
+
+
+def spread(taken: Sequence[float]) -> dict[str, Any]:
+    ordered = sorted(taken)
+    return {"p50_ms": round(statistics.median(ordered), 2), "p95_ms": round(ordered[int(len(ordered) * 0.95)], 2), "count": len(ordered)}
+
+
+def table(report: dict[str, Any]) -> str:
+    rows = [("what", "p50", "p95")]
+    for name, told in report["add"].items():
+        rows.append((f"add, vault {name}", f"{told['p50_ms']:.2f} ms", f"{told['p95_ms']:.2f} ms"))
+    rows.append(("hand edit until found", f"{report['edit']['p50_ms']:.0f} ms", f"{report['edit']['p95_ms']:.0f} ms"))
+    for size, told in report["sync"].items():
+        rows.append((f"{int(size):,} files: write all", f"{told['write_seconds']:.2f} s", ""))
+        rows.append((f"{int(size):,} files: look at all", f"{told['look_seconds']:.3f} s", ""))
+        rows.append((f"{int(size):,} files: database anew", f"{told['reindex_seconds']:.2f} s", ""))
+    return "\n".join(f"{what.ljust(32)}  {one.rjust(10)}  {other.rjust(10)}" for what, one, other in rows)
+
+
+if __name__ == "__main__":
+    main()

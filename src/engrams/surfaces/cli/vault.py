@@ -1,0 +1,217 @@
+"""log, diff, blame, revert, sync, reindex, dream, backup, recover: memory as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrams.errors import RefusedError
+from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.out import clean, day, emit, note, paint, say, table
+
+if TYPE_CHECKING:
+    from engrams.types import Scope
+
+app = commands()
+
+_SHORT = 10
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+Commit = Annotated[str, typer.Argument(help="A commit's id, or its first four digits or more.")]
+Passphrase = Annotated[
+    str, typer.Option(help="Seal it with this passphrase.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")
+]
+
+
+@contextmanager
+def _vault(frame: Frame) -> Iterator[tuple[Any, Any, Scope]]:
+    """The engine, its vault, and the owner."""
+    from engrams.build import vault
+    from engrams.types import Scope
+
+    with frame.open() as (engine, scope):
+        yield engine, vault(engine), Scope(scope).owner
+
+
+@app.command()
+@spread
+def log(
+    frame: Frame,
+    id: Annotated[str, typer.Argument(help="Only of this memory.", show_default=False)] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
+) -> None:
+    """Show the history of the files: who changed what, when and why."""
+    with _vault(frame) as (engine, vault, owner):
+        vault.commit()
+        path = vault.file(owner, engine.get(id, scope=owner).id) if id else ""
+        entries = vault.git.log(limit, path)
+    if frame.json:
+        emit({"commits": entries})
+        return
+    for entry in entries:
+        title, _, rest = clean(entry.message).partition("\n")
+        say(f"{paint(entry.id[:_SHORT], 'yellow')}  {day(entry.at)}  {paint(clean(entry.author), 'cyan')}  {title}")
+        for line in rest.strip().splitlines():
+            say(f"{' ' * (_SHORT + 2)}{paint(line, 'dim')}")
+
+
+@app.command()
+@spread
+def diff(
+    frame: Frame,
+    commit: Annotated[str, typer.Argument(help="What this commit did; without one, what is not committed yet.", show_default=False)] = "",
+    other: Annotated[str, typer.Argument(help="From the first commit to this one.", show_default=False)] = "",
+) -> None:
+    """Show what changed in the files."""
+    with _vault(frame) as (_, vault, _owner):
+        told = vault.git.diff(commit, other)
+    if frame.json:
+        emit({"diff": told})
+        return
+    for line in told.splitlines():
+        shown = clean(line)
+        say(paint(shown, _COLOURS[line[0]]) if line[:1] in _COLOURS and not line.startswith(("+++", "---")) else shown)
+
+
+@app.command()
+@spread
+def blame(frame: Frame, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
+    """Show with which commit each line of a memory's file came, and by whom."""
+    with _vault(frame) as (engine, vault, owner):
+        vault.commit()
+        lines = vault.git.blame(vault.file(owner, engine.get(id, scope=owner).id))
+    if frame.json:
+        emit({"lines": lines})
+        return
+    table(
+        ("commit", "when", "who", "line"), [[line.commit[:_SHORT], day(line.at), line.author, line.text] for line in lines], {0: "yellow"}
+    )
+
+
+@app.command()
+@spread
+def revert(frame: Frame, commit: Commit) -> None:
+    """Undo one commit, memory by memory; what has changed since is kept."""
+    with _vault(frame) as (_, vault, _owner):
+        done = vault.revert(commit)
+    if frame.json:
+        emit(done)
+    else:
+        say(f"{len(done.changed)} brought back.")
+        for name, why in done.kept.items():
+            say(f"{paint('kept', 'yellow')}  {clean(name)}: {clean(why)}")
+    if done.kept and not done.changed:
+        raise typer.Exit(1)
+
+
+@app.command()
+@spread
+def sync(
+    frame: Frame,
+    accept: Annotated[bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Leave the remote alone.")] = False,
+) -> None:
+    """Bring files and memory into step, and the remote where one is set."""
+    with _vault(frame) as (engine, vault, _owner):
+        report = vault.sync(accept)
+        exchange = None if local or not engine.settings.vault.remote else vault.exchange()
+    if frame.json:
+        emit({"report": report, "remote": exchange})
+    else:
+        names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written", "gone")
+        say(", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name)) or "Nothing to do.")
+        for path, why in report.problems.items():
+            note(f"{clean(path)}: {clean(why)}")
+        if exchange is not None:
+            say(f"remote: {exchange.pulled} files came, {'ours were given' if exchange.pushed else 'ours were not taken'}")
+    if report.gone:
+        raise typer.Exit(4)
+
+
+@app.command()
+@spread
+def reindex(
+    frame: Frame,
+    files: Annotated[bool, typer.Option("--files", help="The other way round: write every file anew from the database.")] = False,
+) -> None:
+    """Build the database anew from the files. The old one stays beside it."""
+    from engrams.build import reindex as build
+
+    told = build(frame.load().settings, files=files)
+    emit(told) if frame.json else say(", ".join(f"{name} {number}" for name, number in told.items()))
+
+
+@app.command()
+@spread
+def dream(
+    frame: Frame,
+    days: Annotated[int, typer.Option(min=1, max=30, help="Days to look back.")] = 3,
+    force: Annotated[bool, typer.Option("--force", help="Also where nothing is new.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Carry out the plan that waits.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Put MEMORY.md back as it was before the last dream.")] = False,
+) -> None:
+    """Bring what lasts from the daily notes into MEMORY.md."""
+    with _vault(frame) as (_, vault, owner):
+        dreams = vault.days.dreams
+        if undo:
+            dreams.undo(owner)
+            made, told = None, "Undone."
+        elif apply:
+            made = dreams.waiting(owner)
+            if made is None:
+                raise RefusedError("No dream waits.", hint="`engrams dream --plan` makes one.")
+            dreams.apply(made)
+            told = "Done."
+        else:
+            made, told = dreams.plan(owner, days, force), "Nothing to dream of."
+            if made is not None:
+                if plan or vault.parts.settings.dream_confirm:
+                    dreams.hold(made)
+                    told = "This waits for `engrams dream --apply`."
+                else:
+                    dreams.apply(made)
+                    told = "Done."
+        vault.sync()
+    if frame.json:
+        emit({"plan": made, "told": told})
+        return
+    for text in made.added if made else ():
+        say(f"{paint('in ', 'green')}  {clean(text)}")
+    for text, why in made.dropped if made else ():
+        say(f"{paint('out', 'red')}  {clean(text)} {paint(f'({why})', 'dim')}")
+    say(told)
+
+
+@app.command()
+@spread
+def backup(
+    frame: Frame,
+    file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
+    passphrase: Passphrase = "",
+) -> None:
+    """Write memory and files to one file, while running, and check it."""
+    from engrams.build import backup as write
+
+    with frame.open() as (engine, _):
+        done = write(engine, file, passphrase)
+    told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
+    emit(told) if frame.json else say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
+
+
+@app.command()
+@spread
+def recover(
+    frame: Frame,
+    file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
+    passphrase: Passphrase = "",
+) -> None:
+    """Put a backup into a home that has no memory yet."""
+    from engrams.build import recover as read
+
+    count = read(frame.load().settings, file, passphrase)
+    emit({"files": count}) if frame.json else say(f"{count} files are back.")

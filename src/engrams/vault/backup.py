@@ -1,0 +1,218 @@
+"""One consistent snapshot of database and files in one file, taken while running; and back into a fresh home."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from engrams.errors import ConflictError, InputError, RefusedError, StoreError
+from engrams.vault import seal
+
+FORMAT = 1
+_MANIFEST = "manifest.json"
+_PART = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a home consists of. ``state``: what the vault knows of its files."""
+
+    database: Path
+    vault: Path
+    state: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Backed:
+    """What a backup holds: files, and bytes of the backup itself."""
+
+    path: Path
+    files: int
+    bytes: int
+    sealed: bool
+
+
+def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
+    """Write the backup and read it again to see that it is whole. Call with the vault's lock held where there is a vault.
+
+    ConflictError: the target exists. StoreError: there is nothing to back up, or what was written cannot be read back.
+    """
+    if target.exists():
+        raise ConflictError(f"{target} exists already.", hint="Choose another name.")
+    if not places.database.exists() and not places.vault.exists():
+        raise StoreError("There is no memory to back up.", hint="See `engrams config home`.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as folder:
+        plain, whole = Path(folder) / "plain", Path(folder) / "whole"
+        count = _pack(places, Path(folder), plain)
+        if passphrase:
+            with plain.open("rb") as source, _private(whole) as out:
+                seal.seal(source, out, passphrase)
+        else:
+            plain.replace(whole)
+        _verify(whole, passphrase, Path(folder))
+        with whole.open("rb") as file:
+            os.fsync(file.fileno())
+        whole.replace(target)
+    return Backed(target, count, target.stat().st_size, bool(passphrase))
+
+
+def restore(source: Path, places: Places, passphrase: str = "") -> int:
+    """Put a backup into a home that has no memory yet; how many files. InputError: it is no backup, or is damaged.
+
+    ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing.
+    """
+    if places.database.exists() or (places.vault.exists() and any(places.vault.iterdir())):
+        raise ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
+    home = places.database.parent
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="engrams-restore-", dir=home) as folder:
+        plain = _opened(source, passphrase, Path(folder))
+        below = Path(folder) / "below"
+        manifest = _unpack(plain, below)
+        for name, place in (("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
+            held = below / name
+            if held.exists():
+                place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if place.is_dir():
+                    place.rmdir()
+                shutil.move(held, place)
+    return len(manifest)
+
+
+def _pack(places: Places, folder: Path, target: Path) -> int:
+    """Everything into one archive, the manifest with the hash of each file last."""
+    hashes: dict[str, str] = {}
+    with _private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:
+        for name, database in (("memory.db", places.database), ("state.db", places.state)):
+            if database.exists():
+                copy = folder / name
+                _snapshot(database, copy)
+                hashes[name] = _add(archive, copy, name)
+                copy.unlink()
+        for path in _below(places.vault):
+            name = f"vault/{path.relative_to(places.vault).as_posix()}"
+            digest = _add(archive, path, name)
+            if digest:
+                hashes[name] = digest
+        told = json.dumps({"engrams": FORMAT, "files": hashes}, ensure_ascii=False).encode()
+        info = tarfile.TarInfo(_MANIFEST)
+        info.size, info.mode = len(told), 0o600
+        archive.addfile(info, io.BytesIO(told))
+    return len(hashes)
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str) -> str:
+    """One file, as it is in this moment; "" where it went away meanwhile."""
+    try:
+        data = path.read_bytes()
+        stat = path.stat()
+    except FileNotFoundError:
+        return ""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode, info.mtime = len(data), 0o600, stat.st_mtime
+    archive.addfile(info, io.BytesIO(data))
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def _snapshot(database: Path, copy: Path) -> None:
+    """A database as it is between two writes, without stopping them."""
+    import apsw
+
+    try:
+        source, target = apsw.Connection(str(database), apsw.SQLITE_OPEN_READWRITE), apsw.Connection(str(copy))
+        source.set_busy_timeout(10_000)
+        with target.backup("main", source, "main") as steps:
+            while not steps.done:
+                steps.step(1000)
+        target.execute("PRAGMA journal_mode = DELETE")
+        source.close()
+        target.close()
+    except apsw.Error as problem:
+        raise StoreError(f"{database} cannot be copied: {problem}.", hint="`engrams doctor --repair` may mend it.") from None
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Every file of the vault but temporary ones; links are left out."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "tmp" or Path(base).name != ".engrams")
+        for name in sorted(names):
+            path = Path(base) / name
+            if not path.is_symlink() and path.is_file() and not name.endswith((".tmp", ".lock")):
+                yield path
+
+
+def _verify(path: Path, passphrase: str, folder: Path) -> None:
+    """Read a backup as a restore would."""
+    try:
+        plain = _opened(path, passphrase, folder)
+        _unpack(plain, folder / "again")
+    except InputError as problem:
+        raise StoreError(f"The backup cannot be read back: {problem.message}", hint="See that the disk is sound and has room.") from None
+    shutil.rmtree(folder / "again")
+
+
+def _opened(source: Path, passphrase: str, folder: Path) -> Path:
+    """The archive itself, out of its seal where it has one."""
+    try:
+        file = source.open("rb")
+    except OSError as problem:
+        raise InputError(f"{source} cannot be read: {problem.strerror}.", hint="Give the file that `engrams backup` wrote.") from None
+    with file:
+        if file.read(len(seal.MAGIC)) != seal.MAGIC:
+            return source
+        plain = folder / "opened"
+        if not passphrase:
+            raise RefusedError("The backup is sealed with a passphrase.", hint="Give it with --passphrase.")
+        with _private(plain) as out:
+            seal.open_sealed(file, out, passphrase)
+        return plain
+
+
+def _unpack(plain: Path, below: Path) -> dict[str, str]:
+    """The files of an archive, each checked by its hash, and nothing outside ``below``. InputError: it is no whole backup."""
+    found: dict[str, str] = {}
+    manifest: dict[str, Any] = {}
+    try:
+        with tarfile.open(plain, "r:gz") as archive:
+            for member in archive:
+                parts = PurePosixPath(member.name).parts
+                if not member.isfile() or member.name.startswith("/") or ".." in parts or "\\" in member.name or "\0" in member.name:
+                    raise InputError(f"The backup holds {member.name!r}, which is no file of a memory.", hint="Take another backup.")
+                data = archive.extractfile(member)
+                assert data is not None
+                if member.name == _MANIFEST:
+                    manifest = json.loads(data.read())
+                else:
+                    found[member.name] = _write(data, below.joinpath(*parts), member.mtime)
+    except (tarfile.TarError, OSError, EOFError, ValueError, KeyError) as problem:
+        raise InputError(f"It is no backup, or damaged: {problem}.", hint="Take another backup.") from None
+    if not isinstance(manifest.get("engrams"), int) or manifest["engrams"] > FORMAT:
+        raise InputError("It is no backup, or one of a newer engrams.", hint="Install the newest engrams.")
+    if manifest.get("files") != found:
+        raise InputError("The backup is damaged: a file is missing or not as it was.", hint="Take another backup.")
+    return found
+
+
+def _write(data: IO[bytes], place: Path, mtime: float) -> str:
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.blake2b(digest_size=32)
+    with _private(place) as out:
+        while part := data.read(_PART):
+            digest.update(part)
+            out.write(part)
+    os.utime(place, (mtime, mtime))
+    return digest.hexdigest()
+
+
+def _private(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -1,0 +1,72 @@
+"""What is remembered, as a notebook: by topic, each entry with where it came from. For people, not for prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engrams.ports import Query, Reach, Store
+from engrams.types import EdgeType, Kind, Record, Scope, Status
+from engrams.vault.mirror import PIECE
+
+_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.NOTE)
+_PAGE = 500
+_OTHER = "Other"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One memory and the words it rests on."""
+
+    id: str
+    text: str
+    kind: Kind
+    sources: tuple[str, ...]
+    quotes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One topic."""
+
+    topic: str
+    lines: tuple[Line, ...]
+
+
+def notebook(store: Store, owner: Scope, limit: int = 200) -> tuple[Page, ...]:
+    """The owner's visible memories by topic, newest first, at most ``limit`` of them. Hidden ones (``meta.hidden``) do not
+    count. An owner that nothing is known of has an empty notebook."""
+    records = _visible(store, owner, limit)
+    topics = _topics(store, owner, records)
+    pages: dict[str, list[Line]] = {}
+    for record in records:
+        sources = tuple(dict.fromkeys(quote.source for quote in record.evidence if quote.source)) or record.provenance.files
+        line = Line(record.id, record.text, record.kind, sources, tuple(quote.quote for quote in record.evidence if quote.quote))
+        pages.setdefault(topics.get(record.id) or _named(record), []).append(line)
+    order = sorted(pages, key=lambda topic: (topic == _OTHER, -len(pages[topic]), topic))
+    return tuple(Page(topic, tuple(pages[topic])) for topic in order)
+
+
+def _visible(store: Store, owner: Scope, limit: int) -> list[Record]:
+    found: list[Record] = []
+    after = ""
+    while len(found) < limit:
+        page = store.find(Query(Reach(owner, (owner,), tree=True), _KINDS, (Status.ACTIVE,), after=after, limit=_PAGE))
+        found += [record for record in page.records if not record.meta.get("hidden") and PIECE not in record.meta]
+        if not page.next:
+            break
+        after = page.next
+    return found[:limit]
+
+
+def _topics(store: Store, owner: Scope, records: Sequence[Record]) -> dict[str, str]:
+    edges = store.edges(owner, [record.id for record in records], (EdgeType.IN_TOPIC,)) if records else ()
+    best: dict[str, tuple[float, str]] = {}
+    for edge in edges:
+        best[edge.source] = max(best.get(edge.source, (-1.0, "")), (edge.weight, edge.target.removeprefix("topic:")))
+    return {id: topic for id, (_, topic) in best.items()}
+
+
+def _named(record: Record) -> str:
+    name = record.category or (record.tags[0] if record.tags else "")
+    return name.replace("_", " ").strip().capitalize() or _OTHER

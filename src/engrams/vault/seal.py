@@ -1,0 +1,62 @@
+"""A stream under a passphrase: scrypt for the key, AES-256-GCM in chunks whose order and end are part of what is sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import IO, Any
+
+from engrams.errors import ExtraError, InputError, RefusedError
+
+MAGIC = b"engrams sealed 1\n"
+_CHUNK = 1 << 20
+_SALT = 16
+_COST = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 64 << 20}
+_TAG = 16
+
+
+def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
+    """Write ``source`` to ``target`` so that only who knows the passphrase can read it."""
+    salt = os.urandom(_SALT)
+    cipher = _cipher(passphrase, salt)
+    target.write(MAGIC + salt)
+    number, chunk = 0, source.read(_CHUNK)
+    while True:
+        after = source.read(_CHUNK)
+        target.write(cipher.encrypt(_nonce(number, not after), chunk, MAGIC))
+        if not after:
+            return
+        number, chunk = number + 1, after
+
+
+def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
+    """The inverse, after the magic was read. RefusedError: the passphrase is wrong, or the file was changed or cut."""
+    salt = source.read(_SALT)
+    cipher = _cipher(passphrase, salt)
+    from cryptography.exceptions import InvalidTag
+
+    number, chunk = 0, source.read(_CHUNK + _TAG)
+    while True:
+        after = source.read(_CHUNK + _TAG)
+        try:
+            target.write(cipher.decrypt(_nonce(number, not after), chunk, MAGIC))
+        except (InvalidTag, ValueError):
+            told = "The passphrase is wrong." if number == 0 else "The backup was changed or cut short."
+            raise RefusedError(told, hint="Give the passphrase that the backup was made with.") from None
+        if not after:
+            return
+        number, chunk = number + 1, after
+
+
+def _cipher(passphrase: str, salt: bytes) -> Any:
+    if not passphrase:
+        raise InputError("The passphrase is empty.", hint="Give one, or make the backup without.")
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise ExtraError("A passphrase needs the package cryptography.", hint="pip install cryptography") from None
+    return AESGCM(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, **_COST))
+
+
+def _nonce(number: int, last: bool) -> bytes:
+    return number.to_bytes(11, "big") + bytes([last])

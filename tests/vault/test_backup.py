@@ -1,0 +1,125 @@
+"""A backup is whole, private where asked, and restored it is the same memory."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.vault.conftest import ALICE, Desk
+
+from engrams.build import backup, recover
+from engrams.errors import ConflictError, InputError, RefusedError, StoreError
+from engrams.types import HistoryEntry, Record
+
+
+def everything(desk: Desk) -> tuple[list[Record], list[object], list[tuple[HistoryEntry, ...]]]:
+    records = desk.everything()
+    edges = desk.engine.store.edges(records[0].scope.owner, [record.id for record in records])
+    return records, list(edges), [desk.engine.history(record.id, scope=ALICE) for record in records]
+
+
+def filled(desk: Desk) -> None:
+    desk.add("I live in Berlin.")
+    changed = desk.add("I like green tea.")
+    desk.engine.edit(changed.id, scope=ALICE, text="I like black tea.")
+    gone = desk.add("My car is red.")
+    desk.engine.forget(gone.id, scope=ALICE)
+    desk.edit(changed, "kind: note\n", "kind: note\nmood: calm\n")
+    desk.sync()
+
+
+@pytest.mark.parametrize("passphrase", ["", "correct horse 🐎"])
+def test_restored_into_a_fresh_home_it_is_equal(desks: Callable[..., Desk], tmp_path: Path, passphrase: str) -> None:
+    """Records, edges, history and files of a backup taken while running are those of the home it was taken from."""
+    desk = desks("one", vault__git=True)
+    filled(desk)
+    done = backup(desk.engine, tmp_path / "b.engrams", passphrase)
+    before = everything(desk)
+    files = {path.relative_to(desk.root): path.read_bytes() for path in desk.root.rglob("*") if path.is_file() and "tmp" not in path.parts}
+    assert done.sealed is bool(passphrase) and done.path.stat().st_mode & 0o077 == 0
+    assert (b"Berlin" in done.path.read_bytes()) is False
+    settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
+    assert recover(settings, done.path, passphrase) == done.files
+    other = desks("two", vault__git=True)
+    assert everything(other) == before
+    now = {path.relative_to(other.root): path.read_bytes() for path in other.root.rglob("*") if path.is_file()}
+    assert {path: now.get(path) for path in files if ".git" not in path.parts} == {
+        path: data for path, data in files.items() if ".git" not in path.parts
+    }
+    assert [entry.id for entry in other.vault.git.log()] == [entry.id for entry in desk.vault.git.log()]
+    assert other.sync().total == 0
+
+
+def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Path) -> None:
+    """No passphrase, a wrong one, a changed byte, a cut file and something else altogether: each says what is wrong; nothing is left."""
+    filled(desk)
+    sealed, plain = tmp_path / "sealed", tmp_path / "plain"
+    backup(desk.engine, sealed, "secret")
+    backup(desk.engine, plain)
+    settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
+    for path, passphrase in ((sealed, ""), (sealed, "wrong")):
+        with pytest.raises(RefusedError) as caught:
+            recover(settings, path, passphrase)
+        assert "passphrase" in caught.value.message
+    data = sealed.read_bytes()
+    (tmp_path / "cut").write_bytes(data[:-40])
+    with pytest.raises(RefusedError):
+        recover(settings, tmp_path / "cut", "secret")
+    data = plain.read_bytes()
+    for name, bad in (
+        ("flip", data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]),
+        ("half", data[: len(data) // 2]),
+        ("text", b"hello"),
+        ("none", b""),
+    ):
+        (tmp_path / name).write_bytes(bad)
+        with pytest.raises(InputError):
+            recover(settings, tmp_path / name)
+    with pytest.raises(InputError):
+        recover(settings, tmp_path / "missing")
+    assert not (tmp_path / "two" / "memory.db").exists() and not (tmp_path / "two" / "vault").exists()
+
+
+def test_nothing_is_overwritten(desk: Desk, tmp_path: Path) -> None:
+    """A backup does not replace a file, a restore no memory; an empty home has nothing to back up."""
+    filled(desk)
+    backup(desk.engine, tmp_path / "b")
+    with pytest.raises(ConflictError):
+        backup(desk.engine, tmp_path / "b")
+    with pytest.raises(ConflictError):
+        recover(desk.engine.settings, tmp_path / "b")
+    import engrams
+
+    with engrams.open(home=tmp_path / "empty") as memory, pytest.raises(StoreError):
+        backup(memory, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_an_archive_cannot_write_outside(desk: Desk, tmp_path: Path) -> None:
+    """A crafted archive with paths out of the home is refused whole."""
+    import io
+
+    for number, name in enumerate(("../evil", "/tmp/evil-engrams", "vault/../../evil", "vault\\..\\evil")):
+        path = tmp_path / f"x{number}"
+        with tarfile.open(path, "w:gz") as archive:
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            archive.addfile(info, io.BytesIO(b"x"))
+        settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
+        with pytest.raises(InputError):
+            recover(settings, path)
+    assert not (tmp_path / "evil").exists() and not Path("/tmp/evil-engrams").exists()
+
+
+def test_it_works_without_a_vault(tmp_path: Path) -> None:
+    """With the vault off the database alone is backed up and comes back."""
+    import engrams
+
+    with engrams.open(home=tmp_path / "one") as memory:
+        receipt = memory.add("I like tea.", scope=ALICE)
+        backup(memory, tmp_path / "b", "p")
+        recover(memory.settings.model_copy(update={"home": tmp_path / "two"}), tmp_path / "b", "p")
+    with engrams.open(home=tmp_path / "two") as memory:
+        assert memory.get(receipt.id, scope=ALICE).text == "I like tea."

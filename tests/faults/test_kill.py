@@ -46,6 +46,11 @@ def check(home: Path, acknowledged: list[dict[str, str]]) -> None:
     # A minute later: what the dead held has run out, and what they put off is due.
     with engrams.open(home=home, clock=lambda: now() + timedelta(minutes=1)) as memory:
         assert memory.drain(timeout=120)
+        # A job that was in hand at five deaths is put aside, in plain view, and can be done again: not lost.
+        dead = memory.status()["dead"]
+        assert [job for job in dead if "went silent" not in job["error"]] == []
+        assert memory.retry() == len(dead)
+        assert memory.drain(timeout=120)
         records = list(everything(memory))
         turns = [record for record in records if record.external_id]
         assert [key for key, times in Counter(turn.external_id for turn in turns).items() if times > 1] == []

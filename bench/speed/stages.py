@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import resource
@@ -51,26 +52,35 @@ def turn(line: Line) -> Turn:
 
 
 def ingest(home: str, size: int) -> dict[str, Any]:
-    """Journal ``size`` turns a hundred at a time, then let the jobs finish; large sizes are journalled only.
+    """Journal turns a hundred at a time, and let the jobs finish, until the scope holds ``size`` records: turns and what was
+    learned from them. Large sizes are turns only.
 
     Two speakers state the same few things over and over here, so that a new statement meets as many older ones as
     reconciliation ever looks at: ``settle_per_second`` is its worst case, not that of a real conversation.
     """
-    turns = [turn(line) for line in Corpus().lines(size)]
     settled = size <= _SETTLED
+    lines = Corpus().lines(size)
+    turns, held, writes, settle = 0, 0, [], 0.0
     with engrams.open(home=home, jobs__workers=0, write__extract="auto" if settled else "off") as memory:
-        writes = [timed(lambda start=start: memory.observe(turns[start : start + _BATCH], scope=OWNER)) for start in range(0, size, _BATCH)]
-        journal = sum(writes)
-        settle = timed(lambda: memory.drain(timeout=36_000))
+        while held < size:
+            # A turn becomes two records at most here: half of what is missing is never too many.
+            missing = max((size - held) // 2, 1) if settled else size - held
+            for start in range(0, missing, _BATCH):
+                batch = [turn(line) for line in itertools.islice(lines, min(_BATCH, missing - start))]
+                turns += len(batch)
+                writes.append(timed(lambda batch=batch: memory.observe(batch, scope=OWNER)))
+            settle += timed(lambda: memory.drain(timeout=36_000))
+            held = sum(memory.stats(OWNER)["status"].values())
         stats = memory.stats(OWNER)
     files = [path for path in Path(home).rglob("*") if path.is_file()]
     return {
-        "turns": size,
-        "journal_per_second": round(size / journal),
+        "records": held,
+        "turns": turns,
+        "journal_per_second": round(turns / sum(writes)),
         "batch_ms": quantiles(writes),
-        "settle_per_second": round(size / (journal + settle)) if settled else None,
+        "settle_per_second": round(turns / (sum(writes) + settle)) if settled else None,
         "db_bytes": sum(path.stat().st_size for path in files),
-        "db_bytes_per_turn": round(sum(path.stat().st_size for path in files) / size),
+        "db_bytes_per_turn": round(sum(path.stat().st_size for path in files) / turns),
         "peak_mb": peak_mb(),
         "stats": stats,
     }

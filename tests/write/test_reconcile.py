@@ -40,7 +40,7 @@ def test_as_of_sees_what_was_true(talk: Talk) -> None:
     reach = Reach(ALICE, (ALICE,), tree=True)
 
     def home(moment: datetime) -> list[str]:
-        query = Query(reach, (Kind.FACT,), (Status.ACTIVE, Status.SUPERSEDED), AsOf(moment, moment), predicate="lives_in")
+        query = Query(reach, (Kind.FACT,), (Status.ACTIVE, Status.SUPERSEDED), AsOf(moment, moment), predicates=("lives_in",))
         return [record.object for record in talk.store.find(query).records]
 
     assert home(between) == ["Paris"]

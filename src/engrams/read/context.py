@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,8 +15,9 @@ from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Kind, Record, Status
 
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
-_FIRST = {Kind.CORRECTION: 0, Kind.NEGATIVE: 1, Kind.RULE: 1}
 _READ = 500
+_LEAST, _SPARE = 5, 20
+"""Tokens of the shortest statement, about; items more than that, for those that are too long."""
 _MISSES = 5
 """Items too long to fit, in a row of the best, after which the rest is not tried."""
 
@@ -35,7 +37,8 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     """Search, and render what was found. Never more than ``budget.total`` tokens by its counter, whatever is stored."""
     if budget.total <= 0:
         return Context("", "", 0, "")
-    profile = _fitting(_profile(request, deps), profile_frame, min(budget.prefix, budget.total), budget.counter)
+    room = min(budget.prefix, budget.total)
+    profile = _fitting(_profile(request, deps, room), profile_frame, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
     shown = {record.id for record in profile}
@@ -68,9 +71,17 @@ def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int) -> str:
 
 def _fitting(items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter) -> list[Item]:
     """The items, in their order, that fit; one that does not is passed over for the next."""
-    kept: list[Item] = []
-    misses = 0
-    for item in items:
+
+    def fits(number: int) -> bool:
+        return counter.count(render(items[:number])) <= tokens
+
+    # How many of the first fit together, in few counts: twice as many each time, then between the last two.
+    least, most = 0, 8
+    while most <= len(items) and fits(most):
+        least, most = most, 2 * most
+    start = least + bisect_left(range(least + 1, min(most, len(items) + 1)), True, key=lambda number: not fits(number))
+    kept, misses = list(items[:start]), 0
+    for item in items[start:]:
         if counter.count(render([*kept, item])) <= tokens:
             kept.append(item)
         elif (misses := misses + 1) > _MISSES:
@@ -78,7 +89,7 @@ def _fitting(items: Sequence[Item], render: Callable[[Sequence[Item]], str], tok
     return kept
 
 
-def _profile(request: Request, deps: Deps) -> list[Record]:
-    """Corrections and rules first, then what is believed most."""
-    page = deps.records.find(Query(request.reach, _PROFILE, (Status.ACTIVE,), request.as_of, limit=_READ))
-    return sorted(page.records, key=lambda r: (_FIRST.get(r.kind, 2), -r.confidence * r.trust, -r.strength, r.recorded_at, r.id))
+def _profile(request: Request, deps: Deps, tokens: int) -> Sequence[Record]:
+    """Corrections and rules first, then what is believed most; more than ``tokens`` can hold."""
+    most = min(_READ, _SPARE + tokens // _LEAST)
+    return deps.records.find(Query(request.reach, _PROFILE, (Status.ACTIVE,), request.as_of, order="believed", limit=most)).records

@@ -39,14 +39,14 @@ def join(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> J
 def current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """A memory that another one here has superseded never stands above it."""
     order = list(hits)
+    if all(hit.status is not Status.SUPERSEDED for hit in order):
+        return tuple(order)
     moved: set[str] = set()
     place = 0
     while place < len(order):
         hit = order[place]
-        successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
-        below = range(place + 1, len(order))
-        newer = next((n for n in below if successors & _ids(order[n]) and order[n].record.id not in moved), None)
-        if hit.status is Status.SUPERSEDED and newer is not None:
+        newer = _successor(order, place, moved) if hit.status is Status.SUPERSEDED else None
+        if newer is not None:
             # What takes this place may itself be superseded by something further down: it is looked at next.
             winner = order.pop(newer)
             moved.add(winner.record.id)
@@ -54,6 +54,14 @@ def current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         else:
             place += 1
     return tuple(order)
+
+
+def _successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
+    """Where below ``place`` the first stands that superseded it."""
+    hit = order[place]
+    successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+    below = range(place + 1, len(order))
+    return next((n for n in below if successors & _ids(order[n]) and order[n].record.id not in moved), None)
 
 
 def _ids(hit: Hit) -> set[str]:

@@ -19,7 +19,8 @@ from engrams.read.query import Prepared, prepare
 from engrams.read.recency import aged
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
-from engrams.read.score import Scored, content, meant, most_of, score
+from engrams.read.route import candidates
+from engrams.read.score import Scored, content, leading, meant, most_of, score
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import Found, Hit, Record, Trace, TraceRow
 
@@ -47,7 +48,7 @@ def search(request: Request, deps: Deps) -> Found:
         return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",)), abstain=True)
     prepared = prepare(request, deps)
     stages.done("query", len(prepared.seek.terms))
-    pool = deps.search.seek(prepared.seek)
+    pool, routed = candidates(prepared.seek, request, deps)
     stages.done("candidates", len(pool.ids))
     scored = score(pool, prepared.understood, prepared.answering, deps.settings, request.now.timestamp())
     stages.done("fuse", len(pool.ids))
@@ -73,13 +74,13 @@ def search(request: Request, deps: Deps) -> Found:
     chosen = tuple(surfaced(rules, varied)[: request.limit])
     stages.done("diversify", len(chosen))
     best = max((content(hit) for hit in chosen), default=0.0)
-    trace = _trace(request, _notes(pool, prepared, note), prepared, [*hits, *judged], chosen, dropped, stages)
+    trace = _trace(request, (*routed, *_notes(pool, prepared, note)), prepared, [*hits, *judged], chosen, dropped, stages)
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
 
 def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:
     """Add what links from the best lend to others."""
-    best = np.argsort(-scored.scores, kind="stable")[: deps.links.seeds]
+    best = leading(scored.scores, deps.links.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
     extra = bonuses(seeds, request.scope.owner, deps.graph, deps.links)
     if not extra:
@@ -103,12 +104,13 @@ def _notes(pool: Pool, prepared: Prepared, judging: str) -> tuple[str, ...]:
 def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any) -> list[Hit]:
     ids = [pool.ids[place] for place in order]
     known: Mapping[str, Record] = {record.id: record for record in deps.records.get(request.scope.owner, ids)}
+    rows = np.stack([values[order] for values in scored.parts.values()], axis=1).astype(np.float64).round(4).tolist()
     hits = []
-    for place in order:
-        record = known.get(pool.ids[place])
+    for name, value, row in zip(ids, scored.scores[order].tolist(), rows, strict=True):
+        record = known.get(name)
         if record is not None:
-            parts = {name: round(float(values[place]), 4) for name, values in scored.parts.items() if values[place]}
-            hits.append(Hit(record, float(scored.scores[place]), record.status, parts))
+            parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
+            hits.append(Hit(record, value, record.status, parts))
     return hits
 
 
@@ -118,7 +120,7 @@ def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, dep
     cosine, some = floors.dense(section.floors, deps.embedder.card), int(request.limit * section.spare) + _MORE
     passes = floors.vouched(pool, section, cosine, prepared.seek.vector is not None)
     # Those that pass come first, so that what does not never takes a place from them.
-    order = np.lexsort((-scored.scores, ~passes))[:some]
+    order = leading(scored.scores + passes * 2, some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
     hits = _fetch(request, deps, pool, scored, order)
     dropped = {hit.record.id: f"below the floor of {section.floor:g}" for hit in hits if hit.score < section.floor}

@@ -16,7 +16,7 @@ from engrams.text.when import Span
 from engrams.types import Hit
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Flags, Floats
+    from engrams.ports.search import Flags, Floats, Integers
 
 _LONG = 20.0
 """Words from which a text counts as long: more say nothing, and long answers must not win by length."""
@@ -92,6 +92,15 @@ def _voices(pool: Pool, understood: Understood) -> Floats:
     fits = speaker_score(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
+
+
+def leading(scores: Floats, number: int) -> Integers:
+    """Places of the ``number`` highest scores, best first; the earlier of equals first."""
+    if number >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    least = np.partition(scores, len(scores) - number)[len(scores) - number]
+    found = np.flatnonzero(scores >= least)
+    return found[np.argsort(-scores[found], kind="stable")][:number]
 
 
 def meant(understood: Understood) -> list[Span]:

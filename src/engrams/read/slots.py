@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from engrams.ports import Condition, Query, Reach, Records, Where
+from engrams.ports import Query, Reach, Records, Slot
 from engrams.read.cues import Understood
 from engrams.text.fold import fold
-from engrams.types import Kind, Record
+from engrams.types import Kind
 
 _KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _MOST = 200
@@ -65,16 +65,15 @@ def answering(query: str, understood: Understood, reach: Reach, records: Records
     predicates = wanted(query)
     if not predicates:
         return {}
-    where = Where("and", (Condition("predicate", "in", list(predicates)),))
-    page = records.find(Query(reach, _KINDS, where=where, limit=_MOST))
-    return {record.id: fit for record in page.records if (fit := _fit(record, understood))}
+    found = records.slots(Query(reach, _KINDS, predicates=predicates, limit=_MOST))
+    people = [name for name in map(fold, (*understood.about, *understood.names)) if name]
+    subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
+    return {slot.id: fit for slot in found if (fit := _fit(slot, subjects[slot.subject], people, understood.role))}
 
 
-def _fit(record: Record, understood: Understood) -> float:
-    subject = fold(record.subject)
-    people: Sequence[str] = [fold(name) for name in (*understood.about, *understood.names)]
+def _fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
     if people:
-        return float(any(name and (name in subject or subject in name) for name in people) and bool(subject))
-    if understood.role == "user":
-        return 1.0 if subject == "user" or record.role == "user" else 0.0
+        return float(bool(subject) and any(name in subject or subject in name for name in people))
+    if role == "user":
+        return 1.0 if subject == "user" or slot.role == "user" else 0.0
     return 0.5

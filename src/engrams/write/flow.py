@@ -8,46 +8,28 @@ from datetime import datetime
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Batch, Chat, Clock, Embedder, Put, Query, Reach, Records, Search, Seek
-from engrams.settings import Limits, WriteSettings
+from engrams.ports import Batch, Embedder, Put
+from engrams.settings import WriteSettings
 from engrams.text.terms import terms
 from engrams.text.words import STOP
 from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status, Turn, Vector
 from engrams.write import journal as journals
 from engrams.write import llm, policy
 from engrams.write.candidate import Candidate, canonical
+from engrams.write.deps import Deps as Deps
+from engrams.write.echo import without
 from engrams.write.gate import gate
-from engrams.write.kindred import kindred
+from engrams.write.known import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, voices
+from engrams.write.known import STATEMENTS as STATEMENTS
 from engrams.write.llm.meet import NO_COST
-from engrams.write.past import placed
 from engrams.write.persist import Ledger, derived_id
-from engrams.write.reconcile import Meeting, reconcile
+from engrams.write.reconcile import Meeting
 from engrams.write.rules import Speech, extract, is_explicit
-from engrams.write.slots import also_ends, is_single, same
+from engrams.write.slots import same
 
-STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
-_OPEN = (Status.ACTIVE, Status.CANDIDATE)
-_SLOT = 200
-_LATEST = 20
-_NEAR = 5
 _MOST_KNOWN = 40
-_INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 Ruled: TypeAlias = "tuple[Candidate, policy.Ruling]"
-
-
-@dataclass(frozen=True, slots=True)
-class Deps:
-    """What the write flow works with. ``ignore``: lines of a project's ignore files (``ignored.read``)."""
-
-    records: Records
-    settings: WriteSettings
-    limits: Limits
-    clock: Clock
-    search: Search | None = None
-    embedder: Embedder | None = None
-    chat: Chat | None = None
-    ignore: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +43,15 @@ class Journaled:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a digest asks to store, and what it decided. ``by_source``: derived memories by the record they came from."""
+    """What a digest asks to store, and what it decided. ``by_source``: derived memories by the record they came from.
+    ``failed``: the lane of a model's extraction that is to be tried again."""
 
     batch: Batch
     derived: tuple[Derived, ...] = ()
     decisions: tuple[Decision, ...] = ()
     cost: Cost = NO_COST
     by_source: Mapping[str, tuple[Derived, ...]] = field(default_factory=dict)
+    failed: str = ""
 
     @property
     def empty(self) -> bool:
@@ -94,8 +78,9 @@ def journal(turns: Sequence[Turn], scope: Scope, deps: Deps, *, kind: Kind = Kin
 def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (), actor: str = "digest") -> Digest:
     """What is learned from journaled records: one batch to commit. Doing it again for the same records stores nothing twice.
 
-    The records must share one owner. ``echoes``: fingerprints of what was injected into prompts. Raises ModelError where the
-    chat model fails for good, so that the job is tried again; nothing is lost, the records are in the journal.
+    The records must share one owner. ``echoes``: fingerprints of what was injected into prompts, besides those that a turn brings
+    with it. Raises ModelError where the chat model fails for good, so that the job is tried again; nothing is lost, the records are
+    in the journal.
     """
     now = deps.clock()
     decisions: list[Decision] = []
@@ -105,8 +90,8 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
         return Digest(Batch(actor, "nothing to learn from", now))
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
     ledger = Ledger(ordered[0].scope.owner, ordered[0].scope, now)
-    open_ = [record for record in ordered if _admit(record, deps.settings, echoes, decisions)]
-    found, cost = _extract(open_, deps, decisions)
+    open_ = [own for record in ordered if (own := _admit(record, deps.settings, echoes, decisions)) is not None]
+    found, cost, failed = _extract(open_, deps, decisions)
     done = _done([candidate for candidates in found.values() for candidate in candidates], deps, ledger)
     for record in open_:
         ledger.scope = record.scope
@@ -118,36 +103,44 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
     _supersede_notes(ledger, deps)
     vectors, notes = _embed(list(ledger.fresh.values()), deps.embedder)
     decisions.extend(notes)
-    return Digest(ledger.batch(actor, "learned from what was said", vectors), tuple(ledger.derived), tuple(decisions), cost, by_source)
+    batch = ledger.batch(actor, "learned from what was said", vectors)
+    return Digest(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, failed)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
 
 
-def _admit(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> bool:
-    """gate: is this somebody's statement, and is there anything in it?"""
+def _admit(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
+    """gate: is this somebody's statement, and is there anything in it? The record, without what was only an echo; None: no."""
     if record.status is not Status.ACTIVE or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
         decisions.append(Decision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
-        return False
-    if record.kind is not Kind.NOTE and record.role not in settings.speakers:
+        return None
+    if record.kind is Kind.NOTE:
+        return record
+    if record.role not in settings.speakers:
         decisions.append(Decision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
-        return False
-    if not settings.gate or record.kind is Kind.NOTE:
-        return True
-    refused = gate(record.text, min_words=settings.min_words, echoes=echoes)
-    if refused is not None:
-        decisions.append(replace(refused, record=record.id))
-    return refused is None
+        return None
+    told = record.meta.get("echo")
+    known = {*echoes, *(mark for mark in told if isinstance(mark, str))} if isinstance(told, list | tuple) else echoes
+    own = without(record.text, known)
+    refused = gate(own, min_words=settings.min_words) if settings.gate and own else None
+    if refused is not None or not own:
+        decisions.append(replace(refused or Decision("gate", "skip", "echo", record.text[:80]), record=record.id))
+        return None
+    return record if own == record.text else replace(record, text=own)
 
 
-def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tuple[dict[str, list[Candidate]], Cost]:
-    """extract: candidates by the record they come from."""
+def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tuple[dict[str, list[Candidate]], Cost, str]:
+    """extract: candidates by the record they come from, and the lane that failed."""
     mode = deps.settings.extract
     if mode == "off" or not records:
-        return {}, Cost()
+        return {}, Cost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
+        briefing = llm.Briefing(lately_known(records[0], deps), deps.gaps)
         try:
-            return llm.extract(records, _lately_known(records[0], deps), deps.chat, deps.settings.batch, decisions)
+            if deps.settings.lanes == "two" or deps.lane:
+                return llm.lanes(records, briefing, deps.chat, deps.settings.batch, decisions, deps.lane)
+            return (*llm.extract(records, briefing, deps.chat, deps.settings.batch, decisions), "")
         except BudgetError as problem:
             if mode == "llm":
                 raise
@@ -158,8 +151,8 @@ def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tu
             hint="Set chat.provider, or write.extract to auto.",
             retryable=False,
         )
-    names = _names(records, deps)
-    return {record.id: _by_rules(record, names) for record in records}, Cost()
+    names = voices(records, deps)
+    return {record.id: _by_rules(record, names) for record in records}, Cost(), ""
 
 
 def _by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
@@ -183,6 +176,8 @@ def _ruled(record: Record, candidates: Sequence[Candidate], deps: Deps, decision
         judged, cost = llm.judge(record, [candidates[at] for at in asked], deps.chat)
         for at, ruling in zip(asked, judged, strict=True):
             rulings[at] = ruling
+    if settings.policy == "rules" and record.kind is not Kind.NOTE:
+        rulings = [policy.clamp(candidate, ruling) for candidate, ruling in zip(candidates, rulings, strict=True)]
     pairs = list(zip(candidates, rulings, strict=True))
     decisions.extend(Decision("policy", ruling.action, ruling.reason, candidate.text[:200], record.id) for candidate, ruling in pairs)
     return [(candidate, ruling) for candidate, ruling in pairs if ruling.action != "drop"], cost
@@ -196,7 +191,7 @@ def _learn(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
     if deps.chat is not None and mode in ("llm", "auto"):
         return _asked(record, ruled, deps, ledger, decisions)
     for candidate, ruling in ruled:
-        meeting = Meeting("add", candidate, reason="reconcile off") if mode == "off" else _meet(candidate, record, deps, ledger)
+        meeting = Meeting("add", candidate, reason="reconcile off") if mode == "off" else meet(candidate, record, deps, ledger)
         ledger.apply(meeting, ruling, record)
     return Cost()
 
@@ -207,119 +202,16 @@ def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
         return Cost()
     near: dict[str, Record] = {}
     for candidate, _ in ruled:
-        close = _neighbours(candidate, record, deps, ledger)
+        close = neighbours(candidate, record, deps, ledger)
         mine = [one for one in close if one.subject == candidate.subject and same(one.predicate) == same(candidate.predicate)]
-        near |= {one.id: one for one in [*mine[:_NEAR], *_nearest(candidate, record, _reach(record.scope), deps)] if one.id in ledger.seen}
-    known = [ledger.seen[name] for name in near if ledger.seen[name].status in _OPEN][:_MOST_KNOWN]
-    met = llm.meet([candidate for candidate, _ in ruled], known, deps.chat, deps.settings.dedup_jaccard, decisions)
+        near |= {one.id: one for one in [*mine[:NEAR], *nearest(candidate, record, around(record.scope), deps)] if one.id in ledger.seen}
+    known = [ledger.seen[name] for name in near if ledger.seen[name].status in OPEN][:_MOST_KNOWN]
+    met = llm.meet([candidate for candidate, _ in ruled], known, deps.chat, deps.settings, decisions)
     for meeting, (_, ruling) in zip(met.meetings, ruled, strict=True):
-        ledger.apply(meeting, ruling, record)
+        hold = deps.settings.on_error == "hold" and any(meeting is one for one in met.unsure)
+        ledger.apply(meeting, policy.Ruling("commit_at_session_end", "not reconciled") if hold else ruling, record)
     ledger.remove(met.removed, "a model removed it")
     return met.cost
-
-
-def _meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
-    known = _neighbours(candidate, record, deps, ledger)
-    kin = _kindred(candidate, record, deps, ledger)
-    meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
-    if meeting.until is None:
-        return meeting
-    slot = Query(_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicate=same(candidate.predicate))
-    ledger.learn(deps.records.find(replace(slot, limit=_SLOT)).records)
-    return placed(meeting, record, ledger)
-
-
-# ------------------------------------------------------------------------------------------------------ what is known
-
-
-def _neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
-    """The statements a candidate must meet: those of its slot, of its subject where it corrects, and the nearest in meaning."""
-    reach = _reach(record.scope)
-    found: list[Record] = []
-    also = [predicate for predicate, _ in also_ends(candidate.predicate, candidate.object)]
-    # Of a slot that holds many values, those that matter share words with the candidate: the search below finds them.
-    most = _SLOT if is_single(candidate.predicate, candidate.subject) or candidate.effect != "states" else _LATEST
-    for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate), *also)):
-        query = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, predicate=predicate, limit=most)
-        found += deps.records.find(query).records
-    if candidate.effect == "corrects" and not candidate.predicate:
-        return _lately(record, reach, deps, ledger)
-    if candidate.effect == "corrects":
-        found += deps.records.find(Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, limit=_SLOT)).records
-    found += _nearest(candidate, record, reach, deps)
-    mine = home(record.scope)
-    close = [one for one in found if home(one.scope) in mine.chain()]
-    ledger.learn(close)
-    near = dict.fromkeys((*(one.id for one in close), *ledger.fresh))
-    return [one for name in near if (one := ledger.seen[name]).status in _OPEN and one.kind in STATEMENTS]
-
-
-def _kindred(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> tuple[Record, ...]:
-    """Statements of a slot with another name and the same meaning; none where that cannot be told."""
-    if deps.embedder is None or not candidate.single or candidate.effect == "ends":
-        return ()
-    reach, mine = _reach(record.scope), home(record.scope)
-    attributes = Query(reach, STATEMENTS, _OPEN, predicate="is", limit=_NEAR * 10)
-    of_theirs = Query(reach, STATEMENTS, _OPEN, subject=candidate.subject, limit=_NEAR * 10)
-    known = deps.records.find(attributes if candidate.predicate == "is" else of_theirs).records
-    ledger.learn([one for one in known if home(one.scope) in mine.chain()])
-    open_ = [ledger.seen[one.id] for one in known if one.id in ledger.seen and ledger.seen[one.id].status in _OPEN]
-    try:
-        return kindred(candidate, open_, deps.embedder)
-    except ModelError:
-        return ()  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
-
-
-def _lately(record: Record, reach: Reach, deps: Deps, ledger: Ledger) -> list[Record]:
-    """What the same speaker last stated in the same session: all that a bare "no, it's Berlin" can mean."""
-    found = deps.records.find(Query(reach, STATEMENTS, _OPEN, session=record.session, limit=_NEAR * 2)).records
-    ledger.learn([one for one in found if one.scope == record.scope])
-    now = [one for one in ledger.seen.values() if one.status in _OPEN and one.kind in STATEMENTS]
-    return [one for one in now if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at]
-
-
-def _nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> list[Record]:
-    """The statements nearest in words, and in meaning where vectors are cheap."""
-    if deps.search is None:
-        return []
-    words = tuple(dict.fromkeys(terms(candidate.text)))
-    pool = deps.search.seek(
-        Seek(
-            reach,
-            record.recorded_at,
-            tuple((word, 1.0) for word in words),
-            model=deps.embedder.card.id if deps.embedder else "",
-            width=_NEAR * 4,
-            kinds=STATEMENTS,
-        )
-    )
-    order = (-pool.bm).argsort(kind="stable")[:_NEAR]
-    return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
-
-
-def _lately_known(record: Record, deps: Deps) -> tuple[Record, ...]:
-    """What the model is told not to repeat."""
-    return deps.records.find(Query(_reach(record.scope), STATEMENTS, limit=80)).records
-
-
-def home(scope: Scope) -> Scope:
-    """The scope without its trailing conversation: a person's facts hold across conversations, a project's within it."""
-    labels = scope.labels
-    while len(labels) > 2 and labels[-2] in _INNER:
-        labels = labels[:-2]
-    return Scope(labels)
-
-
-def _reach(scope: Scope) -> Reach:
-    return Reach(scope.owner, home(scope).chain(), tree=True)
-
-
-def _names(records: Sequence[Record], deps: Deps) -> frozenset[str]:
-    """Who takes part in the conversation, lower case; the user's own bare roles are no names."""
-    named = {record.speaker for record in records}
-    if deps.search is not None:
-        named |= set(deps.search.speakers(_reach(records[0].scope)))
-    return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}
 
 
 def _done(candidates: Sequence[Candidate], deps: Deps, ledger: Ledger) -> frozenset[str]:

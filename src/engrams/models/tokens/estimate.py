@@ -79,12 +79,3 @@ def _foreign(text: str) -> bool:
     words = re.findall(r"[a-z]+", text[:_SAMPLE].lower())
     marks = len(re.findall(r"[^\w\s]", text[:_SAMPLE]))
     return len(words) >= 3 and sum(word in _ENGLISH for word in words) < 0.1 * len(words) and marks < 0.5 * len(words)
-
-
-class Estimate:
-    """The TokenCounter port."""
-
-    name = "estimate"
-
-    def count(self, text: str) -> int:
-        return estimate(text)

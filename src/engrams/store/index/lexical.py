@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
 from engrams.store.index.postings import Postings
+from engrams.store.index.told import WINDOW, Told
 from engrams.store.index.view import View
 
 K1 = 0.9
-WINDOW = (1.0, 0.7, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,16 @@ class Lexical:
     average: float
     b: float
 
-    def window(self, columns: Columns, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """BM25 of each slot's text together with the two turns before it, at less weight."""
-        score = np.zeros(len(slots), np.float32)
-        if not self.terms or not len(slots):
+    def window(self, size: int, some: Told) -> npt.NDArray[np.float32]:
+        """BM25 of each candidate's text together with the two turns before it, at less weight; ``size``: slots there are."""
+        score = np.zeros(len(some.slots), np.float32)
+        if not self.terms or not len(some.slots):
             return score
-        places = (slots, columns["before"][slots], columns["before2"][slots])
-        lengths = np.append(columns["length"], np.float32(0))
-        length = sum(weight * lengths[place] for weight, place in zip(WINDOW, places, strict=True))
-        scale = K1 * (1 - self.b + self.b * length / max(self.average * sum(WINDOW), 1e-9))
-        counts = np.zeros(columns.size + 1, np.float32)
+        scale = K1 * (1 - self.b + self.b * some.length / max(self.average * sum(WINDOW), 1e-9))
+        counts = np.zeros(size + 1, np.float32)
         for term in self.terms:
             counts[term.slots] = term.counts
-            count = sum(weight * counts[place] for weight, place in zip(WINDOW, places, strict=True))
+            count = WINDOW[0] * counts[some.slots] + WINDOW[1] * counts[some.before] + WINDOW[2] * counts[some.before2]
             score += term.worth * count / (count + scale)
             counts[term.slots] = 0
         return score / np.float32(self.most)

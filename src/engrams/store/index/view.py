@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
+from engrams.store.index.told import Told, told
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """``mask`` and ``slots``: what is seen. ``average``: terms a record. ``b``: how much length is normalised. By session number:
     ``spoken``, its terms; ``talks``: how many sessions there are, ``talk``: terms a session. ``until``: seconds since 1970 from which
-    something in it no longer holds."""
+    something in it no longer holds. ``kept``: what was gathered of it."""
 
     mask: npt.NDArray[np.bool_]
     slots: npt.NDArray[np.int64]
@@ -24,6 +25,13 @@ class View:
     talks: int
     talk: float
     until: float
+    kept: list[Told] = field(default_factory=list)
+
+    def everything(self, columns: Columns) -> Told:
+        """All that is seen, gathered once."""
+        if not self.kept:
+            self.kept.append(told(columns, self.slots))
+        return self.kept[0]
 
     @property
     def total(self) -> int:

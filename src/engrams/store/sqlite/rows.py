@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
@@ -20,6 +21,7 @@ _PLAIN = Provenance()
 TEXTS = ("id", "role", "speaker", "session", "external_id", "superseded_by", "subject", "predicate", "object", "category")
 LONG_TEXTS = ("caption", "summary", "text")
 ENUMS: Mapping[str, type[Kind | Layer | Tier | Status]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+_MEMBERS = {name: {str(member): member for member in kind} for name, kind in ENUMS.items()}
 TIMES = ("recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed")
 REALS = ("importance", "confidence", "trust")
 WHOLES = ("strength", "access_count", "version")
@@ -93,8 +95,8 @@ def encode(name: str, value: Any) -> Any:
 def decode(row: Row) -> Record:
     """The record of a row in the order of FIELDS."""
     values = dict(zip(FIELDS, row, strict=True))
-    for name, kind in ENUMS.items():
-        values[name] = kind(values[name])
+    for name, kinds in _MEMBERS.items():
+        values[name] = kinds[values[name]]
     for name in TIMES:
         if values[name] is not None:
             values[name] = _EPOCH + timedelta(microseconds=values[name])
@@ -102,13 +104,18 @@ def decode(row: Row) -> Record:
         text = values[name]
         values[name] = () if text == _EMPTY_LIST else tuple(json.loads(text))
     values["scope"] = Scope.parse(values["scope"])
-    values["evidence"] = tuple(Evidence(*item) for item in decode_json(values["evidence"]))
-    origin = decode_json(values["provenance"])
-    if "files" in origin:
-        origin["files"] = tuple(origin["files"])
-    values["provenance"] = Provenance(**origin)
+    quotes = values["evidence"]
+    values["evidence"] = () if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in json.loads(quotes))
+    values["provenance"] = _origin(values["provenance"])
     values["meta"] = decode_json(values["meta"])
     return Record(**values)
+
+
+@lru_cache(maxsize=1024)
+def _origin(text: str) -> Provenance:
+    """Frozen, and the same for many records: decoded once."""
+    parts = decode_json(text)
+    return Provenance(**{**parts, "files": tuple(parts.get("files", ()))})
 
 
 def plain(name: str, value: Any) -> Json:

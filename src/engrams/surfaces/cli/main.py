@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("write", "Put memories away; restore brings them back."),
     "restore": ("write", "Undo forget."),
     "purge": ("write", "Erase memories for good, with proof."),
+    "link": ("links", "Link two memories."),
+    "tag": ("links", "Tag a memory, or list the tags."),
+    "related": ("links", "Show what links lead to from one memory."),
+    "recall": ("links", "Recall the newest, or what a question leads to over links."),
     "import": ("files", "Import conversations and memories from files."),
     "export": ("files", "Export memories to a file or folder."),
     "stats": ("upkeep", "Count memories."),
@@ -36,10 +40,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "retry": ("upkeep", "Run failed jobs again."),
     "config": ("upkeep", "Show every setting and where it came from."),
     "doctor": ("doctor", "Check that everything works, and say what to do where not."),
+    "hook": ("hook", "Answer a coding agent's hook: memory into its prompts, its turns kept."),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
+    "keys": ("keys", "Make, list and revoke keys to the server."),
     "mcp": ("mcp", "Serve memory to agents over MCP."),
     "demo": ("demo", "Import a sample conversation and ask it questions."),
+    "sync": ("vault", "Bring files and memory into step, and the remote where one is set."),
+    "log": ("vault", "Show the history of the files: who changed what, when and why."),
+    "diff": ("vault", "Show what changed in the files."),
+    "blame": ("vault", "Show with which commit each line of a memory's file came."),
+    "revert": ("vault", "Undo one commit, memory by memory."),
+    "reindex": ("vault", "Build the database anew from the files, or the files from it."),
+    "dream": ("vault", "Bring what lasts from the daily notes into MEMORY.md."),
+    "backup": ("vault", "Write memory and files to one file, while running, and check it."),
+    "recover": ("vault", "Put a backup into a home that has no memory yet."),
 }
 """Name -> module and one-line help. The help stands here so that showing it loads no module."""
 
@@ -134,6 +149,8 @@ def run() -> NoReturn:
     """The console script."""
     # One thread for the small matrices of a search: more of them wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Looking through every installed package for plugins of pydantic, of which we use none, takes longer than --help.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

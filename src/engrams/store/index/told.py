@@ -1,0 +1,64 @@
+"""What the index tells of candidates whatever the query: gathered once for a view, or for the few that a large scope offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.store.index.columns import Columns
+
+WINDOW = (1.0, 0.7, 0.5)
+"""Weights of a turn, the one before it and the one before that, in its windowed scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Columns of the candidates in ``slots``. ``length``: weighted terms of a turn with the two before it; slots before and
+    after it are -1 where there is none."""
+
+    slots: npt.NDArray[np.int64]
+    ids: Sequence[str]
+    before: npt.NDArray[np.int32]
+    before2: npt.NDArray[np.int32]
+    after: npt.NDArray[np.int32]
+    norm: npt.NDArray[np.float32]
+    length: npt.NDArray[np.float32]
+    embedded: npt.NDArray[np.bool_]
+    times: npt.NDArray[np.float64]
+    sessions: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    voice: npt.NDArray[np.int64]
+    words: npt.NDArray[np.float32]
+    question: npt.NDArray[np.bool_]
+    dated: npt.NDArray[np.bool_]
+    importance: npt.NDArray[np.float32]
+    confidence: npt.NDArray[np.float32]
+
+
+def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:
+    """Of these candidates."""
+    before, before2 = columns["before"][slots], columns["before2"][slots]
+    lengths = np.append(columns["length"], np.float32(0))
+    length = sum((weight * lengths[place] for weight, place in zip(WINDOW, (slots, before, before2), strict=True)), np.float32(0))
+    return Told(
+        slots=slots,
+        ids=columns["id"][slots].tolist(),
+        before=before,
+        before2=before2,
+        after=columns["after"][slots],
+        norm=np.maximum(columns["norm"][slots], 1e-9),
+        length=np.asarray(length, np.float32),
+        embedded=columns["embedded"][slots],
+        times=columns["said"][slots],
+        sessions=columns["session"][slots].astype(np.int64),
+        place=columns["place"][slots].astype(np.int64),
+        voice=columns["voice"][slots].astype(np.int64),
+        words=columns["words"][slots],
+        question=columns["question"][slots],
+        dated=columns["dated"][slots],
+        importance=columns["importance"][slots],
+        confidence=columns["confidence"][slots],
+    )

@@ -6,10 +6,10 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-all check bench docs pins clean
+.PHONY: help run demo test test-all check coverage-spec bench docs pins clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8100
 	$(BIN)/engrams serve
@@ -29,6 +29,9 @@ check: .make/test ## Lint, format, types, layers, shape
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_shape.py
+
+coverage-spec: .make/test ## Which promised behaviours have a test
+	$(BIN)/python scripts/spec.py
 
 bench: .make/test ## Measure speed and write bench/out/speed.json
 	$(BIN)/python -m bench.speed

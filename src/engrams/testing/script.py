@@ -150,7 +150,7 @@ class Script:
         self._lock = threading.Lock()
         self._queue: deque[Answers] = deque()
         self._rules: list[tuple[re.Pattern[str], Answers | Answering]] = []
-        self._faults: deque[tuple[Fault, str]] = deque()
+        self._faults: deque[tuple[Fault, str, re.Pattern[str]]] = deque()
         self._answer = answer
 
     def say(self, *answers: Answers) -> None:
@@ -161,20 +161,20 @@ class Script:
         with self._lock:
             self._rules.append((re.compile(pattern, re.DOTALL), answer))
 
-    def fail(self, fault: Fault, times: int, only: str) -> None:
+    def fail(self, fault: Fault, times: int, only: str, when: str) -> None:
         with self._lock:
-            self._faults.extend([(fault, only)] * times)
+            self._faults.extend([(fault, only, re.compile(when, re.DOTALL))] * times)
 
     def heal(self) -> None:
         """Forget the faults that are still queued."""
         with self._lock:
             self._faults.clear()
 
-    def fault(self, route: str) -> Fault | None:
-        """The next fault for this route, taken off the queue."""
+    def fault(self, request: Request) -> Fault | None:
+        """The next fault for this request, taken off the queue."""
         with self._lock:
             for entry in self._faults:
-                if entry[1] in ("", route):
+                if entry[1] in ("", request.route) and entry[2].search(request.prompt):
                     self._faults.remove(entry)
                     return entry[0]
             return None

@@ -84,9 +84,10 @@ class ScriptedModel:
         self._script.when(pattern, answer)
         return self
 
-    def fail(self, fault: Fault | str, times: int = 1, *, seconds: float = 0.0, only: str = "") -> Self:
-        """Queue a fault for the next ``times`` calls, of one route only (chat, responses, ollama, embeddings, embed, rerank)."""
-        self._script.fail(fault if isinstance(fault, Fault) else Fault(fault, seconds), times, only)
+    def fail(self, fault: Fault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
+        """Queue a fault for the next ``times`` calls: of one route only (chat, responses, ollama, embeddings, embed, rerank), and
+        only for prompts in which the pattern ``when`` is found."""
+        self._script.fail(fault if isinstance(fault, Fault) else Fault(fault, seconds), times, only, when)
         return self
 
     def heal(self) -> Self:
@@ -132,7 +133,7 @@ class ScriptedModel:
             self._arrived.notify_all()
 
     def fault(self, request: Request) -> Fault | None:
-        return self._script.fault(request.route)
+        return self._script.fault(request)
 
     def refusal(self, request: Request) -> str:
         """What this server says it cannot do, empty where it can."""

@@ -17,11 +17,12 @@ Row: TypeAlias = tuple[Any, ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
 _PLAIN = Provenance()
+_KINDS, _LAYERS = {str(kind): kind for kind in Kind}, {str(layer): layer for layer in Layer}
+_TIERS, _STATUSES = {str(tier): tier for tier in Tier}, {str(status): status for status in Status}
 
 TEXTS = ("id", "role", "speaker", "session", "external_id", "superseded_by", "subject", "predicate", "object", "category")
 LONG_TEXTS = ("caption", "summary", "text")
 ENUMS: Mapping[str, type[Kind | Layer | Tier | Status]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
-_MEMBERS = {name: {str(member): member for member in kind} for name, kind in ENUMS.items()}
 TIMES = ("recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed")
 REALS = ("importance", "confidence", "trust")
 WHOLES = ("strength", "access_count", "version")
@@ -93,22 +94,52 @@ def encode(name: str, value: Any) -> Any:
 
 
 def decode(row: Row) -> Record:
-    """The record of a row in the order of FIELDS."""
-    values = dict(zip(FIELDS, row, strict=True))
-    for name, kinds in _MEMBERS.items():
-        values[name] = kinds[values[name]]
-    for name in TIMES:
-        if values[name] is not None:
-            values[name] = _EPOCH + timedelta(microseconds=values[name])
-    for name in LISTS:
-        text = values[name]
-        values[name] = () if text == _EMPTY_LIST else tuple(json.loads(text))
-    values["scope"] = Scope.parse(values["scope"])
-    quotes = values["evidence"]
-    values["evidence"] = () if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in json.loads(quotes))
-    values["provenance"] = _origin(values["provenance"])
-    values["meta"] = decode_json(values["meta"])
-    return Record(**values)
+    """The record of a row in the order of FIELDS. Written out: a search decodes fifty, and a loop over names takes twice as long."""
+    id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
+    kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
+    importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest
+    return Record(
+        id=id,
+        scope=Scope.parse(scope),
+        kind=_KINDS[kind],
+        text=text,
+        recorded_at=_EPOCH + timedelta(microseconds=recorded),
+        layer=_LAYERS[layer],
+        tier=_TIERS[tier],
+        status=_STATUSES[status],
+        role=role,
+        speaker=speaker,
+        session=session,
+        external_id=external,
+        caption=caption,
+        valid_from=decode_time(since),
+        valid_to=decode_time(until),
+        retired_at=decode_time(retired),
+        ended_at=decode_time(ended),
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        category=category,
+        tags=_listed(tags),
+        triggers=_listed(triggers),
+        steps=_listed(steps),
+        evidence=() if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in json.loads(quotes)),
+        provenance=_origin(origin),
+        importance=importance,
+        confidence=confidence,
+        trust=trust,
+        strength=strength,
+        access_count=count,
+        last_accessed=decode_time(accessed),
+        superseded_by=successor,
+        summary=summary,
+        version=version,
+        meta=decode_json(meta),
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return () if text == _EMPTY_LIST else tuple(json.loads(text))
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engrams.text.fold import fold
-from engrams.text.terms import UNSPACED, tokens
+from engrams.text.terms import is_unspaced, tokens
 
 _MARK_AT_END = re.compile(r"[?？؟][^\w?？؟]*$")
 _OTHER_SENTENCE = re.compile(r"[.!]\s+\S|[。\n]\s*\S")
@@ -31,7 +31,6 @@ _ASKING = re.compile(
 )
 _ASKING_AT_END = re.compile(r"(?:吗|嗎|呢|么|か)\W*$")
 
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _MONTHS = (
     r"january|february|april|june|july|august|september|october|november|december|jan|feb|apr|aug|sept?|oct|nov|dec"
@@ -77,7 +76,7 @@ def is_question(text: str) -> bool:
 def word_count(text: str) -> int:
     """How many words ``text`` has; a character of a script without blanks counts half a word, the sum rounded up."""
     found = tokens(text)
-    halves = sum(1 if _UNSPACED.match(token) else 2 for token in found)
+    halves = sum(1 if is_unspaced(token) else 2 for token in found)
     return (halves + 1) // 2
 
 

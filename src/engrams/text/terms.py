@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,9 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _BEYOND_WORDS = "\u0e00"
-_HAN = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?!,?\d)"
 _ASCII = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
-_ANY = re.compile(rf"{_NUMBER}|[{UNSPACED}]+|[^\s',{UNSPACED}]+(?:'[^\s',{UNSPACED}]+)*")
 
 _ELIDED = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
 _CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d)$")
@@ -45,6 +44,25 @@ _STEMMERS: tuple[tuple[int, int, str], ...] = (
 )
 _stemmers: dict[str, Stemmer] = {}
 _lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Beyond:
+    """What finds words in scripts beyond Latin."""
+
+    han: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    piece: re.Pattern[str]
+
+
+@cache
+def _beyond() -> _Beyond:
+    """Compiled when such a text comes: that takes as long as a search, and most processes never need it."""
+    return _Beyond(
+        re.compile(f"[{_HAN}]"),
+        re.compile(f"[{UNSPACED}]+"),
+        re.compile(rf"{_NUMBER}|[{UNSPACED}]+|[^\s',{UNSPACED}]+(?:'[^\s',{UNSPACED}]+)*"),
+    )
 
 
 class _Spaces(dict[int, str]):
@@ -68,7 +86,7 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     for piece in _pieces(fold(text)):
-        if _UNSPACED_RUN.match(piece):
+        if is_unspaced(piece):
             found.extend(piece)
         else:
             found.append(piece.replace(",", "").removesuffix("'s")[:_LONGEST])
@@ -87,7 +105,7 @@ def terms(text: str) -> list[str]:
     folded = fold(text)
     found: list[str] = []
     for word in _ASCII.findall(folded) if folded.isascii() else _pieces(folded):
-        if word >= _BEYOND_WORDS and _UNSPACED_RUN.match(word):
+        if is_unspaced(word):
             found.extend(_pairs(word))
         elif term := _term(word[:_LONGEST]):
             found.append(term)
@@ -99,8 +117,13 @@ def indexable(text: str) -> str:
     return " ".join(terms(text))
 
 
+def is_unspaced(word: str) -> bool:
+    """Whether a word begins with a character of a script without blanks."""
+    return word >= _BEYOND_WORDS and _beyond().unspaced.match(word) is not None
+
+
 def _pieces(folded: str) -> list[str]:
-    return _ANY.findall(folded.translate(_SPACES))
+    return _beyond().piece.findall(folded.translate(_SPACES))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -123,7 +146,7 @@ def _pairs(run: str) -> list[str]:
         return [run]
     found: list[str] = []
     for here, char in enumerate(run):
-        if _HAN.match(char) and char not in HAN_FUNCTION:
+        if _beyond().han.match(char) and char not in HAN_FUNCTION:
             found.append(char)
         if here + 1 < len(run):
             found.append(run[here : here + 2])

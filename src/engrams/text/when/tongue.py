@@ -33,7 +33,7 @@ for _name, _listed in _WORDS.items():
         _VOTES.setdefault(_word, []).append(_name)
 
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc]")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN = re.compile("[\u3400-\u9fff]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
 _SPLIT = re.compile(r"[^\W\d_]+")
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 _SAMPLE = 2048
 _BITS = 4
+_MOST = 0.95
 
 
 class Near:
@@ -44,8 +45,14 @@ class Near:
 
     def search(self, vector: npt.NDArray[np.float32], count: int, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Up to ``count`` slots, about the nearest of those in ``mask``."""
-        if not mask.any():
+        seen = np.count_nonzero(mask)
+        if not seen:
             return np.zeros(0, np.int64)
-        _, slots = self._index.search(vector[None, :].astype(np.float32), count, mask=mask)
-        found: npt.NDArray[np.int64] = np.asarray(slots[0], np.int64)
-        return found
+        query = vector[None, :].astype(np.float32)
+        if seen < _MOST * len(mask):
+            _, slots = self._index.search(query, count, mask=mask)
+            return np.asarray(slots[0], np.int64)
+        # Without a mask it is twice as fast: where nearly all may answer, what may not is left out afterwards.
+        _, slots = self._index.search(query, min(len(mask), count * 5 // 4))
+        found = np.asarray(slots[0], np.int64)
+        return found[mask[found]]

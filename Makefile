@@ -52,4 +52,5 @@ clean: ## Remove the virtual environment and caches
 	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
 	$(INSTALL) --require-hashes -r $<
 	$(INSTALL) --no-deps --no-build-isolation -e .
+	@test $* != test || sh scripts/chromium.sh
 	@mkdir -p .make && touch $@

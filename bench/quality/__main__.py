@@ -1,4 +1,4 @@
-"""``python -m bench.quality DATA.json [--embedder builtin|null|FOLDER] [--json FILE]``"""
+"""``python -m bench.quality DATA.json… [--embedder builtin|null|FOLDER] [--only table,ablation,heldout] [--json FILE]``"""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bench.quality.ablation import ablation
 from bench.quality.data import Dataset, load
+from bench.quality.heldout import heldout
 from bench.quality.metrics import KEYS, KS, Row, gap, interval, mean, score
 from bench.quality.systems import Dense, Engrams, Fused, System, Words
 from engrams.models.embed.choose import choose
@@ -27,11 +29,19 @@ def main() -> None:
     parser.add_argument("--embedder", default="builtin", help="builtin, null, or the folder of an ONNX model")
     parser.add_argument("--json", type=Path, default=Path("bench/out/quality.json"), help="where the figures go")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an engrams setting")
+    parser.add_argument("--only", default="table,ablation,heldout", help="which of: table, ablation, heldout")
     options = parser.parse_args()
     embedder = _embedder(options.embedder)
     settings = dict(item.split("=", 1) for item in options.set)
     report = {"machine": platform.platform(), "python": platform.python_version(), "embedder": embedder.card.id, "settings": settings}
-    report["sets"] = [_run(load(path), embedder, settings) for path in options.data]  # type: ignore[assignment]
+    wanted, sets = options.only.split(","), [load(path) for path in options.data]
+    named = {name.replace(".", "__"): value for name, value in settings.items()}
+    if "table" in wanted:
+        report["sets"] = [_run(data, embedder, settings) for data in sets]  # type: ignore[assignment]
+    if "ablation" in wanted:
+        report["ablation"] = {data.name: ablation(data, embedder, named, _APART) for data in sets}  # type: ignore[assignment]
+    if "heldout" in wanted:
+        report["heldout"] = heldout(sets, embedder, named, _APART)  # type: ignore[assignment]
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(report, indent=1), "utf-8")
     print(f"\nwritten to {options.json}")

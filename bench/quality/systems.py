@@ -15,9 +15,9 @@ import engrams
 from bench.quality.data import Item
 from engrams.formats import Parsed
 from engrams.ports import Embedder
-from engrams.types import Kind, Turn
+from engrams.types import Kind, Scope, Turn
 
-_SCOPE = ("user", "bench")
+OWNER = Scope(("user", "bench"))
 
 
 class System(Protocol):
@@ -33,23 +33,29 @@ class System(Protocol):
 class Engrams:
     """engrams through its public door, on a fresh home on disk; hits are mapped back by external id."""
 
-    def __init__(self, embedder: Embedder, **settings: object) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="engrams-bench-")
-        self._engine = engrams.open(home=Path(self._folder.name), embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
+    def __init__(self, embedder: Embedder, home: Path | None = None, **settings: object) -> None:
+        """``home``: where the store stays; else it is deleted at the end."""
+        self._folder = None if home else tempfile.TemporaryDirectory(prefix="engrams-bench-")
+        place = home or Path(self._folder.name)  # type: ignore[union-attr]
+        self._engine = engrams.open(home=place, embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
 
     def fill(self, items: Sequence[Item]) -> None:
         turns = [_turn(item) for item in items]
-        self._engine.load([Parsed(turn) for turn in turns], scope=_SCOPE)
+        self._engine.load([Parsed(turn) for turn in turns], scope=OWNER)
         self._engine.drain(600)
 
     def search(self, query: str, limit: int) -> list[str]:
-        return [
-            hit.record.external_id for hit in self._engine.search(query, scope=_SCOPE, limit=limit).hits if hit.record.kind is Kind.TURN
-        ]
+        return search(self._engine, query, limit)
 
     def close(self) -> None:
         self._engine.close()
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def search(engine: engrams.MemoryEngine, query: str, limit: int) -> list[str]:
+    """The senders' own ids of the turns that are found."""
+    return [hit.record.external_id for hit in engine.search(query, scope=OWNER, limit=limit).hits if hit.record.kind is Kind.TURN]
 
 
 def _turn(item: Item) -> Turn:

@@ -1,4 +1,4 @@
-"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--owners N] [--json FILE]``: one table, and the same as JSON."""
+"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--json FILE]``: one table, and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.speed import machine
+from bench.speed import ann, machine
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,14 +21,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="sizes 1000 and 10000, fewer repeats")
     parser.add_argument("--sizes", default="", help="records in the scope that is searched (default 1000,10000,100000)")
+    parser.add_argument("--million", action="store_true", help="also a scope of a million records")
     parser.add_argument("--owners", type=int, default=0, help="also measure this many owners of 1000 turns each")
+    parser.add_argument("--ann", action="store_true", help="also the recall of the search by codes (bench.speed.ann)")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "speed.json", help="where the JSON goes")
     given = parser.parse_args(arguments)
     sizes = [int(size) for size in (given.sizes or ("1000,10000" if given.quick else "1000,10000,100000")).split(",")]
+    sizes += [1_000_000] if given.million else []
     repeats = 100 if given.quick else 400
     folder = Path(tempfile.mkdtemp(prefix="engrams-bench-"))
     try:
         report = measure(folder, sizes, repeats, given.owners)
+        if given.ann:
+            report["ann"] = stage("ann", size=100_000)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(table(report))
@@ -99,6 +104,8 @@ def table(report: dict[str, Any]) -> str:
         ),
         f"core install: {report['core_install_mb']['total']:.0f} MB unpacked",
     ]
+    if "ann" in report:
+        rows += ["", ann.table(report["ann"])]
     if "owners" in report:
         many = report["owners"]
         rows.append(

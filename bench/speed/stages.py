@@ -193,7 +193,15 @@ def start(home: str, rounds: int) -> dict[str, Any]:
     return result
 
 
+def ann(size: int) -> dict[str, Any]:
+    """The search by codes beside the exact one."""
+    from bench.speed.ann import ann as measure
+
+    return measure(size)
+
+
 STAGES: dict[str, Callable[..., dict[str, Any]]] = {
+    "ann": ann,
     "ingest": ingest,
     "load": load,
     "ack": ack,

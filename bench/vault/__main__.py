@@ -77,13 +77,13 @@ def synchronised(home: Path, size: int) -> dict[str, Any]:
     settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "write__extract": "off"}
     begin = time.perf_counter()
     with engrams.open(home=home, jobs__workers=0, **settings) as memory:
-        memory.store.vault.work.drain(600)
+        memory.drain(600)
         written = time.perf_counter() - begin
         times = []
         time.sleep(2.5)
         for _ in range(3):
             begin = time.perf_counter()
-            memory.store.vault.sync()
+            memory.vault.sync()
             times.append(time.perf_counter() - begin)
     for path in home.glob("memory.db*"):
         path.unlink()
@@ -99,7 +99,7 @@ def edited(home: Path, count: int) -> dict[str, Any]:
     settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
     with engrams.open(home=home, **settings) as memory:
         memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
-        vault = memory.store.vault
+        vault = memory.vault
         vault.sync()
         files = sorted((home / "vault" / "entries").rglob("*.md"))
         time.sleep(3)

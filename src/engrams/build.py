@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
-from engrams.errors import SettingsError
+from engrams.errors import RefusedError, SettingsError
 from engrams.memory import MemoryEngine, Parts
 from engrams.models.chat.choose import choose as choose_chat
 from engrams.models.chat.choose import inject
 from engrams.models.embed.choose import choose as choose_embedder
+from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Store
+from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Store
+from engrams.session.modes import demand_incognito
 from engrams.settings import Settings, StoreSettings, load
 from engrams.store.sqlite import SqliteStore
-from engrams.tend.runner import Runner
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
+    from engrams.audit import AuditLog as AuditLog
+    from engrams.audit import Entry as Entry
+    from engrams.session.summary import Summaries as Summaries
+    from engrams.tend.review import Review as Review
+    from engrams.tend.runner import Handler
+    from engrams.tend.uploads import Upload as Upload
+    from engrams.tend.uploads import Uploads as Uploads
     from engrams.vault import Vault
     from engrams.vault.backup import Backed, Places
 
@@ -43,21 +51,42 @@ def open(
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
-    model = choose_chat(settings.chat, clock) if chat is None else inject(chat, settings.chat, clock)
-    embedder = embedder or choose_embedder(settings.embed)
+    kept = store(settings, clock)
+    model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
+    embedder = _embedder(settings, embedder)
     judge = settings.rerank
     choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
-    return MemoryEngine(
+    files = with_files(kept, settings, embedder, model, clock)
+    engine = MemoryEngine(
         Parts(
             settings=settings,
-            store=with_files(store(settings, clock), settings, embedder, model, clock),
+            store=files.parts.store if files else kept,
             embedder=embedder,
             chat=model,
             counter=choose_counter(settings.read.tokens, clock),
             clock=clock,
             reranker=choose_reranker(choice, clock, model),
+            handlers={**(files.handlers if files else {}), **_asking(lambda: engine)},
         )
     )
+    if files is not None:
+        files.start(engine.work)
+    return engine
+
+
+def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
+    """The one that was given, or the configured one. Incognito takes only what says that it keeps nothing: it does without a
+    configured one that does not, and refuses one that was given."""
+    if not settings.incognito:
+        return given or choose_embedder(settings.embed)
+    if given is not None:
+        demand_incognito(given)
+        return given
+    try:
+        demand_incognito(found := choose_embedder(settings.embed))
+    except RefusedError:
+        return NullEmbedder()
+    return found
 
 
 def store(settings: Settings, clock: Clock) -> Store:
@@ -69,43 +98,79 @@ def store(settings: Settings, clock: Clock) -> Store:
     return SqliteStore.open(path, section, clock)
 
 
-def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Store:
-    """The store with the vault beside it, where one is on and memory is on disk."""
+def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
+    """The vault beside a store, where one is on and memory is on disk."""
     if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
-        return plain
+        return None
     from engrams.session.journal import Journal
     from engrams.vault import Mirror, Rules, Vault
     from engrams.vault import Parts as VaultParts
+    from engrams.write.ripple import ripple
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """What a text that somebody wrote into a file calls for: learning from it."""
         new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
         return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
 
-    mirror, card = Mirror(plain), embedder.card
+    mirror, card, place = Mirror(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    rules = Rules(Journal(mirror, embedder, clock, settings).prepared, follow, embed, settings.jobs.lease, _places(settings).database)
+    prepare = Journal(mirror, embedder, clock, settings).prepared
+    rules = Rules(prepare, follow, lambda record, values: ripple(record, values, mirror, clock()), embed, settings.jobs.lease, place)
     vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
-    few = settings.jobs.model_copy(update={"workers": min(2, settings.jobs.workers)})
-    vault.start(Runner(mirror, vault.handlers, clock, few))
-    return mirror
+    return vault
 
 
 def vault(engine: MemoryEngine) -> Vault:
     """The vault beside an engine's store. SettingsError: it is off."""
-    found = getattr(engine.store, "vault", None)
+    found: Vault | None = engine.vault
     if found is None:
         raise SettingsError("The vault is off.", hint="Turn it on: `vault.on = true` in config.toml, or --set vault.on=true.")
-    kept: Vault = found
-    return kept
+    return found
+
+
+def summaries(engine: MemoryEngine) -> Summaries:
+    """The summaries of an engine's conversations: of a prompt's older messages, and of what was learned."""
+    from engrams.session.summary import Parts as SummaryParts
+    from engrams.session.summary import Summaries
+
+    work = (engine.take, engine.updates.hasten, engine.vault is not None)
+    return Summaries(SummaryParts(engine.store, engine.chat_model, engine.counter, engine.now, *work), engine.settings.summary)
+
+
+def review(engine: MemoryEngine) -> Review:
+    """The review of an engine's facts: what is out of date, what belongs together."""
+    from engrams.tend.review import Review
+
+    return Review(engine.store, engine.embedder, engine.chat_model, engine.now, engine.settings.review)
+
+
+def _asking(engine: Callable[[], MemoryEngine]) -> dict[str, Handler]:
+    """Jobs that ask a model about what was learned; their code is loaded by the first of them."""
+    return {ROLL: lambda job: summaries(engine()).roll(job), REVIEW: lambda job: review(engine()).run(job)}
+
+
+def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
+    """The log of who did what, which no part of memory reads."""
+    from engrams.audit import open_log
+
+    return open_log(settings, clock)
+
+
+def uploads(engine: MemoryEngine) -> Uploads:
+    """Files on their way into an engine's memory, with a worker of their own. RefusedError: they would leave a trace on disk."""
+    from engrams.tend.uploads import Uploads
+
+    if engine.settings.incognito:
+        raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
+    return Uploads(engine, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> Backed:
     """Memory, and its files where there are some, in one file."""
     from engrams.vault.backup import backup as write
 
-    found: Vault | None = getattr(engine.store, "vault", None)
+    found: Vault | None = engine.vault
     return write(_places(engine.settings), target, passphrase) if found is None else found.backup(target, passphrase)
 
 
@@ -118,7 +183,6 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
 
 def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
     """The database anew from the files; the old one stays beside it. ``files``: the files anew from the database."""
-
     places = _places(settings)
     with open(settings) as engine:
         before: Vault = vault(engine)

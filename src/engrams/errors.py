@@ -1,7 +1,7 @@
 """Every error engrams raises on purpose.
 
 EngramsError
-├── InputError        what was given cannot be used (empty, too long, malformed, out of range)
+├── InputError        what was given cannot be used (empty, too long, malformed, out of range); a ValueError too
 ├── ScopeError        a scope is missing its owner or is malformed
 ├── NotFoundError     an id that does not exist for this owner
 ├── ConflictError     the thing changed since it was read, or exists already
@@ -33,11 +33,11 @@ class EngramsError(Exception):
         return str(self.args[0])
 
 
-class InputError(EngramsError):
+class InputError(EngramsError, ValueError):
     """The input cannot be used."""
 
 
-class ScopeError(EngramsError):
+class ScopeError(EngramsError, ValueError):
     """A scope needs an owner, for example ('user', 'alice')."""
 
     hint = "Name whose memory this is: a scope such as ('user', 'alice'), or --user alice on the command line."

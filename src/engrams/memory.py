@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
 from engrams.ports import (
     EMBED,
-    EXTRACT,
+    TOPICS,
     AsOf,
     Chat,
     Clock,
     Closable,
     Embedder,
     Erased,
-    Job,
     Page,
     Query,
     Reranker,
@@ -30,21 +29,24 @@ from engrams.ports import (
 from engrams.read import context as contexts
 from engrams.read import flow as reading
 from engrams.read.request import Deps, Request, reach
+from engrams.rooms import Rooms
 from engrams.session.delivery import Delivery
 from engrams.settings import Settings
+from engrams.tend import report
 from engrams.tend.backfill import Backfill
-from engrams.tend.runner import Runner
+from engrams.tend.runner import Handler, Runner
 from engrams.tend.usage import Usage
-from engrams.types import Context, Found, HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn
 from engrams.write import revise
 
 if TYPE_CHECKING:
     from engrams.session.journal import Journal
-    from engrams.tend.digest import Digest
+    from engrams.session.updates import Updates
     from engrams.tend.transfer import LoadReport
 
 Place: TypeAlias = Scope | str | Sequence[str]
 Moment: TypeAlias = datetime | AsOf | None
+Progress: TypeAlias = Callable[[int, int], None]
 
 _PREFIX = 6
 
@@ -60,9 +62,10 @@ class Parts:
     counter: TokenCounter
     clock: Clock
     reranker: Reranker | None = None
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
 
 
-class MemoryEngine:
+class MemoryEngine(Rooms):
     """Durable, layered, explainable memory. Thread safe; several processes may work on one home.
 
     A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads
@@ -76,13 +79,14 @@ class MemoryEngine:
         self.chat_model = parts.chat
         self.counter = parts.counter
         self._store, self._clock = parts.store, parts.clock
-        store, section = parts.store, parts.settings
-        self._deps = Deps(store, store, store, parts.embedder, parts.counter, section.read, section.graph, section.rerank, parts.reranker)
+        store, section, models = parts.store, parts.settings, (parts.embedder, parts.counter)
+        self._deps = Deps(store, store, store, *models, section.read, section.graph, section.rerank, parts.reranker, self._near)
         self._parts = parts
         backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
-        handlers = {EXTRACT: self._learn, EMBED: backfill.run}
-        self._runner = Runner(parts.store, handlers, parts.clock, parts.settings.jobs, backfill.ask)
-        self._usage = Usage(parts.store, parts.embedder, parts.clock, parts.settings)
+        group: Handler = lambda job: self.topics.run(job)  # noqa: E731, PLW0108 - loaded by the first such job
+        handlers = {EMBED: backfill.run, TOPICS: group, **self._chores, **parts.handlers}
+        self._runner = Runner(parts.store, handlers, parts.clock, parts.settings.jobs, self._first(backfill.ask), self._timers)
+        self._usage = Usage(parts.store, parts.embedder, parts.clock, parts.settings, self._recalled)
         self._delivery = Delivery(parts.settings.delivery, parts.embedder, parts.counter, parts.clock)
         self._closed = False
 
@@ -117,14 +121,7 @@ class MemoryEngine:
         return written.receipts
 
     def edit(
-        self,
-        id: str,
-        *,
-        scope: Place,
-        text: str | None = None,
-        fields: Mapping[str, Any] | None = None,
-        expect: int | None = None,
-        reason: str = "",
+        self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
     ) -> Record:
         """Change a memory's text or other fields. ConflictError: its version is no longer ``expect``."""
         record = self.get(id, scope=scope)
@@ -139,7 +136,10 @@ class MemoryEngine:
         record = self.get(id, scope=scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
-        self._store.commit(revise.forget([record, *revise.dependents(record, self._store)], self._clock(), reason))
+        gone = [record, *revise.dependents(record, self._store)]
+        self._store.commit(revise.forget(gone, self._clock(), reason))
+        revise.release(gone, self._store, self._clock())
+        self._dropped(record.scope.owner, [each.id for each in gone])
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
@@ -154,7 +154,9 @@ class MemoryEngine:
         """Erase memories, and what was derived from them alone, everywhere; the answer is the proof."""
         owner = Scope.of(scope).owner
         some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        every = dict.fromkeys(r.id for record in some for r in (record, *revise.dependents(record, self._store)))
+        every = {r.id: r for record in some for r in (record, *revise.dependents(record, self._store))}
+        self._dropped(owner, tuple(every))
+        revise.release(tuple(every.values()), self._open(), self._clock())
         return self._open().purge(owner, tuple(every), self._clock())
 
     # ------------------------------------------------------------------------------------------------------- reading
@@ -171,16 +173,25 @@ class MemoryEngine:
         history: bool = False,
     ) -> Found:
         """The memories that answer ``query``, best first, with the trace of how they were chosen."""
-        found = self._read(
-            Request(query, Scope.of(scope), self._clock(), self._number(limit), moment_of(as_of), tuple(kinds), where, history)
-        )
+        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
         if as_of is None:
             self._usage.note(found, Scope.of(scope))
         return found
 
-    def explain(self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None) -> Found:
-        """``search`` without any effect on what is remembered about use."""
-        return self._read(Request(query, Scope.of(scope), self._clock(), self._number(limit), moment_of(as_of)))
+    def explain(
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Where | None = None,
+        history: bool = False,
+    ) -> Found:
+        """``search``, with the same filters, without any effect on what is remembered about use."""
+        place, number = Scope.of(scope), self._number(limit)
+        return self._read(Request(query, place, self._clock(), number, moment_of(as_of), tuple(kinds), where, history))
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Say which memories an answer used and whether they helped: their confidence and strength follow."""
@@ -190,19 +201,23 @@ class MemoryEngine:
     def context(self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None) -> Context:
         """Memory as text for a prompt, never over ``tokens`` by the configured counter."""
         number = self.settings.read.limit if limit is None else limit
-        return self._rendered(Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of)), tokens)
+        latest = self._tail(Scope.of(scope)) if as_of is None else ()
+        return self._rendered(Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of), latest=latest), tokens)
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """``context`` for one turn of a conversation, as ``delivery`` is set: at once, or what was found during the turn before;
         without what this conversation was shown lately or said itself."""
         self._open()
         place = Scope.of(scope)
-        own = session if self.settings.delivery.shown_minutes else ""
+        hushed = self._modes.silent(place, session)
+        own = session if self.settings.delivery.shown_minutes or hushed else ""
+        first = not hushed and self._delivery.first(f"{place.key}|{session}")
 
         def read(known: frozenset[str]) -> Context:
-            return self._rendered(Request(query, place, self._clock(), self.settings.read.limit, known=known, session=own), tokens)
+            asked = Request(query, place, self._clock(), self.settings.read.limit, known=known, session=own, catch_up=first)
+            return self._rendered(asked, tokens)
 
-        return self._delivery.deliver(f"{place.key}|{session}", query, read)
+        return read(frozenset()) if hushed else self._delivery.deliver(f"{place.key}|{session}", query, read)
 
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
@@ -233,12 +248,7 @@ class MemoryEngine:
     # ------------------------------------------------------------------------------------------- in, out and upkeep
 
     def load(
-        self,
-        source: Path | str | Iterable[Any],
-        *,
-        scope: Place,
-        format: str = "auto",
-        progress: Callable[[int, int], None] | None = None,
+        self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", progress: Progress | None = None
     ) -> LoadReport:
         """Import a file (``-``: standard input). What cannot be read is in the report; doing it twice stores nothing twice."""
         from engrams.tend.transfer import load
@@ -246,14 +256,7 @@ class MemoryEngine:
         self._open()
         return load(source, Scope.of(scope), self, format, progress)
 
-    def dump(
-        self,
-        path: Path,
-        *,
-        scope: Place,
-        format: Literal["jsonl", "markdown"] = "jsonl",
-        progress: Callable[[int, int], None] | None = None,
-    ) -> int:
+    def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; how many memories were written."""
         from engrams.tend.transfer import dump
 
@@ -264,26 +267,12 @@ class MemoryEngine:
         return self._open().scopes(None if owner is None else Scope.of(owner).owner)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
-        """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent."""
-        counts = self._open().counts(None if scope is None else reach(Scope.of(scope)))
-        return {
-            **counts,
-            "embedder": self.embedder.card.id,
-            "scopes": len(self._store.scopes(None if scope is None else Scope.of(scope).owner)),
-        }
+        """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent today."""
+        return report.stats(self._open(), None if scope is None else Scope.of(scope), self._parts.settings, self._models, self._clock())
 
     def status(self) -> dict[str, Any]:
-        """The jobs: numbers by kind and state, the oldest waiting, and every dead one with its error."""
-        store = self._open()
-        dead, waiting = store.queue(("dead",), 100), store.queue(("waiting", "running"), 1000)
-        oldest = min((job.created_at for job in waiting if job.created_at), default=None)
-        return {
-            "jobs": store.workload(),
-            "lag_seconds": max(0.0, (self._clock() - oldest).total_seconds()) if oldest else 0.0,
-            "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
-            "embedder": self.embedder.card.id,
-            "chat": self.chat_model.name if self.chat_model else "",
-        }
+        """The jobs: numbers by kind and state, the oldest waiting, every dead one with its error; calls and tokens spent today."""
+        return report.status(self._open(), self._parts.settings, self._models, self._clock())
 
     def retry(self, ids: Sequence[str] = ()) -> int:
         """Dead jobs back to waiting (all of them without ids); how many."""
@@ -291,21 +280,40 @@ class MemoryEngine:
         self._runner.wake()
         return number
 
-    def drain(self, timeout: float = 30, progress: Callable[[int, int], None] | None = None) -> bool:
+    def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
         """Do the work that is due, here and now. True: nothing due is left."""
         self._open()
         self._usage.flush()
-        return self._runner.drain(timeout, progress)
+        done = self._runner.drain(timeout, progress)
+        if self.vault is not None:
+            self.vault.write()
+        return done
 
     def check(self, repair: bool = False) -> Mapping[str, Any]:
         """The state of the store's files; ``repair`` mends what can be rebuilt."""
         return self._open().check(repair)
+
+    @cached_property
+    def updates(self) -> Updates:
+        """The queue of what is to be learned, for callers that steer it themselves."""
+        from engrams.session.updates import Updates
+
+        return Updates(self._ready(), self._store, self._runner, self._clock, self.settings.jobs)
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
     @property
     def store(self) -> Store:
         return self._open()
+
+    @property
+    def vault(self) -> Any:
+        """Memory as files, an ``engrams.vault.Vault``; None where ``vault.on`` is off."""
+        return getattr(self._open(), "vault", None)
+
+    @property
+    def work(self) -> Runner:
+        return self._runner
 
     def now(self) -> datetime:
         return self._clock()
@@ -317,6 +325,7 @@ class MemoryEngine:
             self._delivery.close()
             self._usage.close()
             self._runner.close()
+            self._settled()
             if isinstance(self.chat_model, Closable):
                 self.chat_model.close()
             self._store.close()
@@ -327,38 +336,25 @@ class MemoryEngine:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
+    @property
+    def _models(self) -> dict[str, str]:
+        return {"embedder": self.embedder.card.id, "chat": self.chat_model.name if self.chat_model else ""}
+
     def _number(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
 
     def _read(self, request: Request) -> Found:
         self._open()
-        return reading.search(request if self.settings.enabled else Request("", request.scope, request.now, 0), self._deps)
+        return reading.search(self._allowed(request), self._deps)
 
     def _rendered(self, request: Request, tokens: int | None) -> Context:
         self._open()
         section = self.settings.read
-        total = (section.context_tokens if tokens is None else tokens) if self.settings.enabled else 0
-        made = contexts.context(request, self._deps, contexts.Budget(total, section.prefix_tokens, self.counter))
+        total = (section.context_tokens if tokens is None else tokens) if self._allowed(request) is request else 0
+        made = contexts.context(self._ruled(request), self._deps, contexts.Budget(total, section.prefix_tokens, self.counter))
         if made.trace is not None and request.as_of is None:
             self._usage.note(Found(made.hits, made.trace, made.abstain), request.scope)
-        return made
-
-    # The write side compiles a hundred patterns: a process that only searches does not pay for them.
-
-    @cached_property
-    def _journal(self) -> Journal:
-        from engrams.session import journal
-
-        return journal.Journal(self._parts.store, self.embedder, self._clock, self.settings)
-
-    @cached_property
-    def _digest(self) -> Digest:
-        from engrams.tend import digest
-
-        return digest.Digest(self._parts.store, self.embedder, self.chat_model, self._clock, self.settings)
-
-    def _learn(self, job: Job) -> None:
-        self._digest.run(job)
+        return self._given(request.scope, made)
 
     def _ready(self) -> Journal:
         self._open()

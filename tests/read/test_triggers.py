@@ -116,6 +116,24 @@ def test_a_session_scoped_memory_is_gone_from_the_next_session() -> None:
         assert engine.search("call me captain", scope=(*ANN, "session", "two")).hits == ()
 
 
+@pytest.mark.covers("S3.37")
+def test_a_seasonal_memory_counts_only_in_its_season() -> None:
+    """Tagged for a season, it is in no search, no profile and no trigger until that season is set."""
+    for seasons, there in (((), False), (("winter",), False), (("winter", "release-week"), True)):
+        with temp_engine(jobs__workers=0, write__extract="off", read__seasons=seasons, clock=Ticker(START)) as engine:
+            note = engine.add("The deploy room is booked all day", scope=ANN)
+            engine.edit(note.id, scope=ANN, fields={"tags": ("season:release-week", "rooms")})
+            rule(engine, "Ask before you deploy", "deploy", tags=("season:release-week",))
+            engine.add("The deploy room has a window", scope=ANN)
+            found = engine.search("deploy room", scope=ANN)
+            texts = {hit.record.text for hit in found.hits}
+            assert "The deploy room has a window" in texts
+            assert ("The deploy room is booked all day" in texts) is there
+            assert ("Ask before you deploy" in texts) is there
+            assert ("Ask before you deploy" in engine.context("anything", scope=ANN).prefix) is there
+            assert any("only in season" in row.dropped for row in found.trace.rows) is not there
+
+
 @pytest.mark.covers("S0.44")
 def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
     """However new and important it is; the trace names the floor."""

@@ -58,10 +58,10 @@ def test_waiting_jobs_of_one_key_are_one(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("debounce", "second", "due"),
-    [(False, 5, 5), (False, 90, 30), (True, 90, 90), (True, 5, 30)],
+    [(False, 5, 5), (False, 90, 30), (True, 90, 90), (True, 5, 5)],
 )
 def test_due_times_merge(store: Store, debounce: bool, second: int, due: int) -> None:
-    """The earlier due time is kept, unless debouncing moves it later."""
+    """The earlier due time is kept; where debouncing, the newer one."""
     enqueue(store, due=at(seconds=30))
     enqueue(store, due=at(seconds=second), debounce=debounce)
     assert store.next_due() == store.queue()[0].due == at(seconds=due)

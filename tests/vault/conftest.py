@@ -12,6 +12,7 @@ import pytest
 import engrams
 from engrams.types import Record, Status
 from engrams.vault import entry
+from engrams.vault.path import is_away
 
 ALICE = ("user", "alice")
 
@@ -29,7 +30,7 @@ class Desk:
 
     @property
     def vault(self) -> Any:
-        return self.engine.store.vault  # type: ignore[attr-defined]
+        return self.engine.vault
 
     def add(self, text: str, **fields: Any) -> Record:
         receipt = self.engine.add(text, scope=fields.pop("scope", ALICE), **fields)
@@ -106,11 +107,11 @@ def opened(home: Path, **settings: Any) -> Iterator[Desk]:
 
 def converged(desk: Desk) -> None:
     """Files and memories are alike, one to one, and a second look finds nothing to do."""
-    assert desk.vault.work.drain(60)
+    assert desk.engine.drain(60)
     desk.sync()
     again = desk.sync()
     assert (again.total, again.written, again.conflicts, again.problems) == (0, 0, 0, {})
-    desk.vault.work.drain(60)
+    desk.engine.drain(60)
     assert desk.engine.store.outbox(1) == ()
     records = {record.id: record for record in desk.everything()}
     held = {}
@@ -120,7 +121,7 @@ def converged(desk: Desk) -> None:
         assert record.id not in held
         assert entry.same(record, records[record.id])
         assert record.version == records[record.id].version
-        assert (path.relative_to(desk.root).parts[0] == "deleted") == (record.status is Status.FORGOTTEN)
+        assert (path.relative_to(desk.root).parts[0] == "deleted") == is_away(record)
         held[record.id] = path
     missing = [record for record in records.values() if record.id not in held and record.status is not Status.FORGOTTEN]
     assert missing == []

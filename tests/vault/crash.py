@@ -102,9 +102,9 @@ class Child:
             file = self.dice.choice(files)
             file.rename(file.with_name(f"{token}.md"))
         elif does == "sync":
-            memory.store.vault.sync()
+            memory.vault.sync()
         elif does == "work":
-            memory.store.vault.work.drain(5)
+            memory.drain(5)
 
     def hand(self, file: Path, token: str) -> None:
         """An editor: reads, adds a line, and puts the new file in the old one's place."""
@@ -139,8 +139,8 @@ def warm(git: bool) -> None:
         settings = {"vault__on": True, "vault__git": git, "vault__git_seconds": 0, "jobs__workers": 0}
         with engrams.open(home=folder, **settings) as memory:
             memory.add("I moved to Oslo.", scope=OWNER)
-            memory.store.vault.work.drain(20)  # type: ignore[attr-defined]
-            memory.store.vault.sync()  # type: ignore[attr-defined]
+            memory.drain(20)
+            memory.vault.sync()
 
 
 if __name__ == "__main__":

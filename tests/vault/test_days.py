@@ -188,12 +188,12 @@ def test_a_dream_whose_model_fails_is_tried_again(make: Callable[..., Desk], clo
     desk.engine.store.enqueue([desk.vault.days.dreams.spec(OWNER, clock())], clock())
     clock.set("2026-03-02T23:56")
     for tried in (1, 2):
-        desk.vault.work.drain(5)
+        desk.engine.drain(5)
         (job,) = [job for job in desk.engine.store.queue(("waiting",)) if job.kind == DREAM]
         assert (job.attempt, job.due) == (tried, clock() + timedelta(seconds=60))
         assert not (desk.root / home.memory_of(OWNER)).exists()
         clock.forward(61)
-    desk.vault.work.drain(5)
+    desk.engine.drain(5)
     assert "Works at Acme." in (desk.root / home.memory_of(OWNER)).read_text()
 
 
@@ -206,7 +206,7 @@ def test_dreams_come_by_clock_number_and_size(make: Callable[..., Desk], clock: 
     assert job.due.isoformat() == "2026-03-02T23:55:00+00:00"
     say(desk, "The new office is in Turin, near the river.")
     clock.set("2026-03-03T00:10")
-    desk.vault.work.drain(5)
+    desk.engine.drain(5)
     assert "Turin" in note(desk) and "Turin" in (desk.root / home.memory_of(OWNER)).read_text()
     settings = {"dream_at": "", "dream_files": 2, "dream_bytes": 0}
     for changed, count, expected in (
@@ -321,7 +321,7 @@ def test_a_job_writes_what_it_is_told_to(make: Callable[..., Desk]) -> None:
     (turn,) = say(desk, "The secret garden is behind the old mill.")
     spec = JobSpec(DAILY, "k", {"owner": OWNER.key, "items": [turn.id], "reason": "session end"})
     desk.engine.store.enqueue([spec], desk.engine.now())
-    desk.vault.work.drain(5)
+    desk.engine.drain(5)
     assert "session end\n\n- The secret garden" in note(desk)
     desk.vault.days.dreams.dream(OWNER)
     desk.sync()

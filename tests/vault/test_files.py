@@ -108,6 +108,27 @@ def test_forgetting_moves_the_file_and_restoring_moves_it_back(desk: Desk) -> No
     assert [path for path in desk.files() if "deleted" in path.parts] == []
 
 
+@pytest.mark.covers("S2.47", "S2.16")
+def test_what_is_over_a_limit_lies_with_the_deleted_and_can_be_brought_back(desk: Desk) -> None:
+    """An evicted memory's file moves under deleted and nothing is destroyed; moved back by hand it is remembered again."""
+    from engrams.ports import Batch, Change
+
+    record = desk.add("I live in Berlin.", settle=False)
+    fields = {"status": Status.ARCHIVED, "superseded_by": paths.EVICTED, "retired_at": desk.engine.now()}
+    change = Change(record.scope.owner, record.id, fields, "evict")
+    desk.engine.store.commit(Batch("engrams", "over the limit", desk.engine.now(), changes=(change,)))
+    before = desk.file(record)
+    desk.sync()
+    after = desk.file(record)
+    assert after.relative_to(desk.root / "deleted") == before.relative_to(desk.root / "entries") and "Berlin" in after.read_text()
+    assert desk.engine.search("Berlin", scope=ALICE).hits == ()
+    before.parent.mkdir(parents=True, exist_ok=True)
+    after.rename(before)
+    assert desk.sync().restored == 1
+    assert (desk.get(record).status, desk.get(record).superseded_by) == (Status.ACTIVE, "")
+    assert desk.engine.search("Berlin", scope=ALICE).hits
+
+
 def test_a_change_keeps_the_name_and_what_the_owner_wrote(desk: Desk) -> None:
     """An edited memory keeps its file's name; lines that its owner added to the front matter stay."""
     record = desk.add("I like green tea.")
@@ -164,7 +185,7 @@ def test_a_vault_turned_on_later_gets_everything(desks: Callable[..., Desk]) -> 
     for number in range(30):
         desk.engine.add(f"Note number {number} of many.", scope=ALICE)
     desk.again(vault__on=True)
-    assert desk.vault.work.drain(30)
+    assert desk.engine.drain(30)
     assert len(desk.files()) == len(desk.everything()) >= 30
     assert desk.sync().written == 0
 

@@ -32,7 +32,7 @@ def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def desk(desks: Callable[..., Desk]) -> Desk:
-    return desks(vault__git=True, vault__git_seconds=0)
+    return desks(vault__git=True, vault__git_seconds=0, write__extract="off")
 
 
 def git(desk: Desk, *given: str) -> str:
@@ -42,7 +42,7 @@ def git(desk: Desk, *given: str) -> str:
 
 def remember(desk: Desk, text: str, **fields: object) -> str:
     record = desk.add(text, settle=False, **fields)
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     return record.id
 
 
@@ -55,12 +55,12 @@ def test_a_repository_is_made_and_every_change_committed(desk: Desk) -> None:
     assert git(desk, "status", "--porcelain") == ""
     desk.engine.edit(id, scope=ALICE, text="I live in Paris.", reason="she moved")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     log = desk.vault.git.log()
     assert len(log) == 2 and f"{id}: she moved" in log[0].message and "edit 1" in log[0].message
     assert git(desk, "status", "--porcelain") == "" and "dangling" not in git(desk, "fsck", "--strict")
     assert git(desk, "config", "user.name").strip() == "engrams"
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     assert desk.vault.commit() == [] and len(desk.vault.git.log()) == 2
 
 
@@ -69,7 +69,7 @@ def test_what_is_there_is_not_touched(desks: Callable[..., Desk]) -> None:
     """An existing repository, README, ignore file and identity stay as they are; nothing but the vault's files is added."""
     from dulwich.repo import Repo
 
-    desk = desks(vault__git=True, vault__git_seconds=0)
+    desk = desks(vault__git=True, vault__git_seconds=0, write__extract="off")
     desk.root.mkdir(parents=True)
     (desk.root / "README.md").write_text("Mine.\n")
     (desk.root / ".gitignore").write_text("*.pdf\n")
@@ -94,13 +94,13 @@ def test_message_and_author_tell_who_and_why(desk: Desk) -> None:
     scope = (*ALICE, "agent", "coder")
     desk.engine.observe([Turn("The build uses uv.", session="s-17")], scope=scope)
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     (first,) = desk.vault.git.log()
     assert first.author == "coder" and "Session: s-17" in first.message and "user/alice/agent/coder" in first.message
     path = desk.files()[0]
     path.write_text(path.read_text().replace("uv", "pip"))
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     second = desk.vault.git.log()[0]
     assert second.author == "by hand" and "edited by hand" in second.message
 
@@ -117,14 +117,14 @@ def test_a_broken_git_is_a_visible_job_and_no_error(desk: Desk) -> None:
     shutil.move(desk.root / ".git/objects", desk.root / ".git/away")
     desk.engine.edit(id, scope=ALICE, text="I live in Paris.")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     assert "Paris" in desk.file(id).read_text()
     (dead,) = [job for job in desk.engine.status()["dead"] if job["kind"] == "git"]
     assert "git" in dead["error"]
     head.write_text(good)
     shutil.move(desk.root / ".git/away", desk.root / ".git/objects")
     desk.engine.retry()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     assert len(desk.vault.git.log()) == 2 and desk.engine.status()["dead"] == []
 
 
@@ -135,7 +135,7 @@ def test_log_diff_and_blame(desk: Desk) -> None:
     other = remember(desk, "Another thing.")
     desk.engine.edit(id, scope=ALICE, text="First line.\nChanged line.")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     path = desk.vault.file(desk.get(id).scope.owner, id)
     log = desk.vault.git.log()
     assert len(log) == 3 and [entry.id for entry in desk.vault.git.log(path=path)] == [log[0].id, log[2].id]
@@ -158,11 +158,11 @@ def test_a_commit_can_be_taken_back(desk: Desk) -> None:
     id = remember(desk, "Line one.\nLine two.\nLine three.")
     desk.edit(id, "Line one.", "Line 1.")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     change = desk.vault.git.log()[0].id
     desk.engine.edit(id, scope=ALICE, text="Line 1.\nLine two.\nLine 3.")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     done = desk.vault.revert(change)
     assert (done.changed, done.kept) == ([id], {})
     assert desk.get(id).text == "Line one.\nLine two.\nLine 3." and desk.get(id).text in desk.file(id).read_text()
@@ -178,13 +178,13 @@ def test_taking_back_adding_forgetting_and_purging(desk: Desk) -> None:
     id, other = remember(desk, "I live in Berlin."), remember(desk, "I like tea.")
     desk.engine.forget(other, scope=ALICE)
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     log = desk.vault.git.log()
     assert desk.vault.revert(log[0].id).changed == [other] and desk.get(other).status is Status.ACTIVE
     assert desk.vault.revert(log[2].id).changed == [id] and desk.get(id).status is Status.FORGOTTEN
     desk.engine.edit(other, scope=ALICE, text="I like black tea.")
     desk.sync()
-    desk.vault.work.drain(10)
+    desk.engine.drain(10)
     edit = desk.vault.git.log()[0].id
     desk.engine.edit(other, scope=ALICE, text="I like coffee.")
     desk.sync()

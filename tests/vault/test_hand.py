@@ -252,6 +252,43 @@ def test_secrets_in_files_are_taken_out(desks: Callable[..., Desk]) -> None:
     assert desk.sync().problems and key not in desk.get(record).text
 
 
+def test_a_fact_that_is_corrected_by_hand_takes_its_note_along(desk: Desk) -> None:
+    """Its new object is the statement's, and the note that said only the old thing is superseded; put back, so is the note."""
+    note = desk.add("I live in Paris.")
+    (fact,) = (record for record in desk.everything() if record.kind is Kind.FACT)
+    desk.edit(fact, "The user lives in Paris", "The user lives in Rome")
+    desk.sync()
+    assert (desk.get(fact).text, desk.get(fact).object) == ("The user lives in Rome", "Rome")
+    assert desk.get(note).status is Status.SUPERSEDED and desk.get(note).superseded_by == fact.id
+    assert "object: Rome" in desk.file(fact).read_text() and "status: superseded" in desk.file(note).read_text()
+    assert found(desk, "Where do I live?") == ["The user lives in Rome"]
+    desk.edit(fact, "The user lives in Rome", "The user has no home at all")
+    desk.sync()
+    assert (desk.get(fact).predicate, desk.get(fact).object) == ("", "")
+
+
+def test_a_note_that_is_edited_by_hand_is_learned_from_again(desk: Desk) -> None:
+    """What it no longer says goes, what it says now is learned, and what it says again comes back."""
+    note = desk.add("I live in Paris.")
+
+    def facts() -> list[str]:
+        return [record.text for record in desk.everything() if record.kind is Kind.FACT and record.status is Status.ACTIVE]
+
+    assert facts() == ["The user lives in Paris"]
+    for old, new in (("Paris", "Rome"), ("Rome", "Paris"), ("Paris", "Oslo")):
+        desk.edit(note, f"I live in {old}.", f"I live in {new}.")
+        desk.sync()
+        desk.engine.drain()
+        assert facts() == [f"The user lives in {new}"]
+    desk.file(note).unlink()
+    desk.sync()
+    assert facts() == [] and desk.get(note).status is Status.FORGOTTEN and found(desk, "Where do I live?") == []
+    desk.engine.restore(note.id, scope=ALICE)
+    desk.sync()
+    assert facts() == ["The user lives in Oslo"]
+    assert desk.engine.check()["ok"]
+
+
 @pytest.mark.covers("S2.11", "S2.20")
 @pytest.mark.parametrize("mode", ["auto", "poll"])
 def test_the_watcher_follows_edits(desks: Callable[..., Desk], mode: str) -> None:
@@ -268,7 +305,7 @@ def test_the_watcher_follows_edits(desks: Callable[..., Desk], mode: str) -> Non
             assert time.monotonic() < end
             time.sleep(0.02)
 
-    time.sleep(0.3)
+    time.sleep(0.2)
     desk.edit(record, "Brown", "Watched")
     until(lambda: found(desk, "dentist") == ["My dentist is Doctor Watched."])
     new.parent.mkdir(parents=True)

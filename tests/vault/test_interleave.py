@@ -65,7 +65,7 @@ class World:
             case "sync":
                 desk.sync()
             case "drain":
-                desk.vault.work.drain(0.5)
+                desk.engine.drain(0.5)
             case "again":
                 desk.again()
             case "crash":

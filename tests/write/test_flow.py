@@ -117,12 +117,22 @@ def test_held_candidates_are_stored_and_not_retrievable(talk: Talk) -> None:
 
 @pytest.mark.covers("S4.15")
 def test_repetition_makes_a_held_candidate_active(talk: Talk) -> None:
-    """What was held for repetition becomes active when it is said a second time, from another turn."""
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"policy": "llm"})})
-    talk.say("I live in Paris")
+    """What was held becomes active when it is said again in another session; within its own it waits for the end."""
+    talk.say("I have been enjoying tea")
     assert [record.status for record in talk.facts(*Status)] == [Status.CANDIDATE]
-    talk.say("I live in Paris")
-    assert [record.status for record in talk.facts(*Status)] == [Status.ACTIVE]
+    talk.say("I have been enjoying tea")
+    assert [(record.status, record.strength) for record in talk.facts(*Status)] == [(Status.CANDIDATE, 2)]
+    talk.say(Turn("I have been enjoying tea", session="s2"))
+    assert [(record.status, record.strength) for record in talk.facts(*Status)] == [(Status.ACTIVE, 3)]
+
+
+@pytest.mark.covers("S4.9")
+def test_what_nobody_reviewed_stays_held_however_often_it_is_said(talk: Talk) -> None:
+    """With the policy left to a model that is not there, repeating a statement does not store it."""
+    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"policy": "llm"})})
+    for session in ("s1", "s2", "s3"):
+        talk.say(Turn("I live in Paris", session=session))
+    assert [record.status for record in talk.facts(*Status)] == [Status.CANDIDATE]
 
 
 @pytest.mark.parametrize(("turn", "reason"), [

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engrams.ports.files import DAILY as DAILY
+from engrams.ports.files import Flush as Flush
+from engrams.ports.files import Notes as Notes
+from engrams.ports.files import Reason as Reason
 from engrams.ports.models import Answer as Answer
 from engrams.ports.models import Ask as Ask
 from engrams.ports.models import Card as Card
@@ -33,20 +37,30 @@ from engrams.ports.records import Put as Put
 from engrams.ports.records import Query as Query
 from engrams.ports.records import Reach as Reach
 from engrams.ports.records import Records as Records
+from engrams.ports.records import SessionRow as SessionRow
+from engrams.ports.records import Slot as Slot
 from engrams.ports.records import Where as Where
 from engrams.ports.search import Graph as Graph
 from engrams.ports.search import Pool as Pool
 from engrams.ports.search import Search as Search
 from engrams.ports.search import Seek as Seek
+from engrams.ports.work import CONDENSE as CONDENSE
 from engrams.ports.work import EMBED as EMBED
+from engrams.ports.work import ENFORCE as ENFORCE
 from engrams.ports.work import EXTRACT as EXTRACT
+from engrams.ports.work import FINALISE as FINALISE
+from engrams.ports.work import JUDGE as JUDGE
+from engrams.ports.work import REVIEW as REVIEW
+from engrams.ports.work import ROLL as ROLL
+from engrams.ports.work import SWEEP as SWEEP
+from engrams.ports.work import TOPICS as TOPICS
 from engrams.ports.work import Claim as Claim
 from engrams.ports.work import Failure as Failure
 from engrams.ports.work import Job as Job
 from engrams.ports.work import Jobs as Jobs
-from engrams.ports.work import SessionRow as SessionRow
+from engrams.ports.work import Ledger as Ledger
 from engrams.ports.work import Sessions as Sessions
 
 
-class Store(Records, Search, Graph, Jobs, Sessions, Protocol):
-    """One backend: all five."""
+class Store(Records, Search, Graph, Jobs, Sessions, Ledger, Protocol):
+    """One backend: all six."""

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Vector
+from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Topic, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
     """A new record. ``dedup``: where an active record of this scope and kind has the same content hash, bump that one
-    (strength + 1) instead. A non-empty ``external_id`` that the scope holds already always stores nothing."""
+    (strength + 1) instead. A non-empty ``external_id`` that the scope holds already always stores nothing.
+    ``history``: what happened to it elsewhere, oldest first, kept in the place of an entry of its own; versions differ."""
 
     record: Record
     dedup: bool = False
     vector: Vector | None = None
+    history: tuple[HistoryEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Work for later. One pending job per (kind, key): enqueuing again merges, keeping the earlier due time unless
-    ``debounce`` moves it, and unites ``payload["items"]`` lists."""
+    """Work for later. One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with
+    ``debounce``: the newer one), and unites the lists ``items`` and ``signals`` of the payload."""
 
     kind: str
     key: str
@@ -43,6 +45,19 @@ class JobSpec:
     priority: int = 0
     debounce: bool = False
     attempts: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A persisted conversation. ``state``: active, closing, closed. ``data`` is the session package's own JSON."""
+
+    id: str
+    scope: Scope
+    state: str
+    started_at: datetime
+    last_active: datetime
+    token: int = 0
+    data: Meta = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +73,12 @@ class OutboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Everything one write does, in ONE transaction: all of it or none. ``finish``: job leases completed by it."""
+    """Everything one write does, in ONE transaction: all of it or none. ``finish``: job leases completed by it.
+
+    ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody
+    spoke in it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does,
+    expecting its own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict.
+    """
 
     actor: str
     reason: str
@@ -68,9 +88,11 @@ class Batch:
     vectors: tuple[tuple[Scope, Vector], ...] = ()
     edges: tuple[Edge, ...] = ()
     unlink: tuple[Edge, ...] = ()
+    topics: tuple[Topic, ...] = ()
     jobs: tuple[JobSpec, ...] = ()
     finish: tuple[str, ...] = ()
     outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
+    sessions: tuple[SessionRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +141,9 @@ class Reach:
 class Query:
     """A listing. ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
 
-    ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins.
+    ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
+
+    ``predicates``: any of these. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins.
     """
 
     reach: Reach
@@ -128,14 +152,14 @@ class Query:
     as_of: AsOf | None = None
     session: str = ""
     subject: str = ""
-    predicate: str = ""
+    predicates: tuple[str, ...] = ()
     hash: str = ""
     external_id: str = ""
     sources: tuple[str, ...] = ()
     prefix: str = ""
     where: Where | None = None
     text: str = ""
-    order: Literal["newest", "oldest"] = "newest"
+    order: Literal["newest", "oldest", "believed"] = "newest"
     after: str = ""
     limit: int = 100
 
@@ -144,6 +168,16 @@ class Query:
 class Page:
     records: tuple[Record, ...]
     next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a statement is about, without what it says. ``role``: of whoever stated it."""
+
+    id: str
+    subject: str
+    predicate: str
+    role: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +201,10 @@ class Records(Protocol):
 
     def find(self, query: Query) -> Page: ...
 
+    def slots(self, query: Query) -> tuple[Slot, ...]:
+        """``find`` where only the slots matter."""
+        ...
+
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         """Oldest first."""
         ...
@@ -176,7 +214,8 @@ class Records(Protocol):
         ...
 
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        """Numbers of records by ``status``, ``kind``, ``layer``, ``tier``; vectors by ``model``."""
+        """Numbers of records by ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``;
+        vectors by ``model``."""
         ...
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from engrams.ports.records import AsOf, Reach, Where
-from engrams.types import Edge, EdgeType, Kind, Scope
+from engrams.types import Edge, EdgeType, Kind, Scope, Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class Pool:
     the one after it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by
     the most that the query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session.
     ``voices``: who speaks, (name, role) each; ``voice``: places in it. ``place``: position within the session. Times are
-    seconds since 1970 (when it was said).
+    seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more slowly (None: none).
     """
 
     ids: Sequence[str]
@@ -70,6 +70,7 @@ class Pool:
     confidence: Floats
     total: int = 0
     exact: bool = True
+    aging: Flags | None = None
 
 
 class Search(Protocol):
@@ -91,4 +92,8 @@ class Graph(Protocol):
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         """Edges at either end of any of ``nodes``."""
+        ...
+
+    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+        """Topics and concepts of the scopes in reach, by id."""
         ...

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from engrams.ports.records import JobSpec, Reach
+from engrams.ports.records import JobSpec, Reach, SessionRow
 from engrams.types import Meta, Scope
 
 EXTRACT = "extract"
 EMBED = "embed"
-"""The kinds of job that a write asks for; their handlers are in ``tend``."""
+FINALISE = "finalise"
+TOPICS = "topics"
+"""The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
+ROLL, REVIEW = "roll", "review"
+"""Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
+JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
+"""Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +90,18 @@ class Jobs(Protocol):
 
     def next_due(self) -> datetime | None: ...
 
+    def cancel(self, ids: Sequence[str]) -> int:
+        """Waiting jobs are dropped with all they were to do; how many. Running, dead and done ones stay."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A persisted conversation. ``state``: active, closing, closed. ``data`` is the session package's own JSON."""
 
-    id: str
-    scope: Scope
-    state: str
-    started_at: datetime
-    last_active: datetime
-    token: int = 0
-    data: Meta = field(default_factory=dict)
+class Ledger(Protocol):
+    """What models have cost, by day; shared by every process on the store."""
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        """Add to a day's (``2026-11-21``) calls and tokens, which may be negative; the new totals, in one step that no other
+        caller can come between. The last few days are kept. Adding nothing only looks."""
+        ...
 
 
 class Sessions(Protocol):

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from engrams.ports import Query, TokenCounter
+from engrams.read import episodes
 from engrams.read.flow import search
-from engrams.read.render import line, profile_frame, recalled_frame, version
+from engrams.read.profile import gated
+from engrams.read.render import line, profile_frame, recalled_frame, said_frame, triples, version
 from engrams.read.request import Deps, Request
+from engrams.read.seasons import closed
+from engrams.settings import ReadSettings
 from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Kind, Record, Status
 
@@ -37,40 +41,79 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     """Search, and render what was found. Never more than ``budget.total`` tokens by its counter, whatever is stored."""
     if budget.total <= 0:
         return Context("", "", 0, "")
-    room = min(budget.prefix, budget.total)
-    profile = _fitting(_profile(request, deps, room), profile_frame, room, budget.counter)
+    # The last of what was said comes first: it is there whatever else is.
+    latest = _fitting(request.latest[::-1], lambda some: said_frame(some[::-1]), budget.total, budget.counter)[::-1]
+    said = said_frame(latest)
+    most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
+    room = max(min(budget.prefix, most), 0)
+    profile = _believed(_profile(request, deps, room), room, deps.settings, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
-    shown = {record.id for record in profile}
-    hits = [hit for hit in found.hits if hit.record.id not in shown]
-    left = budget.total - budget.counter.count(prefix + "\n\n") if prefix else budget.total
-    kept = _fitting(hits, lambda some: _tail(request.text, some, found, left), left, budget.counter)
-    return _whole(prefix, profile, kept, found, request, budget)
+    shown = {record.id for record in (*profile, *latest)}
+    hits = [hit for hit in _caught_up(request, found, deps) if hit.record.id not in shown]
+    left = most - budget.counter.count(prefix + "\n\n") if prefix else most
+    style = deps.settings.lines
+    kept = _fitting(hits, lambda some: _tail(request.text, some, found, left, style), left, budget.counter)
+    return _whole(prefix, profile, kept, found, request, budget, latest, style)
 
 
-def _whole(prefix: str, profile: Sequence[Record], kept: Sequence[Hit], found: Found, request: Request, budget: Budget) -> Context:
-    """Put both parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
+def _whole(
+    prefix: str,
+    profile: Sequence[Record],
+    kept: Sequence[Hit],
+    found: Found,
+    request: Request,
+    budget: Budget,
+    latest: Sequence[Record],
+    style: str,
+) -> Context:
+    """Put the parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
     while True:
-        tail = _tail(request.text, kept, found, budget.total)
+        tail = "\n\n".join(part for part in (_tail(request.text, kept, found, budget.total, style), said_frame(latest)) if part)
         result = Context(prefix, tail, 0, version(profile) if prefix else "", tuple(kept), found.abstain, found.trace)
         tokens = budget.counter.count(result.text)
         if tokens <= budget.total:
             return Context(prefix, tail, tokens, result.version, tuple(kept), found.abstain, found.trace)
         if kept:
             kept = kept[:-1]
-        else:
+        elif prefix:
             prefix = ""
+        else:
+            latest = latest[1:]
 
 
-def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int) -> str:
+def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
     """Recalled items, oldest first. A long one may use a third of the budget (about four characters a token)."""
     words = frozenset(terms(query))
     ordered = sorted(hits, key=lambda hit: (hit.record.valid_from or hit.record.recorded_at, hit.record.id))
-    return recalled_frame([line(hit, words, max(200, tokens * 4 // 3)) for hit in ordered], found.abstain)
+    known = {hit.record.id: triples(hit) for hit in ordered} if style == "triple" else {}
+    lines = [one for hit in ordered for one in known.get(hit.record.id) or [line(hit, words, max(200, tokens * 4 // 3))]]
+    return recalled_frame(lines, found.abstain)
 
 
-def _fitting(items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter) -> list[Item]:
-    """The items, in their order, that fit; one that does not is passed over for the next."""
+def _caught_up(request: Request, found: Found, deps: Deps) -> Sequence[Hit]:
+    """What was found, with the latest episode before it where the conversation has just begun."""
+    episode = episodes.latest(request, deps.records) if request.catch_up else None
+    if episode is None or any(hit.record.id == episode.id for hit in found.hits):
+        return found.hits
+    return (Hit(episode, 1.0, episode.status), *found.hits)
+
+
+def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
+    """The profile that fits: corrections within tokens of their own, where they have some, and the rest after them."""
+    misses = _MISSES if section.overflow == "skip" else 0
+    if not section.own_tokens:
+        return _fitting(records, profile_frame, tokens, counter, misses)
+    own = [record for record in records if record.kind is Kind.CORRECTION]
+    rest = [record for record in records if record.kind is not Kind.CORRECTION]
+    kept = _fitting(own, profile_frame, min(section.own_tokens, tokens), counter, misses)
+    return [*kept, *_fitting(rest, lambda some: profile_frame([*kept, *some]), tokens, counter, misses)]
+
+
+def _fitting(
+    items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter, most_misses: int = _MISSES
+) -> list[Item]:
+    """The items, in their order, that fit; one that does not is passed over for the next, ``most_misses`` times."""
 
     def fits(number: int) -> bool:
         return counter.count(render(items[:number])) <= tokens
@@ -84,7 +127,7 @@ def _fitting(items: Sequence[Item], render: Callable[[Sequence[Item]], str], tok
     for item in items[start:]:
         if counter.count(render([*kept, item])) <= tokens:
             kept.append(item)
-        elif (misses := misses + 1) > _MISSES:
+        elif (misses := misses + 1) > most_misses:
             break
     return kept
 
@@ -92,4 +135,6 @@ def _fitting(items: Sequence[Item], render: Callable[[Sequence[Item]], str], tok
 def _profile(request: Request, deps: Deps, tokens: int) -> Sequence[Record]:
     """Corrections and rules first, then what is believed most; more than ``tokens`` can hold."""
     most = min(_READ, _SPARE + tokens // _LEAST)
-    return deps.records.find(Query(request.reach, _PROFILE, (Status.ACTIVE,), request.as_of, order="believed", limit=most)).records
+    kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
+    page = deps.records.find(Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most))
+    return [record for record in gated(page.records, deps.settings.profile) if not closed(record, deps.settings.seasons)]

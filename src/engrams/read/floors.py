@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engrams.ports.search import Flags, Floats
 
 _SHARED, _OF_RECORD = 2, 0.4
-_EDGE = 1e-6
+EDGE = 1e-6
 """Cosines are float32: a floor includes what is equal to it."""
 
 
@@ -34,9 +34,9 @@ def vouched(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) ->
     weights, floors = settings.weights, settings.floors
     if not (cosine or floors.lexical or floors.recall):
         return np.ones(len(pool.ids), np.bool_)
-    near = (pool.cos >= cosine - _EDGE) & pool.embedded & bool(meaning and weights.cos)
+    near = (pool.cos >= cosine - EDGE) & pool.embedded & bool(meaning and weights.cos)
     counted = np.full(len(pool.ids), bool(weights.bm or not meaning)) | ~pool.embedded
-    worded = (pool.bm > 0) & (pool.bm >= floors.lexical - _EDGE) & counted
+    worded = (pool.bm > 0) & (pool.bm >= floors.lexical - EDGE) & counted
     return np.asarray(near | worded, np.bool_)
 
 
@@ -53,7 +53,7 @@ def kept(scores: Sequence[float], top: float, drop: float) -> int:
     The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95).
     """
     for place in range(1, len(scores)):
-        if scores[place] < top * scores[0] - _EDGE or scores[place] < drop * scores[place - 1] - _EDGE:
+        if scores[place] < top * scores[0] - EDGE or scores[place] < drop * scores[place - 1] - EDGE:
             return place
     return len(scores)
 

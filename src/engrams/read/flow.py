@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from engrams.ports import Pool
-from engrams.read import floors
+from engrams.read import episodes, floors
 from engrams.read.dates import spoken_of
 from engrams.read.diversify import mmr, repeated
 from engrams.read.evidence import current_first, join
 from engrams.read.expand import bonuses
 from engrams.read.query import Prepared, prepare
 from engrams.read.recency import aged
+from engrams.read.render import excerpt
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
 from engrams.read.route import candidates
 from engrams.read.score import Scored, content, leading, meant, most_of, score
+from engrams.read.seasons import closed
 from engrams.read.triggers import surfaced, triggered
-from engrams.types import Found, Hit, Record, Trace, TraceRow
-
-_MORE = 20
-"""Candidates fetched besides ``read.spare`` for each hit wanted, so that merged and repeated ones can be replaced."""
+from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
 
 @dataclass(slots=True)
@@ -45,16 +44,22 @@ def search(request: Request, deps: Deps) -> Found:
     """The records that answer the request, best first, and why. Changes nothing."""
     stages = Stages()
     if request.limit <= 0 or not request.text.strip():
-        return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",)), abstain=True)
+        return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",), "skipped"), abstain=True)
     prepared = prepare(request, deps)
     stages.done("query", len(prepared.seek.terms))
-    pool, routed = candidates(prepared.seek, request, deps)
+    hot = {} if deps.near is None else deps.near(request.scope, prepared.seek.vector)
+    if deps.near is not None:
+        stages.done("hot", len(hot))
+    pool, routed = candidates(prepared.seek, request, deps, tuple(hot))
     stages.done("candidates", len(pool.ids))
     scored = score(pool, prepared.understood, prepared.answering, deps.settings, request.now.timestamp())
     stages.done("fuse", len(pool.ids))
     scored = _expand(pool, scored, request, deps)
     stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, dropped = _above(pool, scored, prepared, request, deps)
+    dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
+    if hot:
+        hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
     if deps.settings.fusion == "weighted":
         hits = spoken_of(hits, meant(prepared.understood), weights, most_of(weights))
@@ -69,12 +74,15 @@ def search(request: Request, deps: Deps) -> Found:
     twins = repeated(ranked, deps.settings.duplicate, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _known(hit.record, request)})
+    dropped.update(episodes.beyond([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
-    rules = [rule for rule in triggered(request, deps.records, deps.settings.triggers) if not _known(rule, request)]
-    chosen = tuple(surfaced(rules, varied)[: request.limit])
+    rules = [rule for rule in triggered(request, deps.records, deps.settings) if not _known(rule, request)]
+    said = [term for term, _ in prepared.seek.terms]
+    chosen = tuple(replace(hit, snippet=excerpt(hit.record.search_text, said)) for hit in surfaced(rules, varied)[: request.limit])
     stages.done("diversify", len(chosen))
     best = max((content(hit) for hit in chosen), default=0.0)
     trace = _trace(request, (*routed, *_notes(pool, prepared, note)), prepared, [*hits, *judged], chosen, dropped, stages)
+    trace = replace(trace, path=_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
 
@@ -92,10 +100,21 @@ def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:
     return Scored(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
 
 
+def _path(pool: Pool, prepared: Prepared, deps: Deps) -> str:
+    """Which sources answered (004)."""
+    if not pool.total:
+        return "skipped_empty_store"
+    if prepared.seek.vector is None:
+        return "token_recall_after_embed_error" if prepared.trouble else "token_recall"
+    return f"hybrid_{deps.settings.fusion}"
+
+
 def _notes(pool: Pool, prepared: Prepared, judging: str) -> tuple[str, ...]:
     notes = [judging] if judging else []
     if not pool.exact:
         notes.append(f"{pool.total} records in reach: the best of each source were scored")
+    if prepared.trouble:
+        notes.append(f"the embedder failed: {prepared.trouble}")
     if prepared.seek.vector is None:
         notes.append("no vector for this query: found by words only")
     return tuple(notes)
@@ -117,8 +136,12 @@ def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any)
 def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, deps: Deps) -> tuple[list[Hit], dict[str, str]]:
     """The best candidates, and for those of them that fell below a floor, below which."""
     section = deps.settings
-    cosine, some = floors.dense(section.floors, deps.embedder.card), int(request.limit * section.spare) + _MORE
+    cosine = floors.dense(section.floors, deps.embedder.card)
+    some = int(request.limit * section.spare) * (len(request.reach.scopes) if section.per_scope else 1) + section.more
     passes = floors.vouched(pool, section, cosine, prepared.seek.vector is not None)
+    stale = episodes.stale(request, deps.records, section.episode_days)
+    if stale:
+        passes &= np.array([name not in stale for name in pool.ids], np.bool_)
     # Those that pass come first, so that what does not never takes a place from them.
     order = leading(scored.scores + passes * 2, some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
@@ -130,6 +153,8 @@ def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, dep
         for hit in hits:
             if hit.record.id not in near and not floors.recalled(words, hit.record.search_text, section.floors.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
+    low.update({hit.record.id: why for hit in hits if (why := closed(hit.record, section.seasons))})
+    low.update(dict.fromkeys(stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
     return hits, {**dropped, **low}
 
 

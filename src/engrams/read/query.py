@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engrams.errors import EngramsError
 from engrams.ports import Embedder, Seek
 from engrams.read.cues import Understood, understand
 from engrams.read.request import Deps, Request
 from engrams.read.slots import answering
 from engrams.text.terms import terms
+from engrams.types import Kind
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +28,44 @@ class Prepared:
     understood: Understood
     seek: Seek
     answering: Mapping[str, float]
+    trouble: str = ""
+    """Why there is no vector, where the embedder failed."""
 
 
 def prepare(request: Request, deps: Deps) -> Prepared:
     """Read the cues out of the text, embed it, and weigh its words."""
     speakers = deps.search.speakers(request.reach)
     understood = understand(request.text, request.now, speakers)
+    vector, trouble = _vector(understood.dense, deps.embedder)
     seek = Seek(
         reach=request.reach,
         now=request.now,
         terms=tuple(dict.fromkeys((term, 1.0) for term in terms(understood.lexical))),
-        vector=_vector(understood.dense, deps.embedder),
+        vector=vector,
         model=deps.embedder.card.id,
         width=deps.settings.width,
         as_of=request.as_of,
         history=request.history,
-        kinds=request.kinds,
+        kinds=request.kinds or _kinds(deps.settings.leave_out),
         where=request.where,
     )
-    return Prepared(understood, seek, answering(request.text, understood, request.reach, deps.records))
+    return Prepared(understood, seek, answering(request.text, understood, request.reach, deps.records), trouble)
 
 
-def _vector(text: str, embedder: Embedder) -> Floats | None:
+def _kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:
+    """Every kind but those; none at all says the same as every one."""
+    return tuple(kind for kind in Kind if kind not in left_out) if left_out else ()
+
+
+def _vector(text: str, embedder: Embedder) -> tuple[Floats | None, str]:
+    """The query's vector, if it has one; else what went wrong, if something did. A read goes on by words."""
     if not embedder.card.dimension or not text.strip():
-        return None
-    vector = embedder.embed([text], "query")[0]
-    return vector if vector.any() else None
+        return None, ""
+    try:
+        vector = embedder.embed([text], "query")[0]
+    except EngramsError as problem:
+        return None, problem.message
+    except Exception as problem:  # noqa: BLE001 - the edge of the flow: an embedder may be anybody's, and a read never fails because of it
+        _log.warning("the embedder failed", exc_info=True)
+        return None, type(problem).__name__
+    return (vector if vector.any() else None), ""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, TokenCounter, Where
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
-from engrams.types import Kind, Scope
+from engrams.types import Kind, Record, Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+Near: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
+"""The cosines of what is at hand, of those that are near a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +23,8 @@ class Request:
     """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too.
 
     ``known``: ids that the reader has before them already, and ``session``: the conversation whose own words they have.
+    ``latest``: the last of what was said, which a context shows whatever is found. ``catch_up``: it also
+    shows the latest episode, however old.
     """
 
     text: str
@@ -27,6 +37,8 @@ class Request:
     history: bool = False
     known: frozenset[str] = frozenset()
     session: str = ""
+    latest: tuple[Record, ...] = ()
+    catch_up: bool = False
 
     @property
     def reach(self) -> Reach:
@@ -47,6 +59,7 @@ class Deps:
     links: GraphSettings
     judging: RerankSettings
     reranker: Reranker | None = None
+    near: Near | None = None
 
 
 def reach(scope: Scope) -> Reach:

@@ -70,11 +70,16 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "question": pool.question.astype(np.float32),
         "when": pool.dated.astype(np.float32) * float(understood.wants_time),
         "length": np.minimum(pool.words, _LONG) / _LONG,
-        "recency": np.exp(-age / settings.recency_days),
+        "recency": np.exp(-age / (settings.recency_days if pool.aging is None else _tau(pool.aging, settings))),
         "importance": pool.importance,
         "confidence": pool.confidence,
     }
     return {name: np.asarray(values, np.float32) for name, values in features.items()}
+
+
+def _tau(aging: Flags, settings: ReadSettings) -> Floats:
+    """Days in which each candidate fades to 1/e: what is long known takes longer (000)."""
+    return np.where(aging, settings.longterm_days, settings.recency_days).astype(np.float32)
 
 
 def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from engrams.ports import Query, Records
 from engrams.read.request import Request
+from engrams.read.seasons import closed
+from engrams.settings import ReadSettings
 from engrams.text.terms import terms, tokens
 from engrams.types import Hit, Kind, Record
 
@@ -14,16 +16,17 @@ KINDS = (Kind.NEGATIVE, Kind.PROCEDURE, Kind.RULE, Kind.CORRECTION)
 _READ = 500
 
 
-def triggered(request: Request, records: Records, most: int) -> tuple[Record, ...]:
-    """Active rules in reach with a trigger that occurs in the query, the most telling trigger first; ``most`` of them."""
+def triggered(request: Request, records: Records, settings: ReadSettings) -> tuple[Record, ...]:
+    """Active rules in reach with a trigger that occurs in the query, the most telling trigger first."""
     kinds = tuple(kind for kind in KINDS if not request.kinds or kind in request.kinds)
-    if not most or not kinds:
+    if not settings.triggers or not kinds:
         return ()
     # Two kinds at least: a listing of one kind alone is walked in the order of time, through every other record.
     page = records.find(Query(request.reach, kinds, as_of=request.as_of, where=request.where, limit=_READ))
     asked, said = terms(request.text), tokens(request.text)
-    found = [(weight, record) for record in page.records if (weight := strongest(record.triggers, asked, said))]
-    return tuple(record for _, record in sorted(found, key=lambda pair: -pair[0])[:most])
+    counting = [record for record in page.records if record.triggers and not closed(record, settings.seasons)]
+    found = [(weight, record) for record in counting if (weight := strongest(record.triggers, asked, said))]
+    return tuple(record for _, record in sorted(found, key=lambda pair: -pair[0])[: settings.triggers])
 
 
 def strongest(triggers: Sequence[str], asked: Sequence[str], said: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 NOTHING = Context("", "", 0, "", abstain=True)
 
+_CONVERSATIONS = 10_000
+
 Read = Callable[[frozenset[str]], Context]
 """A context without what is known already."""
 
@@ -28,8 +31,21 @@ class Delivery:
 
     def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
         self._settings, self._embedder, self._counter = settings, embedder, counter
+        self._begun: dict[str, None] = {}
+        self._lock = threading.Lock()
         self._shown = Shown(timedelta(minutes=settings.shown_minutes), settings.topic, clock)
         self._pending: Pending[Context] = Pending(timedelta(seconds=settings.fresh_seconds), clock)
+
+    def first(self, session: str) -> bool:
+        """Whether this is a conversation's first turn, which is to catch up: true once for each."""
+        if not self._settings.catch_up:
+            return False
+        with self._lock:
+            known = session in self._begun
+            self._begun[session] = None
+            while len(self._begun) > _CONVERSATIONS:
+                del self._begun[next(iter(self._begun))]
+        return not known
 
     def deliver(self, session: str, query: str, read: Read) -> Context:
         """What this turn gets. One turn behind, ``read`` runs for the next one, and a turn without anything ready gets nothing."""

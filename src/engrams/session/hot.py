@@ -31,14 +31,15 @@ class Hot:
             while len(self._kept) > self._size:
                 self._kept.popitem(last=False)
 
-    def near(self, vector: Floats | None) -> tuple[Hit, ...]:
-        """Copies of those with a cosine from the floor on, best first; ``parts["sub_sim"]`` is the cosine. Finding is using."""
+    def near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
+        """Copies of those with a cosine from the floor on, best first; ``parts["sub_sim"]`` is the cosine. Finding is using,
+        unless ``touch`` is off."""
         if vector is None:
             return ()
         with self._lock:
             likeness = {name: float(vector @ known) for name, (_, known) in self._kept.items() if len(known) == len(vector)}
             close = sorted((name for name, cosine in likeness.items() if cosine >= self._floor - 1e-6), key=lambda name: likeness[name])
-            for name in close:
+            for name in close if touch else ():
                 self._kept.move_to_end(name)
             found = [(self._kept[name][0], likeness[name]) for name in reversed(close)]
         return tuple(replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found)

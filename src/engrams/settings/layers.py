@@ -85,14 +85,14 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = {name for name, *_ in describe()}
+    names = {name: default for name, default, *_ in describe()}
     found: dict[str, Any] = {}
     for key, value in env.items():
         if key.startswith("ENGRAMS_"):
             name = key.removeprefix("ENGRAMS_").lower().replace("__", ".")
             if name not in names:
                 raise SettingsError(f"The variable {key} names no setting.")
-            found[name] = [part for part in value.split(",") if part] if name == "write.speakers" else value
+            found[name] = [part for part in value.split(",") if part] if isinstance(names[name], tuple) else value
     return found
 
 

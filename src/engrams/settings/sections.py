@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Share: TypeAlias = float
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+from engrams.settings.audit import AuditSettings
+from engrams.settings.owner import login
+from engrams.settings.review import ReviewSettings
+from engrams.settings.section import Section, Share
+from engrams.settings.sessions import SessionSettings
+from engrams.settings.summary import SummarySettings
+from engrams.settings.tiers import CapSettings, TierSettings
+from engrams.settings.topics import RouteSettings, TopicSettings
 
 
 class Limits(Section):
@@ -73,7 +76,12 @@ class WriteSettings(Section):
     dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one (004).")
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Candidates below this are dropped.")
     batch: int = Field(12, ge=1, description="Turns a model extraction looks at together.")
-    debounce: float = Field(30.0, ge=0, description="Seconds of quiet before a model extraction runs (001).")
+    debounce: float = Field(30.0, ge=0, le=300, description="Seconds of quiet before a model extraction runs (001: 1 to 300); 0: none.")
+    lanes: Literal["one", "two"] = Field("one", description="two: a model is asked for facts and for rules apart, at the same time (004).")
+    on_error: Literal["rules", "hold", "coexist"] = Field(
+        "rules", description="A model that fails to reconcile: let rules do it, hold the statement, or keep both (004: hold)."
+    )
+    project: str = Field("", description="Folder whose .gitignore and .secretsignore name files never stored. Empty: the current one.")
 
 
 class ReadWeights(Section):
@@ -132,25 +140,37 @@ class ReadSettings(Section):
 
     limit: int = Field(10, ge=0, description="Hits a search returns by default.")
     width: int = Field(400, ge=10, description="Candidates a source contributes in a large scope.")
-    spare: float = Field(1.5, ge=1, description="Candidates looked at for each hit wanted, besides ten (001: 2, 002: 3, 004: 5).")
+    spare: float = Field(1.5, ge=1, description="Candidates looked at for each hit wanted, besides `more` (001: 2, 002: 3, 004: 5).")
+    more: int = Field(20, ge=0, description="Candidates besides, for those that turn out to be one (002: 0).")
+    per_scope: bool = Field(False, description="So many candidates for each scope of the reach (002).")
+    leave_out: tuple[str, ...] = Field((), description="Kinds that are no candidates unless asked for (002: summary).")
+    episodes: int = Field(0, ge=0, description="Most episodes among the hits (004: 2); 0: as many as come.")
+    episode_days: float = Field(0.0, ge=0, description="Days after which episodes are no candidates (004: 30); 0: never.")
     fusion: Literal["weighted", "sum", "rrf"] = Field("weighted", description="weighted: brought to 0..1. sum: as the weights are.")
     lexical: Literal["share", "saturated"] = Field("share", description="saturated: any shared word counts 0.3 at least (001).")
     rrf_k: float = Field(60.0, gt=0, description="RRF constant (003, 004).")
     weights: ReadWeights = ReadWeights()
     recency_days: float = Field(30.0, gt=0, description="tau of exp(-age/tau), days (002).")
+    longterm_days: float = Field(30.0, gt=0, description="tau of what is long known, where reads go by tiers (000).")
     recency_weight: Share = Field(0.0, ge=0, le=1, description="Share of recency in the final score, after judging (002: 0.2).")
     half_life_days: float = Field(0.0, ge=0, description="Days in which a score halves; 0: never (001: 30).")
     access_boost: float = Field(0.0, ge=0, le=1, description="What use just now adds to a score; fades in a day (003: 0.5).")
+    route: RouteSettings = RouteSettings()
     floors: FloorSettings = FloorSettings()
     gap_top: Share = Field(0.0, ge=0, le=1, description="Share of the best score below which hits are dropped (003: 0.9).")
     gap_drop: Share = Field(0.0, ge=0, le=1, description="Ratio of neighbours' scores below which the rest is dropped (003: 0.95).")
     triggers: int = Field(3, ge=0, le=50, description="Most rules that surface because the query names their trigger; 0: none.")
+    seasons: tuple[str, ...] = Field((), description="What it is the season of: memories tagged season:NAME count only then (003).")
     floor: Share = Field(0.0, ge=0, le=1, description="Fused absolute score below which nothing is returned.")
     abstain: Share = Field(0.1, ge=0, le=1, description="Best score by content below which a read says that nothing came near.")
     mmr_lambda: Share = Field(1.0, ge=0, le=1, description="1: relevance only; lower: more variety (002: 0.7).")
     duplicate: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context (001).")
+    profile: Literal["all", "user"] = Field("all", description="user: of facts, only what is about the user and lasts (001).")
     prefix_tokens: int = Field(600, ge=0, description="Share of it that the stable profile may use.")
+    own_tokens: int = Field(0, ge=0, description="Tokens of the profile that corrections have to themselves (001: 500).")
+    overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over, or ends the profile (001: stop).")
+    lines: Literal["text", "triple"] = Field("text", description="triple: [category] Subject PREDICATE object - 'quote' (004).")
     tokens: str = Field("estimate", description="Token counter: estimate, or a tiktoken encoding's name.")
 
 
@@ -170,6 +190,7 @@ class DeliverySettings(Section):
     fresh_seconds: float = Field(120.0, gt=0, description="Age from which what is pending is dropped (003).")
     shown_minutes: float = Field(0.0, ge=0, description="For so long a memory is not shown to a conversation again (003: 45).")
     topic: Share = Field(0.3, ge=0, le=1, description="Cosine to the turn before below which the topic changed (003).")
+    catch_up: bool = Field(False, description="The first turn of a conversation gets the latest episode, however old (004).")
 
 
 class JobSettings(Section):
@@ -177,8 +198,17 @@ class JobSettings(Section):
 
     workers: int = Field(4, ge=0, le=64, description="Worker threads (000); 0: jobs run only when asked.")
     retries: int = Field(5, ge=1, description="Attempts before a job waits in the dead-letter list.")
+    depth: int = Field(1000, ge=1, description="Updates that may wait before `updates.add` refuses more (001).")
     backoff: float = Field(2.0, ge=0, description="Seconds before the first retry; doubles, to an hour at most.")
     lease: float = Field(120.0, gt=0, description="Seconds after which a silent worker's job is taken over.")
+
+
+class UpstreamSettings(Section):
+    """An upstream of its own for some models."""
+
+    models: tuple[str, ...] = Field(min_length=1, description="Names of models, or patterns such as gpt-*.")
+    url: str = Field(min_length=1, description="Base URL of the server.")
+    key: str = Field("", description="Key for it; a client's own bearer token wins.")
 
 
 class ServeSettings(Section):
@@ -188,8 +218,19 @@ class ServeSettings(Section):
     port: int = Field(8100, ge=0, le=65535, description="Port (002).")
     upstream: str = Field("", description="Base URL of an OpenAI-compatible server; empty: answer from memory.")
     upstream_key: str = Field("", description="Key for it; a client's own bearer token wins.", json_schema_extra={"secret": True})
+    routes: tuple[UpstreamSettings, ...] = Field(
+        (), description="[[serve.routes]] with models, url and key: upstreams by model.", json_schema_extra={"secret": True}
+    )
+    jwt_secret: str = Field("", description="Secret of a web front end's signed user header.", json_schema_extra={"secret": True})
     top_k: int = Field(5, ge=0, description="Memories put into a request (002); 0: none.")
     timeout: float = Field(600.0, gt=0, description="Seconds an upstream answer may take.")
+    keys: Literal["auto", "always"] = Field("auto", description="auto: keys are needed on any address but loopback.")
+    rate: float = Field(50.0, ge=0, description="Requests a second of one key, ten times that at once; 0: no limit.")
+    upload_bytes: int = Field(2_000_000_000, ge=1, description="Largest file of an import.")
+    names: tuple[str, ...] = Field((), description="Host names under which it is reached, as behind a reverse proxy.")
+    origins: tuple[str, ...] = Field((), description="Web sites whose pages may ask it, such as https://app.example.")
+    log: Literal["off", "json"] = Field("off", description="json: a line per request on standard error, without any text of memory.")
+    wipe: bool = Field(False, description="POST /api/reset may erase everything (000); else only `engrams purge --all` does.")
 
 
 class VaultSettings(Section):
@@ -198,7 +239,9 @@ class VaultSettings(Section):
     on: bool = Field(False, description="Keep every memory as a Markdown file too.")
     path: str = Field("", description="The folder of the files. Empty: vault in the home folder.")
     truth: Literal["files", "db"] = Field("files", description="files: an edit by hand changes memory. db: files only show it.")
-    watch: Literal["off", "auto", "poll"] = Field("off", description="Follow edits while running; poll: for network drives.")
+    watch: Literal["off", "serve", "auto", "poll"] = Field(
+        "serve", description="Follow edits while running. serve: in `engrams serve` only (002). poll: for network drives."
+    )
     poll_seconds: float = Field(2.0, gt=0, description="How often polling looks.")
     adopt: bool = Field(True, description="A new file without an id becomes a memory; else it is reported and left alone.")
     guard: Share = Field(0.3, ge=0, le=1, description="Share of files (of ten at least) that may vanish at once without asking.")
@@ -230,8 +273,20 @@ class Settings(Section):
     read: ReadSettings = ReadSettings()
     rerank: RerankSettings = RerankSettings()
     graph: GraphSettings = GraphSettings()
+    topics: TopicSettings = TopicSettings()
+    tiers: TierSettings = TierSettings()
+    caps: CapSettings = CapSettings()
+    summary: SummarySettings = SummarySettings()
+    review: ReviewSettings = ReviewSettings()
     usage: UsageSettings = UsageSettings()
     delivery: DeliverySettings = DeliverySettings()
+    sessions: SessionSettings = SessionSettings()
     jobs: JobSettings = JobSettings()
     serve: ServeSettings = ServeSettings()
     vault: VaultSettings = VaultSettings()
+    audit: AuditSettings = AuditSettings()
+
+    @property
+    def owner(self) -> str:
+        """Whose memory it is where a call names nobody: ``user``, else the login name."""
+        return self.user or login()

@@ -7,14 +7,17 @@ from collections import OrderedDict
 from dataclasses import replace
 from datetime import timedelta
 
-from engrams.ports import EXTRACT, Batch, Chat, Clock, Embedder, Job, Store
+from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
-from engrams.types import Decision, Receipt, Record, Scope
+from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
 from engrams.write import flow
+from engrams.write.trigger import NEVER, fires, last_cosine
 
 _STEP = 50
 """Records a transaction: an interrupted import repeats at most this many, and repeating stores nothing twice."""
 _TOLD = 256
+_GAPS = 20
+_NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
 class Digest:
@@ -23,7 +26,7 @@ class Digest:
     kind = EXTRACT
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
-        self._store, self._clock, self._settings = store, clock, settings
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, chat)
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
@@ -38,6 +41,8 @@ class Digest:
         """Learn from the job's records, step by step."""
         scope = Scope.parse(job.payload["scope"])
         items = list(job.payload["items"])
+        if self._gathering(job, scope.owner, items):
+            return
         with self._lock(scope.owner.key):
             for start in range(0, max(len(items), 1), _STEP):
                 last = start + _STEP >= len(items)
@@ -56,16 +61,90 @@ class Digest:
         pending = tuple(name for name in receipt.pending if name != self.kind)
         return replace(receipt, derived=result.derived, decisions=decisions, pending=pending, cost=result.cost)
 
+    def _gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
+        """Whether the job's turns go on gathering; at the end of a session with next to nothing in it they are let be."""
+        trigger, end = job.payload.get("trigger"), bool(job.payload.get("end"))
+        if trigger != "batch" or not items:
+            return False
+        records = [record for record in self._store.get(owner, items) if record.status is Status.ACTIVE]
+        card = self._embedder.card
+        rows = self._store.vectors(owner, [record.id for record in records[-8:]], card.id) if card.dimension and records else None
+        cosine = last_cosine(rows) if rows is not None else None
+        if fires([record.text for record in records], cosine, self._settings.sessions, self._settings.delivery.topic, end=end):
+            return False
+        now = self._clock()
+        later = JobSpec(self.kind, job.key, job.payload, now + NEVER, attempts=self._settings.jobs.retries)
+        self._store.commit(Batch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
+        return True
+
     def _learn(self, job: Job, records: tuple[Record, ...], last: bool) -> None:
-        result = flow.digest(records, self._deps)
+        gaps = self._unanswered(records) if job.payload.get("end") else ()
+        result = flow.digest(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
         finish = (job.lease,) if last else ()
-        if finish or not result.empty:
-            batch: Batch = replace(result.batch, finish=finish)
+        if finish or not result.empty or result.failed:
+            more = (*self._asks(records, result), *self._again(job, records, result), *self._late(records, result))
+            batch: Batch = replace(result.batch, finish=finish, jobs=(*result.batch.jobs, *more))
             self._store.commit(batch)
         with self._guard:
             self._results[job.id] = result
             while len(self._results) > _TOLD:
                 self._results.popitem(last=False)
+
+    def _asks(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+        """What somebody is to be asked about it afterwards."""
+        return (*self._rolls(records, result), *self._reviews(records, result))
+
+    def _rolls(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+        """One for each conversation that something new was learned from: its summary wants to know."""
+        if self._deps.chat is None or not self._settings.summary.rolling:
+            return ()
+        new: dict[tuple[Scope, str], list[str]] = {}
+        for record in records:
+            place = conversation(record.scope, record.session)
+            ids = [made.id for made in result.by_source.get(record.id, ()) if made.verdict in _NEW]
+            if ids and place != (record.scope.owner, ""):
+                new.setdefault(place, []).extend(ids)
+        tries = self._settings.jobs.retries
+        return tuple(
+            JobSpec(ROLL, f"{scope.key}|{session}", {"scope": scope.key, "session": session, "items": ids}, attempts=tries)
+            for (scope, session), ids in new.items()
+        )
+
+    def _reviews(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+        """One for the owner, some time after something new was learned, where facts are looked through."""
+        section = self._settings.review
+        if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
+            return ()
+        owner, due = records[0].scope.owner.key, self._clock() + timedelta(hours=section.hours)
+        return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.retries),)
+
+    def _unanswered(self, records: tuple[Record, ...]) -> tuple[str, ...]:
+        """Questions that memory could not answer: what ends a session may hold the answer."""
+        if self._deps.chat is None or not records:
+            return ()
+        owner = records[0].scope.owner
+        query = Query(Reach(owner, (owner,), tree=True), (Kind.GAP,), (Status.CANDIDATE,), limit=_GAPS)
+        return tuple(gap.text for gap in self._store.find(query).records)
+
+    def _again(self, job: Job, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+        """The lane that failed while the other did not: a job of its own, so that nothing said is lost."""
+        if not result.failed:
+            return ()
+        payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
+        due = self._clock() + timedelta(seconds=self._settings.jobs.backoff)
+        return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.retries),)
+
+    def _late(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+        """What is held of a session that has ended already would wait for ever: its end looks once more."""
+        if not any(made.verdict == "hold" for made in result.derived):
+            return ()
+        owner = records[0].scope.owner
+        names = dict.fromkeys(record.session for record in records if record.session)
+        ended = [name for name in names if (row := self._store.load(owner, name)) is not None and row.state == "closed"]
+        tries = self._settings.jobs.retries
+        return tuple(
+            JobSpec(FINALISE, f"{owner.key}|{name}", {"owner": owner.key, "session": name, "why": "late"}, attempts=tries) for name in ended
+        )
 
     def _lock(self, owner: str) -> threading.Lock:
         with self._guard:

@@ -26,11 +26,15 @@ class Runner:
     """Workers over a durable queue. Several runners, in several processes, may share one queue."""
 
     def __init__(
-        self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings, first: Callable[[], object] | None = None
-    ) -> None:
-        """``first``: looks once for work that nobody has asked for, before the first job."""
+        self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings, first: Callable[[], object] | None = None,
+        timers: Mapping[Callable[[], object], float] | None = None,
+    ) -> None:  # fmt: skip
+        """``first``: looks once for work that nobody has asked for, before the first job. ``timers``: what looks for work again
+        whenever its number of seconds has passed, and at every ``drain``."""
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
         self._first = first
+        self._timers = dict(timers or {})
+        self._rung = dict.fromkeys(self._timers, time.monotonic())
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -60,7 +64,7 @@ class Runner:
         """Run due jobs here until none is left or the time is up. True: nothing due is left."""
         end = time.monotonic() + seconds
         done = 0
-        self._begin()
+        self._begin(ring=True)
         while time.monotonic() < end:
             if self.run() is None:
                 if not self._busy():
@@ -100,17 +104,21 @@ class Runner:
             if idle:
                 self._wake.wait(self._pause())
 
-    def _begin(self) -> None:
+    def _begin(self, *, ring: bool = False) -> None:
+        now = time.monotonic()
         with self._lock:
             first, self._first = self._first, None
-        if first is not None:
-            first()
+            due = [timer for timer, seconds in self._timers.items() if ring or now - self._rung[timer] >= seconds]
+            self._rung.update(dict.fromkeys(due, now))
+        for look in (*([first] if first else []), *due):
+            look()
 
     def _pause(self) -> float:
+        longest = min([_POLL * 30, *self._timers.values()])
         due = self._jobs.next_due()
         if due is None:
-            return _POLL * 30
-        return min(max((due - self._clock()).total_seconds(), 0.01), _POLL * 30)
+            return longest
+        return min(max((due - self._clock()).total_seconds(), 0.01), longest)
 
     def _do(self, job: Job) -> None:
         try:

@@ -12,7 +12,7 @@ from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import Bad, Linked, Parsed, Restored
 from engrams.ports import Batch, Put, Query, Reach, Store
-from engrams.types import Kind, Receipt, Record, Scope, Status, Turn
+from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
@@ -124,18 +124,26 @@ def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: Writer, r
     """Records of an earlier export, under this owner, as they were."""
     if not items:
         return
+    told = {item.record.id: item.history for item in items if isinstance(item, Restored)}
     moved = [replace(item.record, scope=_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
     store, now = writer.store, writer.now()
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
     edges = [edge for item in items for edge in (item.edges if isinstance(item, Restored) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
-    store.commit(Batch("import", "restored from an export", now, puts=tuple(Put(record) for record in fresh), edges=links))
+    puts = tuple(Put(record, history=_history(told[record.id], record)) for record in fresh)
+    store.commit(Batch("import", "restored from an export", now, puts=puts, edges=links))
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
     report.edges += len(edges)
     for record in moved:
         report.scopes[record.scope.key] = report.scopes.get(record.scope.key, 0) + 1
+
+
+def _history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
+    """Oldest first, one a version, none of a version that the record has not come to."""
+    kept = {entry.version: entry for entry in entries if 1 <= entry.version <= record.version}
+    return tuple(kept[version] for version in sorted(kept))
 
 
 def _under(theirs: Scope, ours: Scope) -> Scope:

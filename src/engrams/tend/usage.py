@@ -5,21 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import Batch, Change, Clock, Embedder, Put, Store
+from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store
 from engrams.read.floors import dense
+from engrams.read.request import reach
+from engrams.read.route import likeness
 from engrams.settings import FloorSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
-from engrams.write.journal import clean_secrets
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
 
 Event = Literal["used", "unhelpful", "verified", "rejected"]
+Recalled: TypeAlias = Callable[[Scope, Sequence[str]], None]
 
 _log = logging.getLogger(__name__)
 _QUIET = 0.5
@@ -78,12 +83,15 @@ def pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str],
 class Usage:
     """Gathers uses and writes them in the background, or when asked. Thread safe."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, then: Recalled | None = None) -> None:
+        """``then``: who else is told which memories a search in a scope selected."""
+        self._then = then
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._waiting: deque[Use] = deque(maxlen=_MOST)
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
+        self._searches: Counter[Scope] = Counter()
 
     def note(self, found: Found, scope: Scope) -> None:
         """A search was answered. Returns at once; nothing is written here."""
@@ -113,8 +121,11 @@ class Usage:
                 uses = list(self._waiting)
                 self._waiting.clear()
             for owner in dict.fromkeys(use.scope.owner for use in uses):
+                mine = [use for use in uses if use.scope.owner == owner]
                 try:
-                    self._write(owner, [use for use in uses if use.scope.owner == owner])
+                    self._write(owner, mine)
+                    for use in mine if self._then is not None else ():
+                        self._then(use.scope, use.hits)
                 except EngramsError as problem:
                     _log.warning("uses were not counted: %s", problem.message)
                 except Exception:  # noqa: BLE001 - the edge of the flow: counting must end neither its thread nor the caller's close
@@ -150,24 +161,47 @@ class Usage:
                 edges[edge.source, edge.target, edge.type] = edge
         changes = tuple(Change(owner, name, values, "used") for name, values in fields.items())
         puts = tuple(put for use in uses if use.gap for put in self._gap(use))
-        if changes or puts or edges:
-            self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=tuple(edges.values())))
+        jobs = self._regroup(owner, len(uses))
+        if changes or puts or edges or jobs:
+            made = tuple(edges.values())
+            self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
+
+    def _regroup(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
+        """After every so many searches of an owner's the topics are brought up to date (003)."""
+        section = self._settings.topics
+        if not section.on or not section.every:
+            return ()
+        self._searches[owner] += searches
+        if self._searches[owner] < section.every:
+            return ()
+        self._searches[owner] %= section.every
+        return (JobSpec(TOPICS, owner.key),)
 
     def _together(self, use: Use, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
-        """Links between what is near the query, selected or not: one more of each pair, on top of what this write has made."""
+        """Links between what is near the query, selected or not: one more of each pair, on top of what this write has made.
+        Memories with memories, topics with topics."""
         setting, card = self._settings.usage.co_occurs, self._embedder.card
-        if not setting or not card.dimension or len(use.candidates) < 2:
+        if not setting or not card.dimension:
             return ()
-        rows = self._store.vectors(use.scope.owner, use.candidates, card.id)
-        if rows.shape[1] != card.dimension:
-            return ()
-        cosines = rows @ self._embedder.embed([use.query], "query")[0]
-        floor = dense(FloorSettings(dense=setting, model=self._settings.read.floors.model), card)
-        likeness = dict(zip(use.candidates, (float(each) for each in cosines), strict=True))
-        linked = pairs(likeness, floor - 1e-6)
+        query = self._embedder.embed([use.query], "query")[0]
+        floor = dense(FloorSettings(dense=setting, model=self._settings.read.floors.model), card) - 1e-6
+        linked = (*pairs(self._near(use, query), floor), *pairs(self._topics(use.scope, query), floor))
         known = self._weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
         known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
+
+    def _near(self, use: Use, query: Floats) -> dict[str, float]:
+        """Cosines of a search's candidates."""
+        rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
+        if rows.shape[1] != len(query):
+            return {}
+        return dict(zip(use.candidates, (float(each) for each in rows @ query), strict=True))
+
+    def _topics(self, scope: Scope, query: Floats) -> dict[str, float]:
+        """Cosines of the topics' centres."""
+        if not self._settings.topics.on:
+            return {}
+        return likeness([one for one in self._store.topics(reach(scope)) if not one.concept], query, self._embedder.card.id)
 
     def _verified(self, use: Use, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
         """What a judge said moves confidence, and links what it let pass together."""
@@ -195,6 +229,8 @@ class Usage:
 
     def _gap(self, use: Use) -> tuple[Put, ...]:
         """A question without an answer, held for whoever extracts next: no read finds it. The same one is kept once."""
+        from engrams.write.journal import clean_secrets
+
         text, decisions = clean_secrets(use.query, self._settings.write)
         if not self._settings.usage.gaps or any(decision.verdict == "refused" for decision in decisions):
             return ()

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engrams.errors import InputError
 from engrams.ports import Card
@@ -41,6 +41,9 @@ def _places(word: str) -> tuple[tuple[int, float], ...]:
 
 class HashEmbedder:
     """The Embedder port over ``vector``. ``calls`` counts texts embedded, by purpose."""
+
+    incognito: ClassVar[bool] = True
+    """It keeps nothing of what it sees."""
 
     def __init__(self, dimension: int = 256, *, inline: bool = True) -> None:
         """InputError: a dimension under 1."""

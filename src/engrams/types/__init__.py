@@ -7,10 +7,14 @@ from engrams.types.results import Derived as Derived
 from engrams.types.results import Found as Found
 from engrams.types.results import Hit as Hit
 from engrams.types.results import Receipt as Receipt
+from engrams.types.results import Related as Related
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import LAYER_OF as LAYER_OF
 from engrams.types.words import NO_META as NO_META
+from engrams.types.words import MERGED as MERGED
+from engrams.types.words import PRODUCT as PRODUCT
+from engrams.types.words import RUNNING as RUNNING
 from engrams.types.words import Edge as Edge
 from engrams.types.words import EdgeType as EdgeType
 from engrams.types.words import Evidence as Evidence
@@ -25,7 +29,9 @@ from engrams.types.words import Role as Role
 from engrams.types.words import Scope as Scope
 from engrams.types.words import Status as Status
 from engrams.types.words import Tier as Tier
+from engrams.types.words import Topic as Topic
 from engrams.types.words import Turn as Turn
 from engrams.types.words import Vector as Vector
 from engrams.types.words import clean_text as clean_text
 from engrams.types.words import content_hash as content_hash
+from engrams.types.words import conversation as conversation

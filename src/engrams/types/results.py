@@ -69,7 +69,7 @@ class Hit:
     """One found record. ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
 
     ``status`` is the record's, except that a turn whose derived facts have all been superseded says ``superseded``.
-    ``facts``: what was derived from it.
+    ``facts``: what was derived from it. ``snippet``: the part of its text that is about the query, 500 characters at most.
     """
 
     record: Record
@@ -77,6 +77,7 @@ class Hit:
     status: Status = Status.ACTIVE
     parts: Mapping[str, float] = field(default_factory=dict)
     facts: tuple[Record, ...] = ()
+    snippet: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +93,18 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a read chose: the query as understood, each stage's time and counts, and its candidates, best first."""
+    """How a read chose: the query as understood, each stage's time and counts, and its candidates, best first.
+
+    ``path``: which sources answered: hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query has no vector,
+    token_recall_after_embed_error where the embedder failed, skipped_empty_store where there is nothing to search.
+    """
 
     query: str
     understood: Mapping[str, Json]
     stages: tuple[tuple[str, float, int], ...]
     rows: tuple[TraceRow, ...]
     notes: tuple[str, ...] = ()
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,14 @@ class Found:
     hits: tuple[Hit, ...]
     trace: Trace
     abstain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A memory that links lead to. ``score``: 1 where they start, less with every step."""
+
+    record: Record
+    score: float
 
 
 @dataclass(frozen=True, slots=True)

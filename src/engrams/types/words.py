@@ -92,6 +92,16 @@ LAYER_OF: dict[Kind, Layer] = {
     Kind.RULE: Layer.PROCEDURAL,
 }
 
+RUNNING = "running"
+"""The metadata of a summary that replaces itself as its conversation goes on: ``window`` or ``rolling``. No search finds one, and it
+goes with any memory that it was made from."""
+
+MERGED = "merged_from"
+"""The metadata of a fact that took the place of others: their ids. It goes with any of them."""
+
+PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
+"""What people are shown for a layer, in the API, the command line and the page alike."""
+
 _MAX_LABELS = 16
 _MAX_LABEL = 200
 
@@ -160,6 +170,14 @@ class Scope:
 
     def __str__(self) -> str:
         return self.key
+
+
+_INNER = frozenset({"conversation", "session", "thread", "chat"})
+
+
+def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
+    """What one conversation is: a scope that is one, whatever its sessions; else a session of a scope."""
+    return (scope, "") if len(scope.labels) > 3 and scope.labels[-2] in _INNER else (scope, session)
 
 
 @lru_cache(maxsize=4096)
@@ -294,6 +312,28 @@ class Edge:
     type: EdgeType
     weight: float = 1.0
     count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Memories of one scope that are about the same. ``id``: ``topic:…``, or ``concept:…`` for what several topics share.
+
+    ``members``: how many memories (of a concept: topics); edges say which. ``centroid``: the mean of their vectors of
+    ``model``, float32 bytes. ``named``: its label was given by a model; else it is how the first member begins.
+    """
+
+    id: str
+    scope: Scope
+    label: str
+    members: int
+    model: str
+    centroid: bytes
+    at: datetime
+    named: bool = False
+
+    @property
+    def concept(self) -> bool:
+        return self.id.startswith("concept:")
 
 
 @dataclass(frozen=True, slots=True)

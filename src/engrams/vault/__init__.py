@@ -1,4 +1,9 @@
-"""Memories as Markdown files that people read, edit and version; ``open`` puts a vault beside a store."""
+"""Memories as Markdown files that people read, edit and version. ``build.open`` puts a vault beside a store; ``MemoryEngine.vault``
+is it, or None.
+
+What other rooms may ask of it, through ``engrams.ports`` alone: ``Notes.flush(Flush(owner, records, reason, day)) -> bool`` appends to
+the owner's daily note; a job of kind ``DAILY`` does the same later.
+"""
 
 from engrams.vault.found import Cause as Cause
 from engrams.vault.mirror import Mirror as Mirror

@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal, TypeAlias
 
 from engrams import prompts
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message, Query, Reach
+from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
 from engrams.text.shape import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
 from engrams.vault.disk import File
 from engrams.vault.home import daily_of
 from engrams.vault.parts import Parts
 
-Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
-
 _BULLETS = 10
 _LINES = 30
 _NOTHING = frozenset(
     {"", "none", "none.", "(none)", "null", "nothing", "n/a", "无", "無", "没有", "沒有", "なし", "нет", "keine", "ninguno", "aucun"}
 )
-_TURNS = (Kind.TURN, Kind.EXCHANGE)
+_TURNS = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE)
 _STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
 _SAID = 400
 _LONGEST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Flush:
-    """What to write down. ``day``: whose note it goes into (None: today)."""
-
-    owner: Scope
-    records: Sequence[Record]
-    reason: Reason = "overflow"
-    day: date | None = None
 
 
 class Daily:
@@ -56,10 +42,11 @@ class Daily:
         lines = self._lines(asked.owner, said)
         now = parts.clock()
         with parts.lock:
-            if lines:
-                self.append(asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines)
+            if parts.state.fact(mark):
+                return False
+            written = self.append(asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines)
             parts.state.tell(mark, now.isoformat())
-        return bool(lines)
+        return written
 
     def summarise(self, owner: Scope, day: date) -> bool:
         """The summary of a whole day. False: nothing was said, or nothing new since the last one."""
@@ -70,20 +57,25 @@ class Daily:
             return False
         lines = self._lines(owner, said)
         with parts.lock:
-            if lines:
-                self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
+            written = self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
             parts.state.tell(mark, _hash(said))
-        return bool(lines)
+        return written
 
-    def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> None:
-        """Put a section at the end of a day's note, which gets its title when it is made."""
+    def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
+        """Put a section at the end of a day's note, which gets its title when it is made. Lines that it holds already are left
+        out; False: that is all of them."""
         disk, path = self._parts.disk, daily_of(owner, day)
-        self._parts.begin()
         old = disk.read(path)
         text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"
-        section = "\n".join([f"## {heading}", "", *lines])
+        held = {line.strip() for line in text.splitlines()}
+        new = [line for line in lines if line.strip() not in held]
+        if not new:
+            return False
+        self._parts.begin()
+        section = "\n".join([f"## {heading}", "", *new])
         disk.write([File(path, f"{text}\n\n{section}\n".encode(), old)])
         self._parts.state.touch([(path, {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key})])
+        return True
 
     def _said(self, owner: Scope, day: date) -> list[Record]:
         """What was said on a day, oldest first."""

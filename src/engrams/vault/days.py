@@ -6,17 +6,14 @@ from collections.abc import Callable
 from datetime import date
 
 from engrams.errors import ModelError
-from engrams.ports import Chat, Job
+from engrams.ports import DAILY, Chat, Flush, Job
 from engrams.types import Record, Scope
-from engrams.vault.daily import Daily, Flush
+from engrams.vault.daily import Daily
 from engrams.vault.disk import File
 from engrams.vault.dream import DREAM, PAUSE, Dreams
 from engrams.vault.notes import Notes
 from engrams.vault.parts import Parts
 from engrams.vault.path import CONFLICTS, DOCUMENTS
-
-DAILY = "daily"
-"""The kind of the job that writes records down. Payload: ``owner`` (a scope's key), ``items`` (ids), ``reason``."""
 
 _LEAST = 12
 

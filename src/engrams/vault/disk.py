@@ -159,7 +159,7 @@ class Disk:
         place = self.at(file.path)
         if not place.parent.resolve().is_relative_to(self.root.resolve()):
             raise StoreError(f"The folder of {file.path} is a link out of the vault.", hint="Replace the link with a folder.")
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private(place.parent)
         temporary = self._aside(place)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -175,7 +175,7 @@ class Disk:
 
     def _aside(self, place: Path) -> Path:
         folder = self.root / ".engrams" / "tmp"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private(folder)
         return folder / f"{place.name[:40]}.{os.urandom(6).hex()}.tmp"
 
 
@@ -190,7 +190,7 @@ class Lock:
         self._guard.acquire()
         try:
             if self._depth == 0:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                private(self._path.parent)
                 self._file = self._path.open("ab")
                 _hold(self._file)
             self._depth += 1
@@ -217,6 +217,14 @@ def mapped() -> Iterator[None]:
     except OSError as problem:
         hint = "Free some space; what waits is written then." if problem.errno == 28 else "See that the vault's folder can be written to."
         raise StoreError(f"The vault cannot use {problem.filename or 'a file'}: {problem.strerror}.", hint=hint) from None
+
+
+def private(place: Path) -> None:
+    """Make a folder, and those above it that are missing, for the owner alone."""
+    if place.is_dir():
+        return
+    private(place.parent)
+    place.mkdir(mode=0o700, exist_ok=True)
 
 
 def is_memory(name: str) -> bool:

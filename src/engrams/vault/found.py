@@ -39,7 +39,8 @@ class Found:
 
 @dataclass(slots=True)
 class Edit:
-    """What one file asks of memory."""
+    """What one file asks of memory. ``ripples``: changes of other memories that follow from it. ``said``: the memory with
+    its new text, where that is to be learned from again."""
 
     found: Found
     put: Record | None = None
@@ -51,3 +52,5 @@ class Edit:
     version: int = 1
     scope: Scope | None = None
     exact: bool = False
+    ripples: tuple[Change, ...] = ()
+    said: Record | None = None

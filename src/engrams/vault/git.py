@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import ExtraError, InputError, NotFoundError, StoreError
+from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
 from engrams.vault.disk import Disk, File
 from engrams.vault.path import TOPS
 
@@ -61,7 +61,7 @@ class Git:
     def exists(self) -> bool:
         return (self._disk.root / ".git").exists()
 
-    def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = ()) -> list[str]:
+    def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = (), title: str = "") -> list[str]:
         """Commit these files as they are now, one commit an author; ids of the commits. A clean tree makes none.
 
         The repository, and its ignore file, are made where there is none. ``also``: further parents of the last commit.
@@ -76,7 +76,7 @@ class Git:
                     paths.add(IGNORE)
             done = []
             for author, some in _by_author(notes, paths).items():
-                made_id = self._one(repo, some, (author, _message(notes, some)), at, ())
+                made_id = self._one(repo, some, (author, _message(notes, some, title)), at, ())
                 done += [made_id] if made_id else []
             if also:
                 done.append(self._one(repo, [], ("", "Merge what another place remembered"), at, also))
@@ -216,6 +216,8 @@ class Git:
                         _introduce(repo)
                 yield repo, made or not _head(repo)
                 busy.unlink(missing_ok=True)
+        except EngramsError:
+            raise
         except problems as problem:
             hint = "Another git program may be at work; else look at the vault with `git status` and `git fsck`."
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
@@ -292,18 +294,18 @@ def _by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]
     return found
 
 
-def _message(notes: Mapping[str, Any], paths: Sequence[str]) -> str:
+def _message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
     """What was done to how many memories, in which session, and why."""
-    every = list({notes[path].get("id") or path: notes[path] for path in paths if path in notes}.values())
+    named = {notes[path].get("id") or path: notes[path] for path in paths if path in notes}
+    every = list(named.values())
     counts: dict[str, int] = {}
     for note in every:
         counts[str(note.get("does", "change"))] = counts.get(str(note.get("does", "change")), 0) + 1
     scopes = sorted({str(note["scope"]) for note in every if note.get("scope")})
-    head = ", ".join(f"{_line_of(does)} {number}" for does, number in counts.items()) or "Begin"
+    head = title or ", ".join(f"{_line_of(does)} {number}" for does, number in counts.items()) or "Begin"
     where = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})" if scopes else ""
-    reasons = dict.fromkeys(
-        f"{_line_of(note.get('does', 'change'))} {note.get('id', '')}: {_line_of(note.get('why', ''))}" for note in every
-    )
+    told = (" ".join((_line_of(note.get("does", "change")), f"{name}:", _line_of(note.get("why", "")))) for name, note in named.items())
+    reasons = dict.fromkeys(told)
     body = list(reasons)[:_MOST_LINES]
     body += [f"and {len(reasons) - _MOST_LINES} more"] if len(reasons) > _MOST_LINES else []
     sessions = sorted({_line_of(note["session"]) for note in every if note.get("session")})

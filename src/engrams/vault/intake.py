@@ -15,7 +15,7 @@ from engrams.vault.found import BY_HAND, Cause, Edit, Found
 from engrams.vault.front import FrontError
 from engrams.vault.links import resolved
 from engrams.vault.parts import Parts, Report, by_owner, decoded, note, now_ns
-from engrams.vault.path import DELETED, ENTRIES, FOLDERS, key, place_of, scope_of
+from engrams.vault.path import DELETED, ENTRIES, FOLDERS, is_away, key, place_of, scope_of
 from engrams.vault.state import Row
 
 _RACY = 2_000_000_000
@@ -113,7 +113,7 @@ class Intake:
                 row = lost.get((owner, item.entry.id)) or self._parts.state.get(owner, [item.entry.id]).get(item.entry.id)
                 if row is not None and (item.path, item.hash) == (row.next_path, row.next_hash):
                     continue
-                if row is not None and row.path and (owner, item.entry.id) not in lost:
+                if row is not None and row.path and (owner, item.entry.id) not in lost and not self._returned(item, row):
                     self._problem(item.path, f"its id is that of {row.path}: remove the line `id:` to make it a memory of its own")
                     continue
                 item.row = row
@@ -123,6 +123,14 @@ class Intake:
                 continue
             kept.append(item)
         return kept
+
+    def _returned(self, item: Found, row: Row) -> bool:
+        """Whether a file came back whose memory was put away, as when a removal is undone: its tombstone makes room."""
+        disk = self._parts.disk
+        if item.place.deleted or not row.path.startswith(f"{DELETED}/") or digest(disk.read(row.path) or b"") != row.hash:
+            return False
+        disk.remove(row.path)
+        return True
 
     # ----------------------------------------------------------------------------------------------------- changing
 
@@ -174,7 +182,10 @@ class Intake:
         changes = tuple(edit.change for edit in edits if edit.change and edit.change.fields)
         vectors = tuple((owner, vector) for edit in edits if not edit.put for vector in edit.vectors)
         add, drop = (tuple(edge for edit in edits for edge in getattr(edit, name)) for name in ("add", "drop"))
-        jobs = parts.rules.follow([edit.put for edit in edits if edit.put and edit.does == "add"])
+        mine = {edit.change.id for edit in edits if edit.change}
+        changes += tuple({ripple.id: ripple for edit in edits for ripple in edit.ripples if ripple.id not in mine}.values())
+        written = [edit.put for edit in edits if edit.put and edit.does == "add"]
+        jobs = parts.rules.follow([*written, *(edit.said for edit in edits if edit.said)])
         if parts.rules.embed and (any(put.vector is None for put in puts) or any("text" in change.fields for change in changes)):
             jobs = (*jobs, parts.rules.embed)
         store = parts.plain if cause.quiet and all(edit.exact for edit in edits) else parts.store
@@ -216,13 +227,17 @@ class Intake:
         does = "change"
         if values.get("status") is Status.FORGOTTEN:
             does = "forget"
-        elif ours.status is Status.FORGOTTEN and "status" in values:
+        elif is_away(ours) and "status" in values:
             does = "restore"
         elif not values and not add and not drop:
             does = "move" if row is None or row.path != item.path else "none"
         action = does if does in ("forget", "restore") else cause.action
         change = Change(ours.scope.owner, ours.id, values, action, ours.version)
-        return Edit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
+        edit = Edit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
+        if values and cause.reason == BY_HAND:
+            edit.ripples = self._parts.rules.ripple(ours, values)
+            edit.said = replace(ours, text=values["text"]) if "text" in values and ours.status is Status.ACTIVE else None
+        return edit
 
     def _new(self, item: Found, owner: Scope) -> Edit:
         """A memory that a hand wrote, or one that the store has lost and the file still holds."""
@@ -260,6 +275,7 @@ class Intake:
             self._problem(ENTRIES, told)
             return
         rows_by_id = {(row.owner, row.id): row for row in live}
+        cause = replace(cause, reason="its file was removed by hand") if cause.reason == BY_HAND else cause
         for owner, ids in by_owner(rows_by_id).items():
             for start in range(0, len(ids), _STEP):
                 records = parts.store.get(owner, ids[start : start + _STEP])
@@ -275,9 +291,11 @@ class Intake:
             return
         at = self._parts.clock()
         fields = ({"status": Status.FORGOTTEN, "retired_at": at, "meta": {**record.meta, "was": str(record.status)}} for record in records)
-        changes = tuple(Change(owner, record.id, values, "forget") for record, values in zip(records, fields, strict=True))
-        reason = "its file was removed by hand" if cause.reason == BY_HAND else cause.reason
-        self._parts.store.commit(Batch(cause.actor, reason, at, changes=changes))
+        changes = {record.id: Change(owner, record.id, values, "forget") for record, values in zip(records, fields, strict=True)}
+        for record in records:
+            for ripple in self._parts.rules.ripple(record, changes[record.id].fields):
+                changes.setdefault(ripple.id, ripple)
+        self._parts.store.commit(Batch(cause.actor, cause.reason, at, changes=tuple(changes.values())))
         self._report.forgotten += len(records)
 
     # ----------------------------------------------------------------------------------------------------- the rest

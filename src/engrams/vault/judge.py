@@ -11,7 +11,7 @@ from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
 from engrams.vault import entry
 from engrams.vault.found import BY_HAND, Found
-from engrams.vault.path import key, place_of, scope_of
+from engrams.vault.path import EVICTED, is_away, key, place_of, scope_of
 
 _KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
 _TRUST = 0.95
@@ -28,12 +28,10 @@ def told(item: Found, base: Record, scopes: Collection[Scope], at: datetime) -> 
         if scope is None or scope.owner != base.scope.owner:
             raise InputError("a memory cannot move to another owner's folder; remove its line `id:` to make it one of theirs")
         found = replace(found, scope=scope)
-    if item.place.deleted and found.status is not Status.FORGOTTEN:
+    if item.place.deleted and not is_away(found):
         found = put_away(found, at)
-    elif not item.place.deleted and found.status is Status.FORGOTTEN:
-        was = found.meta.get("was", "active")
-        meta = {name: value for name, value in found.meta.items() if name != "was"}
-        found = replace(found, status=entry.coerced("status", was), retired_at=None, meta=meta)
+    elif not item.place.deleted and is_away(found):
+        found = brought_back(found)
     return found
 
 
@@ -54,7 +52,7 @@ def written(item: Found, scope: Scope, at: datetime) -> Record:
         origin = Provenance("file", reason=BY_HAND) if "provenance" not in given else record.provenance
         trust = _TRUST if "trust" not in given else record.trust
         record = replace(record, role=record.role or role, provenance=origin, trust=trust)
-    if item.place.deleted and record.status is not Status.FORGOTTEN:
+    if item.place.deleted and not is_away(record):
         record = put_away(record, at)
     return record
 
@@ -62,3 +60,10 @@ def written(item: Found, scope: Scope, at: datetime) -> Record:
 def put_away(record: Record, at: datetime) -> Record:
     """The tombstone of a record, which remembers what its status was."""
     return replace(record, status=Status.FORGOTTEN, retired_at=at, meta={**record.meta, "was": str(record.status)})
+
+
+def brought_back(record: Record) -> Record:
+    """The inverse, of whatever put it away."""
+    meta = {name: value for name, value in record.meta.items() if name != "was"}
+    by = "" if record.superseded_by == EVICTED else record.superseded_by
+    return replace(record, status=entry.coerced("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from engrams.ports import (
@@ -22,9 +22,10 @@ from engrams.ports import (
     Reach,
     Seek,
     SessionRow,
+    Slot,
     Store,
 )
-from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope
+from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -35,8 +36,13 @@ TOPIC = "vault"
 PIECE = "note_file"
 """The metadata of a record that is a piece of a note: it has no file of its own."""
 
+GATHER = timedelta(milliseconds=300)
+"""How long files wait for more to be written with them: a flush for each memory would stand in the way of the next write."""
+
 _NODES = ("tag:", "topic:", "concept:")
 _USE = frozenset({"access_count", "last_accessed"})
+_DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
+"""Edges that follow from use or from vectors: nothing a file says."""
 
 
 class Files(Protocol):
@@ -64,7 +70,7 @@ class Mirror:
         outbox = entries(batch)
         if not outbox:
             return self._store.commit(batch)
-        jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC))
+        jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
         done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs))
         if self.vault is not None:
             self.vault.wake()
@@ -89,6 +95,9 @@ class Mirror:
 
     def find(self, query: Query) -> Page:
         return self._store.find(query)
+
+    def slots(self, query: Query) -> tuple[Slot, ...]:
+        return self._store.slots(query)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         return self._store.history(owner, id)
@@ -122,6 +131,9 @@ class Mirror:
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         return self._store.edges(owner, nodes, types)
 
+    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+        return self._store.topics(reach)
+
     # ------------------------------------------------------------------------------------------- jobs and sessions
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
@@ -151,6 +163,12 @@ class Mirror:
     def next_due(self) -> datetime | None:
         return self._store.next_due()
 
+    def cancel(self, ids: Sequence[str]) -> int:
+        return self._store.cancel(ids)
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        return self._store.spend(day, calls, tokens)
+
     def load(self, owner: Scope, id: str) -> SessionRow | None:
         return self._store.load(owner, id)
 
@@ -178,6 +196,6 @@ def entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
         if not change.fields.keys() <= _USE:
             touched.setdefault((change.owner, change.id), change.action)
     for edge in (*batch.edges, *batch.unlink):
-        if edge.type is not EdgeType.CO_OCCURS and not edge.source.startswith(_NODES):
+        if edge.type not in _DERIVED and not edge.source.startswith(_NODES):
             touched.setdefault((edge.owner, edge.source), "link")
     return tuple((TOPIC, owner, id, {"does": does, "actor": batch.actor, "why": batch.reason}) for (owner, id), does in touched.items())

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import StoreError
-from engrams.ports import Clock, JobSpec, Store
+from engrams.ports import Change, Clock, JobSpec, Store
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
 from engrams.vault.backup import Places
-from engrams.vault.disk import Disk, File, Lock, digest
+from engrams.vault.disk import Disk, File, Lock, digest, private
 from engrams.vault.front import FrontError
 from engrams.vault.path import CONFLICTS, ENTRIES
 from engrams.vault.state import State
@@ -22,6 +22,7 @@ Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tu
 """New fields of a record as they may be stored, and their vectors: the engine's own rules for a change."""
 
 Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
+Ripple: TypeAlias = Callable[[Record, Mapping[str, Any]], tuple[Change, ...]]
 
 MARK = ".engrams/vault"
 FORMAT = 1
@@ -30,11 +31,13 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the engine does with a text that comes in. ``follow``: the jobs that a hand-written memory calls for. ``embed``:
-    the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
+    """What the engine does with a text that comes in. ``follow``: the jobs that texts written by hand call for. ``ripple``: what
+    new values of a record change in others. ``embed``: the job that gives vectors to what has none (None: it has them at once).
+    ``lease``: seconds a job may be silent."""
 
     prepare: Prepare
     follow: Follow
+    ripple: Ripple
     embed: JobSpec | None = None
     lease: float = 120.0
     database: Path | None = None
@@ -96,7 +99,7 @@ class Parts:
             from engrams.clock import new_id
 
             name = new_id(self.clock())
-            self.disk.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private(self.disk.root)
             self.disk.write([File(MARK, f"{name} format {FORMAT}\n".encode())])
             self.state.tell("vault", name)
 

@@ -24,6 +24,9 @@ _WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _LONGEST = 60
+EVICTED = "eviction"
+"""What takes the place of a memory that is over the limit of its scope."""
+
 _SLUG = 48
 _MARK = "~"
 _TAIL = re.compile(r"__([0-9a-z]{4,32})\.md$")
@@ -110,7 +113,12 @@ def moved(path: str, record: Record, was: Scope) -> str:
 
 
 def top_of(record: Record) -> str:
-    return DELETED if record.status is Status.FORGOTTEN else ENTRIES
+    return DELETED if is_away(record) else ENTRIES
+
+
+def is_away(record: Record) -> bool:
+    """Whether a memory's file lies in ``deleted``: it was put away, or had to make room for newer ones (002)."""
+    return record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
 
 def tail_of(path: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from engrams.errors import EngramsError
 from engrams.ports import Batch, Change, Put
@@ -48,7 +49,7 @@ def revert(parts: Parts, commit: str, versions: Sequence[Version]) -> Reverted:
                 sides[key] = replace(sides.get(key, _Sides()), **{name: told})
     for (owner, id), pair in sides.items():
         try:
-            outcome = _one(parts, owner, id, pair, f"reverted {commit[:10]}")
+            outcome = _one(parts, (owner, id), pair, f"reverted {commit[:10]}", sides.keys())
         except (EngramsError, FrontError) as problem:
             outcome = str(problem)
         if outcome:
@@ -58,8 +59,9 @@ def revert(parts: Parts, commit: str, versions: Sequence[Version]) -> Reverted:
     return done
 
 
-def _one(parts: Parts, owner: Scope, id: str, pair: _Sides, reason: str) -> str:
-    """Undo what happened to one memory; why not, where it cannot be."""
+def _one(parts: Parts, name: tuple[Scope, str], pair: _Sides, reason: str, others: Collection[tuple[Scope, str]]) -> str:
+    """Undo what happened to one memory; why not, where it cannot be. ``others``: those that are undone by themselves."""
+    owner, id = name
     found = parts.store.get(owner, [id])
     ours = found[0] if found else None
     if ours is not None and ours.status is Status.PURGED:
@@ -69,7 +71,8 @@ def _one(parts: Parts, owner: Scope, id: str, pair: _Sides, reason: str) -> str:
         if ours is None or ours.status is Status.FORGOTTEN:
             return "it is put away already"
         values = {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**ours.meta, "was": str(ours.status)}}
-        parts.store.commit(Batch("hand", reason, at, changes=(Change(owner, id, values, "forget", ours.version),)))
+        changes = (Change(owner, id, values, "forget", ours.version), *_ripples(parts, ours, values, others))
+        parts.store.commit(Batch("hand", reason, at, changes=changes))
         return ""
     old = pair.before.record({})
     if ours is None:
@@ -82,10 +85,14 @@ def _one(parts: Parts, owner: Scope, id: str, pair: _Sides, reason: str) -> str:
     if not values and not add and not drop:
         return "it has changed since" if merged.lost else "nothing of it is left to undo"
     values, vectors = parts.rules.prepare(ours, values) if values else (values, ())
-    change = Change(owner, id, values, "revert", ours.version)
+    changes = (Change(owner, id, values, "revert", ours.version), *_ripples(parts, ours, values, others)) if values else ()
     told = tuple((owner, vector) for vector in vectors)
-    parts.store.commit(Batch("hand", reason, at, changes=(change,) if values else (), vectors=told, edges=add, unlink=drop))
+    parts.store.commit(Batch("hand", reason, at, changes=changes, vectors=told, edges=add, unlink=drop))
     return ""
+
+
+def _ripples(parts: Parts, ours: Record, values: Mapping[str, Any], others: Collection[tuple[Scope, str]]) -> list[Change]:
+    return [change for change in parts.rules.ripple(ours, values) if (change.owner, change.id) not in others]
 
 
 def _links(parts: Parts, ours: Record, pair: _Sides) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:

@@ -11,11 +11,17 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
-from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError
+from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError, StoreError
+from engrams.vault.disk import private
 
 ROOT = "/memories"
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+_NUMBERS = ("insert_line", "view_range")
+_LONGEST = 200
 _MOST_LINES = 999_999
 _AROUND = 3
 _HINT = "Paths begin with /memories."
@@ -38,6 +44,22 @@ class Tool:
     mounts: Mapping[str, Path] = field(default_factory=dict)
     changed: Callable[[Sequence[Path]], None] = _nothing
     clean: Callable[[str], str] = _same
+
+    def run(self, asked: Mapping[str, Any]) -> str:
+        """One call as a model makes it, for example ``{"command": "view", "path": "/memories"}``. EngramsError: it cannot be
+        done; the message is meant for the model."""
+        given = {name: value for name, value in asked.items() if name != "command" and value is not None}
+        if asked.get("command") not in COMMANDS:
+            raise InputError(f"Unknown command: {asked.get('command')!r:.80}", hint=f"The commands are {', '.join(COMMANDS)}.")
+        command = getattr(self, asked["command"])
+        try:
+            signature(command).bind(**given)
+        except TypeError as problem:
+            raise InputError(f"{asked['command']}: {problem}", hint="Give the parameters of that command.") from None
+        wrong = [name for name, value in given.items() if isinstance(value, str) is (name in _NUMBERS)]
+        if wrong:
+            raise InputError(f"{asked['command']}: {wrong[0]} has the wrong type", hint="Lines are numbers, the rest are texts.")
+        return str(command(**given))
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """A folder two levels deep, or a file with its lines numbered from 1; ``view_range``: first and last line (-1: the end)."""
@@ -115,8 +137,11 @@ class Tool:
         if os.path.lexists(target):
             raise ConflictError(f"The destination {new_path} already exists", hint="Choose another name.")
         files = [source] if not source.is_dir() else [file for file in source.rglob("*") if file.is_file()]
-        _folder(target.parent)
-        source.rename(target)
+        try:
+            private(target.parent)
+            source.rename(target)
+        except OSError as problem:
+            raise _failed(new_path, problem) from None
         moved = [target if file == source else target / file.relative_to(source) for file in files]
         self.changed([*files, *moved])
         return f"Successfully renamed {old_path} to {new_path}"
@@ -133,6 +158,8 @@ class Tool:
                 parts.append(part)
         if "\0" in path or any(part.startswith(".") or "\\" in part for part in parts):
             raise RefusedError(f"Path {path} would escape {ROOT} directory", hint=_HINT)
+        if any(len(part.encode("utf-8", "replace")) > _LONGEST or not part.isprintable() for part in parts):
+            raise InputError(f"{path!r:.120} is no path of a file", hint="Use short printable names.")
         base = self.mounts.get(parts[0]) if parts else None
         base, parts = (self.root, parts) if base is None else (base, parts[1:])
         # Where links lead is settled here, once: one that is changed later leads nowhere.
@@ -165,14 +192,15 @@ class Tool:
             return file.read().decode("utf-8", "replace")
 
     def _write(self, place: Path, text: str) -> None:
-        _folder(place.parent)
-        temporary = place.with_name(f".{place.name[:60]}.{os.urandom(4).hex()}.tmp")
+        temporary = place.with_name(f".{os.urandom(8).hex()}.tmp")
         try:
+            private(place.parent)
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(text.encode("utf-8", "replace"))
             temporary.replace(place)
-        finally:
+        except OSError as problem:
             temporary.unlink(missing_ok=True)
+            raise _failed(place.name, problem) from None
         self.changed([place])
 
     def _listed(self, path: str, place: Path) -> str:
@@ -214,8 +242,7 @@ def _size(place: Path) -> str:
     return f"{number:.1f}G"
 
 
-def _folder(place: Path) -> None:
-    """A folder and those above it, for the owner alone."""
-    for folder in reversed([place, *place.parents]):
-        if not folder.exists():
-            folder.mkdir(mode=0o700, exist_ok=True)
+def _failed(path: str, problem: OSError) -> StoreError:
+    return StoreError(
+        f"{path} cannot be written: {problem.strerror}", hint="A file may stand where a folder is needed, or the disk is full."
+    )

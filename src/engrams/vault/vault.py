@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Erased, Job, JobSpec, OutboxEntry, Query, Reach
+from engrams.ports import Chat, Erased, Flush, Job, JobSpec, Query, Reach
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import Backed, backup
@@ -19,34 +19,29 @@ from engrams.vault.found import Cause
 from engrams.vault.git import IGNORE, Git
 from engrams.vault.intake import Intake
 from engrams.vault.mirror import TOPIC
+from engrams.vault.outbox import BATCH, COMPLETE, Outbox
 from engrams.vault.parts import MARK, Parts, Report, by_owner
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, place_of, scope_folder
 from engrams.vault.remote import Exchange
 from engrams.vault.revert import Reverted, revert
 from engrams.vault.tool import Tool
 from engrams.vault.watch import Watcher
-from engrams.vault.writer import Writer
 
-_BATCH = 500
-_MOST = 1 << 20
+_AWAKE = 1.0
+"""Seconds for which workers that were told of work need not be told again."""
+
 _log = logging.getLogger(__name__)
 
 GIT = "git"
 """The kind and key of the job that commits the files."""
 
 REBUILT = Cause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
-COMPLETE = "complete"
-"""The fact that every memory has had its file written once."""
 
 
 class Work(Protocol):
-    """Whoever runs the jobs."""
+    """Whoever runs the jobs, those of ``Vault.handlers`` among them."""
 
     def wake(self) -> None: ...
-
-    def drain(self, seconds: float) -> bool: ...
-
-    def close(self) -> None: ...
 
 
 class Vault:
@@ -55,11 +50,13 @@ class Vault:
     def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
         self.parts = parts
         self.days = Days(parts, chat)
-        self._intake, self._writer = Intake(parts), Writer(parts)
+        self._intake = Intake(parts)
+        self._outbox = Outbox(parts, self._intake, self.days.plan)
         self.git = Git(parts.disk)
         self._closed = False
         self._watcher: Watcher | None = None
-        self.work: Work | None = None
+        self._work: Work | None = None
+        self._woken = self._asked = -_AWAKE
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
@@ -71,7 +68,7 @@ class Vault:
 
         A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
         """
-        self.work = work
+        self._work = work
         try:
             if self.parts.state.exists or self.parts.disk.root.is_dir():
                 self.sync()
@@ -79,13 +76,15 @@ class Vault:
             _log.warning("vault: %s", problem.message)
         if self.parts.state.fact(COMPLETE) != "1" and self.parts.store.scopes(None):
             self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
-        if self.parts.settings.watch != "off":
+        if self.parts.settings.watch in ("auto", "poll"):
             self.watch()
 
     def wake(self) -> None:
-        """There is work."""
-        if self.work is not None and not self._closed:
-            self.work.wake()
+        """There is work, now or soon. Once for all that is written together: woken workers cost writes time."""
+        now = time.monotonic()
+        if self._work is not None and not self._closed and now - self._woken >= _AWAKE:
+            self._woken = now
+            self._work.wake()
 
     def watch(self) -> None:
         """Follow the files from now on. Twice is once."""
@@ -94,13 +93,19 @@ class Vault:
             self._watcher = Watcher(self.parts.disk, self.look, "poll" if section.watch == "poll" else "auto", section.poll_seconds)
             self._watcher.start()
 
+    def unwatch(self) -> None:
+        """Follow the files no more, and wait until what is being taken in is in."""
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close()
+
     def sync(self, accept: bool = False, cause: Cause | None = None) -> Report:
         """Bring files and memory into step, whole. ``accept``: also where so many files are gone that it may be a mistake."""
         with self.parts.lock:
             if self._lost() and cause is None:
                 cause = REBUILT
             report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
-            report.written = self._flush(report.renamed)
+            report.written = self._outbox.flush(report.renamed)
             self.days.notes.sync()
         self._later()
         return report
@@ -110,28 +115,37 @@ class Vault:
         with self.parts.lock:
             memories = None if paths is None else [path for path in paths if place_of(path) is not None]
             report = self._intake.run(memories) if memories is None or memories else Report()
-            report.written = self._flush(report.renamed)
+            report.written = self._outbox.flush(report.renamed)
             if memories is None or len(memories) < len(paths or ()):
                 self.days.notes.sync()
         self._later()
         return report
 
+    def write(self) -> int:
+        """Write the files of everything that changed, here and now; how many."""
+        with self.parts.lock:
+            written = self._outbox.flush(())
+        self._later()
+        return written
+
     def drain(self, job: Job) -> None:
         """Write the files of everything that changed."""
+        self._woken = -_AWAKE
         with self.parts.lock:
-            self._flush((), job)
-            self._export(job)
+            self._outbox.flush((), job)
+            self._outbox.export(job)
         self._later()
         self.parts.store.finish(job.lease, self.parts.clock())
 
-    def commit(self) -> list[str]:
-        """Put what changed since the last commit into the history; ids of the commits."""
+    def commit(self, title: str = "") -> list[str]:
+        """Put what changed since the last commit into the history; ids of the commits. ``title``: instead of a count of changes."""
         parts = self.parts
         with parts.lock:
             notes = parts.state.touched()
             if not notes or not parts.settings.git or not parts.there:
                 return []
-            done = self.git.commit(notes, parts.clock())
+            self._asked = -_AWAKE
+            done = self.git.commit(notes, parts.clock(), title=title)
             parts.state.untouch(notes.items())
             return done
 
@@ -161,6 +175,19 @@ class Vault:
                 return Exchange(pulled, True, conflicts)
         return Exchange(pulled, False, conflicts)
 
+    def flush(self, asked: Flush) -> bool:
+        """Append to the owner's daily note, at once searchable. False: nothing to say, or said before.
+
+        For what leaves a conversation: what a summary cuts off, what overflows, the end of a session. Waits for the model
+        where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead.
+        """
+        done = self.days.daily.flush(asked)
+        if done:
+            with self.parts.lock:
+                self.days.notes.sync()
+            self._later()
+        return done
+
     def revert(self, commit: str) -> Reverted:
         """Undo one commit, memory by memory; what has changed since is kept, and told."""
         with self.parts.lock:
@@ -168,7 +195,7 @@ class Vault:
             self.commit()
             entry, versions = self.git.changes(commit)
             done = revert(self.parts, entry.id, versions)
-            self._flush(())
+            self._outbox.flush(())
             self.commit()
             return done
 
@@ -189,8 +216,8 @@ class Vault:
             parts.state.tell(COMPLETE, "")
             parts.begin()
             self._intake.run()
-            self._flush(())
-            self._export(None)
+            self._outbox.flush(())
+            self._outbox.export(None)
 
     def backup(self, target: Path, passphrase: str = "") -> Backed:
         """A snapshot of memory and files, alike, in one file, taken while running."""
@@ -233,8 +260,8 @@ class Vault:
             linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
             records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
             done = erase()
-            files = self._execute() + self.days.scrub(records)
-            self._write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
+            files = self._outbox.execute() + self.days.scrub(records)
+            self._outbox.write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
             left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
             return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
 
@@ -266,14 +293,11 @@ class Vault:
         if self._closed:
             return
         self._closed = True
-        if self._watcher is not None:
-            self._watcher.close()
-        if self.work is not None:
-            self.work.close()
+        self.unwatch()
         try:
             if self.parts.plain.outbox(1):
                 with self.parts.lock:
-                    self._flush(())
+                    self._outbox.flush(())
             self.commit()
         except ClosedError:
             raise
@@ -282,97 +306,21 @@ class Vault:
         finally:
             self.parts.state.close()
 
-    # ------------------------------------------------------------------------------------------------------- writing
-
-    def _flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
-        """Outbox to files, batch by batch, each cleared when its files are in place."""
-        self._execute()
-        written = 0
-        for owner, ids in by_owner(renamed).items():
-            edges = self.parts.store.edges(owner, ids)
-            written += self._write(owner, [edge.source for edge in edges if edge.target in ids], {})
-        while entries := self._entries():
-            notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
-            for owner, ids in by_owner((entry.owner, entry.record) for entry in entries).items():
-                written += self._write(owner, ids, {name: notes[owner, name] for name in ids})
-                self.days.plan(owner)
-            self.parts.store.clear([entry.id for entry in entries])
-            self._renew(job)
-        return written
-
     def _later(self) -> None:
         """Ask for a commit once it has been quiet."""
         parts = self.parts
+        seconds = parts.settings.git_seconds
         waiting = parts.state.waiting() if parts.settings.git else 0
-        if waiting:
+        if waiting and time.monotonic() - self._asked >= min(_AWAKE, seconds / 5):
+            self._asked = time.monotonic()
             now = parts.clock()
-            due = now + timedelta(seconds=parts.settings.git_seconds)
             # Where it is never quiet, a commit must come all the same.
-            parts.store.enqueue([JobSpec(GIT, GIT, due=due, debounce=waiting < _BATCH)], now)
+            parts.store.enqueue([JobSpec(GIT, GIT, due=now + timedelta(seconds=seconds), debounce=waiting < BATCH)], now)
             self.wake()
 
     def _committed(self, job: Job) -> None:
         self.commit()
         self.parts.store.finish(job.lease, self.parts.clock())
-
-    def _write(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
-        """The files of these memories; first what a hand did to them meanwhile is taken in."""
-        if not ids:
-            return 0
-        store = self.parts.store
-        done = self._writer.write(owner, store.get(owner, ids), notes)
-        count = done.count
-        if done.blocked:
-            self._intake.run()
-            again = self._writer.write(owner, store.get(owner, done.blocked), notes)
-            count += again.count
-            if again.blocked:
-                count += self._writer.write(owner, store.get(owner, again.blocked), notes, force=True).count
-        if done.neighbours:
-            count += self._writer.write(owner, store.get(owner, done.neighbours), {}).count
-        return count
-
-    def _entries(self) -> list[OutboxEntry]:
-        """The next entries that are the vault's; other topics may wait before them."""
-        limit = _BATCH
-        while True:
-            found = self.parts.store.outbox(limit)
-            mine = [entry for entry in found if entry.topic == TOPIC]
-            if mine or len(found) < limit or limit > _MOST:
-                return mine[:_BATCH]
-            limit *= 4
-
-    def _export(self, job: Job | None) -> None:
-        """Once: a file for every memory that was there before the vault was."""
-        parts = self.parts
-        if parts.state.fact(COMPLETE) == "1":
-            return
-        for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
-            query = Query(Reach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=_BATCH)
-            while True:
-                page = parts.store.find(query)
-                known = parts.state.get(owner, [record.id for record in page.records])
-                self._write(owner, [record.id for record in page.records if record.id not in known], {})
-                self._renew(job)
-                if not page.next:
-                    break
-                query = replace(query, after=page.next)
-        parts.state.tell(COMPLETE, "1")
-
-    def _execute(self) -> int:
-        """Remove the files of memories that were purged; a purge that never came to pass is called off."""
-        parts = self.parts
-        condemned = parts.state.condemned()
-        removed = 0
-        for owner, ids in by_owner((owner, id) for owner, id, _ in condemned).items():
-            gone = {record.id for record in parts.store.get(owner, ids) if record.status is Status.PURGED}
-            for _, id, path in (item for item in condemned if item[0] == owner and item[1] in gone):
-                removed += parts.disk.stat(path) is not None
-                parts.disk.remove(path)
-                parts.state.touch([(path, {"does": "purge", "id": id})])
-            parts.state.drop(owner, gone)
-            parts.state.acquit((owner, id) for id in ids)
-        return removed
 
     def _lost(self) -> bool:
         """Whether the store has lost memories that have files: it was deleted, or an older one put back. Those files are
@@ -384,13 +332,9 @@ class Vault:
         if sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count():
             return False
         for owner, ids in by_owner((row.owner, row.id) for row in parts.state.every()).items():
-            for start in range(0, len(ids), _BATCH):
-                some = ids[start : start + _BATCH]
+            for start in range(0, len(ids), BATCH):
+                some = ids[start : start + BATCH]
                 held = {record.id for record in parts.store.get(owner, some)}
                 parts.state.drop(owner, [name for name in some if name not in held])
         parts.state.tell("notes", "{}")
         return True
-
-    def _renew(self, job: Job | None) -> None:
-        if job is not None:
-            self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=self.parts.rules.lease))

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class Pace(TypedDict):
-    """Milliseconds: the longest burst, the quiet that ends one, and between looks whether to stop."""
+    """Milliseconds: the longest burst, the quiet that ends one, and how long at most until the first look."""
 
     debounce: int
     step: int
@@ -48,7 +48,8 @@ class Watcher:
         # The folder may be made by the first write.
         while not self._stop.is_set() and not (self._disk.root / ENTRIES).is_dir():
             self._stop.wait(min(self._seconds, 1.0))
-        self._tell(None)
+        if self._stop.is_set():
+            return
         changes = self._polled() if self._poll else self._notified()
         for paths in changes:
             if paths is not None and any(self._disk.stat(path) is None for path in paths):
@@ -69,9 +70,13 @@ class Watcher:
             yield from self._polled()
             return
         root = self._disk.root.resolve()
-        pace = Pace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=5000)
-        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, **pace)
-        for changes in watched:
+        pace = Pace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
+        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
+        for number, changes in enumerate(watched):
+            if not number:
+                # Only now it is certain that nothing is missed: what changed before is looked for.
+                yield None
+                continue
             paths = [path for _, told in changes if (path := relevant(Path(told), root)) is not None]
             if paths:
                 # A folder came or went: what it holds is not told.
@@ -80,6 +85,7 @@ class Watcher:
 
     def _polled(self) -> Iterator[list[str] | None]:
         before = self._stats()
+        yield None
         while not self._stop.wait(self._seconds):
             now = self._stats()
             paths = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))

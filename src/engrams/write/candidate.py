@@ -27,7 +27,7 @@ class Candidate:
     a correction names it. ``said_at``: when it was said; ``valid_from``/``valid_to``: when it is true, where the words tell;
     ``settled``: the end of the dated span, for comparing with what is known. ``hearsay``: the speaker is not who it is about.
     Confidence, importance and trust are 0..1. ``reason``: why it was taken. ``origin``: its first text, where a later step
-    reworded it.
+    reworded it. ``id``: of the record that holds it already. ``avoid``: what a correction asks not to do again.
     """
 
     text: str
@@ -58,6 +58,8 @@ class Candidate:
     prompt: str = ""
     reason: str = ""
     origin: str = ""
+    id: str = ""
+    avoid: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -112,7 +112,9 @@ def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (
 
 def _admit(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
     """gate: is this somebody's statement, and is there anything in it? The record, without what was only an echo; None: no."""
-    if record.status is not Status.ACTIVE or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
+    # What was said is learned from even where the turn itself left the working tier meanwhile.
+    away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
+    if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
         decisions.append(Decision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
         return None
     if record.kind is Kind.NOTE:

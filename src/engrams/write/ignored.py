@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from engrams.errors import SettingsError
+
 FILES = (".gitignore", ".secretsignore")
 
 # Refused wherever they lie, without any ignore file.
@@ -45,6 +47,23 @@ def read(folder: Path) -> tuple[str, ...]:
         if file.is_file():
             rules += file.read_text("utf-8", "replace").splitlines()
     return tuple(rules)
+
+
+def within(folder: Path) -> tuple[str, ...]:
+    """``read``, for paths from the root of the disk too: a rule with a place in it also counts below the folder. SettingsError."""
+    try:
+        rules = read(folder)
+        root = folder.resolve().as_posix().rstrip("/")
+    except OSError as problem:
+        raise SettingsError(f"The ignore files in {folder} cannot be read: {problem}.", hint="Set `write.project`.") from None
+    found: list[str] = []
+    for rule in rules:
+        found.append(rule)
+        line = rule.strip()
+        bare = line.removeprefix("!")
+        if line and not line.startswith("#") and "/" in bare.rstrip("/"):
+            found.append(f"{'!' if line.startswith('!') else ''}{root}/{bare.lstrip('/')}")
+    return tuple(found)
 
 
 def _class(body: str) -> str:

@@ -23,16 +23,21 @@ _MOST_REINFORCEMENTS = 20
 
 def derived_id(candidate: Candidate) -> str:
     """The id of the record that a candidate becomes: the same whenever the same source is read again. Sorts by source time."""
+    if candidate.id:
+        return candidate.id
     source = candidate.sources[0] if candidate.sources else ""
-    stamp = source[:_TIME] if len(source) == 26 else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))[:_TIME]
-    number = int.from_bytes(
-        hashlib.blake2b(f"{source}\x1f{candidate.key}".encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big"
-    )
+    stamp = source if len(source) == 26 else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))
+    return stable_id(stamp, f"{source}\x1f{candidate.key}")
+
+
+def stable_id(after: str, key: str) -> str:
+    """An id that is the same whenever it is made of the same key; it sorts with the id ``after``."""
+    number = int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big")
     digits = []
     for _ in range(16):
         digits.append(_ALPHABET[number & 31])
         number >>= 5
-    return stamp + "".join(reversed(digits))
+    return after[:_TIME] + "".join(reversed(digits))
 
 
 @dataclass(slots=True)
@@ -130,11 +135,15 @@ class Ledger:
         ):
             if value:
                 meta[name] = True
+        if candidate.avoid:
+            meta["avoid"] = candidate.avoid
         if candidate.modality != "asserted":
             meta["modality"] = candidate.modality
         status = Status.ACTIVE
         if ruling.action in ("commit_at_session_end", "require_repetition"):
             status, meta["hold"] = Status.CANDIDATE, ruling.action
+            if ruling.awaits:
+                meta["review"] = True
         elif meeting.until is not None:
             status = Status.SUPERSEDED
         return Record(
@@ -205,7 +214,7 @@ class Ledger:
         values: dict[str, Any] = {"strength": target.strength + 1, "confidence": min(1.0, target.confidence + 0.05)}
         quotes = meeting.candidate.evidence or (Evidence(source.text[:200], source.id, source.speaker),)
         values["evidence"] = (*target.evidence, *quotes)[:_MOST_EVIDENCE]
-        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or target.strength + 1 >= 2):
+        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or not _waits(target, source)):
             meta.pop("hold", None)
             values["status"] = Status.ACTIVE
         values["meta"] = meta
@@ -226,6 +235,12 @@ class Ledger:
 
     def _edge(self, source: str, target: str, type: EdgeType) -> None:
         self.edges[source, target, type] = Edge(self.owner, source, target, type)
+
+
+def _waits(held: Record, source: Record) -> bool:
+    """Whether a held statement that is said again stays held: unreviewed, or until the end of the session it was first said in."""
+    same = bool(source.session) and source.session == held.session
+    return bool(held.meta.get("review")) or (same and held.meta.get("hold") == "commit_at_session_end")
 
 
 def _differences(old: Record, new: Record) -> dict[str, Any]:

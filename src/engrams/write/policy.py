@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from engrams.text.fold import fold
@@ -48,10 +48,11 @@ _SELF_BELIEF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What becomes of a candidate, and why, in at most 240 characters."""
+    """What becomes of a candidate, and why, in at most 240 characters. ``awaits``: nobody has looked at it yet."""
 
     action: Action
     reason: str
+    awaits: bool = False
 
 
 def judge(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> Ruling:
@@ -71,7 +72,7 @@ def judge(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explici
         case "rules":
             return _rules(candidate, explicit=explicit)
         case "llm":
-            return Ruling("commit_at_session_end", "awaits review")
+            return Ruling("commit_at_session_end", "awaits review", awaits=True)
 
 
 def guard(candidate: Candidate) -> Ruling | None:
@@ -100,7 +101,7 @@ def clamp(candidate: Candidate, ruling: Ruling) -> Ruling:
         return Ruling("require_repetition", "clamp: a low view of oneself")
     if ruling.action == "commit_now" and _LOSS.search(text):
         return Ruling("commit_at_session_end", "clamp: a loss or trigger")
-    return Ruling(ruling.action, ruling.reason[:_REASON])
+    return replace(ruling, reason=ruling.reason[:_REASON])
 
 
 def promotes(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:

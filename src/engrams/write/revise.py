@@ -9,7 +9,7 @@ from typing import Any
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
-from engrams.types import Kind, Record, Scope, Status, Vector
+from engrams.types import MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
 from engrams.write.words import words
 
 EDITABLE = words("""
@@ -17,6 +17,7 @@ EDITABLE = words("""
     object speaker
     """)
 _BY_HAND = "user"
+_STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
 
@@ -62,7 +63,18 @@ def _value(name: str, value: Any) -> Any:
 def edit(record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None) -> Batch:
     """New values for one record."""
     change = Change(record.scope.owner, record.id, dict(fields), "edit", expect)
-    return Batch(_BY_HAND, reason or "edited", at, changes=(change,), vectors=tuple((record.scope.owner, v) for v in vectors))
+    new, gone = tag_edges(record, fields.get("tags", record.tags))
+    known = tuple((record.scope.owner, v) for v in vectors)
+    return Batch(_BY_HAND, reason or "edited", at, changes=(change,), vectors=known, edges=new, unlink=gone)
+
+
+def tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """The links to add and to remove where a record's tags become ``tags``."""
+
+    def edges(names: Sequence[str]) -> tuple[Edge, ...]:
+        return tuple(Edge(record.scope.owner, record.id, f"tag:{name}", EdgeType.HAS_TAG) for name in names)
+
+    return edges([tag for tag in tags if tag not in record.tags]), edges([tag for tag in record.tags if tag not in tags])
 
 
 def forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
@@ -87,7 +99,56 @@ def restore(records: Sequence[Record], at: datetime) -> Batch:
 
 
 def dependents(record: Record, records: Records) -> tuple[Record, ...]:
-    """Memories that quote this one and nothing else."""
+    """Memories that quote this one and nothing else; and where it is an exchange, or part of one, what holds the same words."""
+    quoting = _quoting(record, records)
+    found = [*_alone(record, quoting), *(one for one in quoting if _holds(one))]
+    if _holds(record):
+        halves = records.get(record.scope.owner, [quote.source for quote in record.evidence])
+        found += [one for half in halves for one in (half, *_alone(half, _quoting(half, records)))]
+    found += _held(record, records)
+    found += _summaries([record, *found], records)
+    return tuple({one.id: one for one in found if one.id != record.id}.values())
+
+
+def _summaries(quoted: Sequence[Record], records: Records) -> tuple[Record, ...]:
+    """What any of these went into and cannot be taken out of again: running summaries, accounts of sessions, merged facts."""
+    owner, ids = quoted[0].scope.owner, tuple(one.id for one in quoted)
+    query = Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=ids, limit=1000)
+    return tuple(one for one in records.find(query).records if one.kind is Kind.EPISODE or {RUNNING, MERGED} & one.meta.keys())
+
+
+def release(gone: Sequence[Record], records: Records, at: datetime) -> None:
+    """Facts that were merged into one of ``gone``, and do not go themselves, are active again."""
+    names = {one.id for one in gone}
+    held = [(one.id, name) for one in gone for name in one.meta.get(MERGED, ()) if name not in names]
+    for owner in {one.scope.owner for one in gone} if held else ():
+        known = {one.id: one for one in records.get(owner, [name for _, name in held])}
+        freed = [known[name] for into, name in held if name in known and known[name].superseded_by == into]
+        fields = {"status": Status.ACTIVE, "superseded_by": ""}
+        changes = tuple(Change(owner, one.id, fields, "release") for one in freed if one.status is Status.SUPERSEDED)
+        records.commit(Batch(_BY_HAND, "what it was merged into is gone", at, changes=changes))
+
+
+def _held(record: Record, records: Records) -> tuple[Record, ...]:
+    """What says the same and waits for the end of its session: it must not come back then."""
+    if record.kind not in _STATEMENTS:
+        return ()
+    from engrams.write.promote import matching  # nothing else here needs the policy's patterns
+
+    owner = record.scope.owner
+    waiting = records.find(Query(Reach(owner, (owner,), tree=True), _STATEMENTS, (Status.CANDIDATE,), limit=1000)).records
+    return matching(record, waiting)
+
+
+def _quoting(record: Record, records: Records) -> tuple[Record, ...]:
     owner: Scope = record.scope.owner
-    query = Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=(record.id,), limit=1000)
-    return tuple(found for found in records.find(query).records if {quote.source for quote in found.evidence} == {record.id})
+    return records.find(Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=(record.id,), limit=1000)).records
+
+
+def _alone(record: Record, quoting: Sequence[Record]) -> list[Record]:
+    return [one for one in quoting if {quote.source for quote in one.evidence} == {record.id}]
+
+
+def _holds(record: Record) -> bool:
+    """Whether it repeats what it quotes, word by word."""
+    return record.kind is Kind.EXCHANGE and bool(record.evidence)

@@ -163,6 +163,6 @@ def test_a_tally_keeps_few_days() -> None:
     """A ledger in memory does not grow with the days."""
     tally = Tally()
     for day in range(10, 28):
-        tally.add(f"2026-11-{day}", 1, 1)
-    assert tally.add("2026-11-27", 0, 0) == (1, 1)
-    assert tally.add("2026-11-10", 0, 0) == (0, 0)
+        tally.spend(f"2026-11-{day}", 1, 1)
+    assert tally.spend("2026-11-27", 0, 0) == (1, 1)
+    assert tally.spend("2026-11-10", 0, 0) == (0, 0)

@@ -13,7 +13,7 @@ import pytest
 from engrams import errors
 from engrams.settings import load
 from engrams.surfaces.cli import out, sift
-from engrams.surfaces.cli.frame import Frame, login
+from engrams.surfaces.cli.frame import Frame
 from engrams.surfaces.cli.main import COMMANDS, Commands, code_of, main
 
 ROOT = Path(__file__).parents[3]
@@ -131,7 +131,8 @@ def test_scopes_are_built_in_order() -> None:
     frame = Frame(user="U", conversation="C", project="P", agent="A")
     assert frame.scope(settings) == ("user", "U", "agent", "A", "project", "P", "conversation", "C")
     assert Frame(conversation="C").scope(settings.model_copy(update={"user": "set"})) == ("user", "set", "conversation", "C")
-    assert Frame().scope(settings) == ("user", login())
+    assert Frame().scope(settings) == ("user", settings.owner)
+    assert Frame(user="U").load().settings.user == "U"
 
 
 def test_an_empty_user_is_no_user(engrams: Any) -> None:

@@ -186,12 +186,19 @@ def test_explain_answers_why(engrams: Any) -> None:
     for text in ("Bruno the beagle eats chicken", "Bruno the beagle sleeps at noon", "The piano is out of tune"):
         engrams("add", text)
     human = engrams("explain", "what does Bruno eat?", "--limit", "1").out
-    assert "why:" in human
+    assert "why: " in human
+    assert "(Bruno" in human, "the words that it shares with the question"
+    assert "How the scores add up:" in human
+    assert "score" in human
+    assert "meaning" in human
     assert "Left out" in human
     assert "not among the best 1" in human
+    assert "The question was read so:" in human
+    assert engrams("explain", "what does Bruno eat?", "--kind", "turn").err.startswith("Nothing found")
+    assert engrams("explain", "what does Bruno eat?", "--where", "text~piano", "--json").json["hits"][0]["text"] == "The piano is out of tune"
     shown = engrams("explain", "what does Bruno eat?", "--limit", "1", "--json").json
     assert set(shown) == {"hits", "abstain", "trace"}
-    assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes"}
+    assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes", "path"}
     assert any(row["dropped"] for row in shown["trace"]["rows"])
 
 

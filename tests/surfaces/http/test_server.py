@@ -30,8 +30,8 @@ def test_it_is_not_its_own_upstream() -> None:
     """An upstream that is this very server would ask itself for ever."""
     for upstream in ("http://localhost:8100/v1", "http://127.0.0.1:8100"):
         with pytest.raises(SettingsError, match="very server"):
-            check(ServeSettings(upstream=upstream))
-    check(ServeSettings(upstream="http://localhost:11434/v1"))
+            check(Settings(serve=ServeSettings(upstream=upstream)))
+    check(Settings(serve=ServeSettings(upstream="http://localhost:11434/v1")))
 
 
 def test_a_taken_port() -> None:

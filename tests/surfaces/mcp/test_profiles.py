@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.memory import MemoryEngine
@@ -93,3 +94,30 @@ async def test_search_and_fetch(client: Open, engine: MemoryEngine, root: Scope,
         assert first["url"] == f"memory://{first['id']}"
         assert "moored in Split" in (await call(memory, "fetch", id=first["id"]))["text"]
         assert "yacht" not in await refused(memory, "fetch", id=stranger)
+
+
+@pytest.mark.covers("S3.45", "S3.46", "S3.47", "S3.48")
+async def test_actions(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+    """Remember, recall, search, list by tag, forget, link, tag and related, one tool each."""
+    async with client("actions", mode=era) as memory:
+        tools = {tool.name: tool for tool in (await memory.list_tools()).tools}
+        assert set(tools) == {"remember", "recall", "search", "list", "forget", "link", "tag", "related"}
+        assert all(tool.output_schema and tool.annotations and tool.description for tool in tools.values())
+        assert tools["recall"].input_schema["properties"]["limit"]["default"] == 10
+        assert tools["related"].input_schema["properties"]["depth"]["default"] == 2
+        rex = (await call(memory, "remember", content="The dog Rex is a greyhound.", tags=["pets"]))["id"]
+        vet = (await call(memory, "remember", content="Doctor Miller works in Lund on Fridays.", category="fact"))["id"]
+        assert (await call(memory, "link", id=rex, other=vet))["weight"] == 0.5
+        assert [each["id"] for each in (await call(memory, "related", id=rex))["memories"]] == [vet]
+        assert {rex, vet} <= {each["id"] for each in (await call(memory, "recall", query="greyhound"))["memories"]}
+        assert (await call(memory, "recall", mode="recent", limit=1))["memories"][0]["id"]
+        assert (await call(memory, "search", query="greyhound"))["memories"][0]["id"] == rex
+        await call(memory, "tag", id=vet, tags=["pets", "people"])
+        assert {each["id"] for each in (await call(memory, "list", tag="pets"))["memories"]} == {rex, vet}
+        await call(memory, "tag", id=vet, tags=["people"], remove=True)
+        assert engine.links.tags(root) == {"pets": 2}
+        assert (await call(memory, "forget", id=rex))["status"] == "forgotten"
+        assert rex not in json.dumps([await call(memory, "recall", query="greyhound"), await call(memory, "list", tag="pets")])
+        assert engine.links.tags(root) == {"pets": 1}
+        assert "itself" in await refused(memory, "link", id=vet, other=vet)
+        assert "no memory" in await refused(memory, "link", id=vet, other="nothing-like-it")

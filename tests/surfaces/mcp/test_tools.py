@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from mcp import MCPError
+from mcp import Client, MCPError
 from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.memory import MemoryEngine
@@ -21,7 +21,7 @@ NINE = {
     "memory_delete",
     "memory_history",
     "memory_list",
-    "memory_status",
+    "memory_link",
 }
 
 
@@ -37,8 +37,17 @@ async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
         assert tool.annotations
         assert tool.annotations.open_world_hint is False
         assert not {"user", "owner", "scope", "user_id"} & set(tool.input_schema["properties"])
-    assert {name for name, tool in tools.items() if not tool.annotations.read_only_hint} == {"memory_add", "memory_update", "memory_delete"}
-    assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {"memory_update", "memory_delete"}
+    assert {name for name, tool in tools.items() if not tool.annotations.read_only_hint} == {
+        "memory_add",
+        "memory_update",
+        "memory_delete",
+        "memory_link",
+    }
+    assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {
+        "memory_update",
+        "memory_delete",
+        "memory_link",
+    }
 
 
 async def test_a_memory_from_birth_to_end(client: Open, era: str) -> None:
@@ -175,7 +184,7 @@ async def test_resources_and_prompt(client: Open, era: str) -> None:
     """A memory and the profile are resources; the prompt puts what is known before the question."""
     async with client(mode=era) as memory:
         one = (await call(memory, "memory_add", text="I am allergic to walnuts."))["results"][0]["id"]
-        assert [str(each.uri) for each in (await memory.list_resources()).resources] == ["memory://profile"]
+        assert [str(each.uri) for each in (await memory.list_resources()).resources] == ["memory://profile", "memory://status"]
         assert [each.uri_template for each in (await memory.list_resource_templates()).resource_templates] == ["memory://{id}"]
         held = json.loads((await memory.read_resource(f"memory://{one}")).contents[0].text)
         assert held["text"] == "I am allergic to walnuts."
@@ -190,10 +199,32 @@ async def test_resources_and_prompt(client: Open, era: str) -> None:
 
 
 async def test_the_state(client: Open) -> None:
-    """The numbers are those of this person."""
+    """The resource `memory://status` holds the numbers of this person."""
+
+    async def status(memory: Client) -> Any:
+        return json.loads((await memory.read_resource("memory://status")).contents[0].text)
+
     async with client() as memory:
-        assert sum((await call(memory, "memory_status"))["statuses"].values()) == 0
+        assert sum((await status(memory))["statuses"].values()) == 0
         await call(memory, "memory_add", text="The spare key hangs in the shed.")
-        state = await call(memory, "memory_status")
+        state = await status(memory)
         assert state["statuses"]["active"] >= 1
         assert set(state["layers"]) <= {"semantic", "episodic", "procedural"}
+
+
+@pytest.mark.covers("S3.45", "S3.47")
+async def test_links(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+    """A link leads from one memory to the other; unknown ids, itself and another project's are refused."""
+    aside = engine.add("The other project's plum tree.", scope=root.within("project", "other")).id
+    async with client(mode=era, scope=root.within("project", "mine")) as memory:
+        one, two = [(await call(memory, "memory_add", text=text))["results"][0]["id"] for text in ("The pot is blue.", "Tea is at five.")]
+        assert await call(memory, "memory_link", id=one, other=two) == {"source": one, "target": two, "weight": 0.5, "done": True}
+        near = await call(memory, "memory_search", related_to=one)
+        assert [match["id"] for match in near["memories"]] == [two]
+        for wrong in (one, aside, "nothing-like-it"):
+            assert await refused(memory, "memory_link", id=one, other=wrong)
+        assert (await call(memory, "memory_link", id=one, other=two, remove=True))["done"] is True
+        assert (await call(memory, "memory_link", id=one, other=two, remove=True))["done"] is False
+        assert (await call(memory, "memory_search", related_to=one))["memories"] == []
+        assert "one of them" in await refused(memory, "memory_search")
+        assert "one of them" in await refused(memory, "memory_search", query="tea", related_to=one)

@@ -85,3 +85,22 @@ def test_the_command_line_does_not_load_the_server() -> None:
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "--profile" in told
     assert told.rstrip().endswith("False")
+
+
+def test_the_greeting_waits_for_no_memory(home: Path) -> None:
+    """The server greets its client before memory is opened: nothing of the engine's is loaded, and the home is not made."""
+    greeting = (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+        '"clientInfo":{"name":"t","version":"1"}}}\n'
+    )
+    for profile in ("engrams", "actions", "mem0", "graph", "search"):
+        script = (
+            "import sys\nsys.argv = ['engrams', 'mcp', '--user', 'ann', '--profile', sys.argv[1], '--home', sys.argv[2]]\n"
+            "try:\n    from engrams.surfaces.cli.main import run; run()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, profile, str(home)], input=greeting, capture_output=True, text=True, timeout=60
+        )
+        assert '"protocolVersion"' in done.stdout, done.stderr[-500:]
+        assert not {"numpy", "apsw", "engrams.build"} & set(done.stderr.split())
+    assert not home.exists()

@@ -144,3 +144,20 @@ def test_an_attachment_is_noted_with_the_turn() -> None:
     ).said
     assert said is not None
     assert (said.text, said.meta) == ("see", {"attachments": ["image_url"]})
+
+
+@pytest.mark.parametrize(
+    ("user", "labels"),
+    [
+        ("", ("user", "team")),
+        ("team", ("user", "team")),
+        ("ann", ("user", "team", "user", "ann")),
+        ("user/other", ("user", "team", "user", "user/other")),
+    ],
+)
+def test_a_key_never_leaves_its_owner(user: str, labels: tuple[str, ...]) -> None:
+    """Whatever name a request with a key gives, the memory is its owner's or a part of that."""
+    given = headers(X_Engrams_Owner="user%2Fteam", **({"X_Engrams_User": user} if user else {}))
+    assert identify(given, envelope(), SETTINGS).scope.labels == labels
+    deep = identify(given, envelope(memory={"project": "p"}), SETTINGS).scope
+    assert deep.labels == (*labels, "project", "p") and deep.owner.labels == ("user", "team")

@@ -13,7 +13,6 @@ from tests.surfaces.proxy.bench import Bench
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.errors import SettingsError
-from engrams.settings import ServeSettings
 from engrams.surfaces.proxy.upstream import Upstream
 
 
@@ -57,14 +56,14 @@ def test_models_are_the_upstreams(bench: Bench) -> None:
 )
 def test_no_path_is_doubled(base: str, path: str, url: str) -> None:
     """A base URL with a path stands for /v1 as for any client; a bare host takes every path."""
-    assert str(Upstream(ServeSettings(upstream=base)).target(path.encode())) == url
+    assert str(Upstream(base, "", 5).target(path.encode())) == url
 
 
 @pytest.mark.parametrize("wrong", ["ftp://h", "h:1", "http://", "localhost", "http://[::1"])
 def test_an_address_that_is_none(wrong: str) -> None:
     """An upstream that is no http URL is an error at the start, with an example."""
     with pytest.raises(SettingsError) as caught:
-        Upstream(ServeSettings(upstream=wrong))
+        Upstream(wrong, "", 5)
     assert "http://" in caught.value.hint
 
 

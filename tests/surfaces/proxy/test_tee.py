@@ -8,8 +8,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engrams.surfaces.proxy.dialect import chat_answer as answer_of
 from engrams.surfaces.proxy.replies import event
-from engrams.surfaces.proxy.tee import Tee, answer_of
+from engrams.surfaces.proxy.tee import Tee
 
 
 def chunk(text: object, **more: object) -> bytes:

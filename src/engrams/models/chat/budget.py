@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime, time, timedelta
-from typing import Protocol
 
 from engrams.errors import BudgetError
-from engrams.ports import Clock
+from engrams.ports import Clock, Ledger
 
 _DAYS_KEPT = 8
 
 
-class Ledger(Protocol):
-    """Where a day's spending is kept. One that several processes share makes the limit hold for all of them together."""
-
-    def add(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
-        """Add to that day's (``2026-11-21``) calls and tokens, which may be negative, and return the new totals,
-        in one step that no other caller can come between."""
-        ...
-
-
 class Tally:
-    """A ledger in memory."""
+    """A ledger in memory: a restart begins a new budget."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._days: dict[str, tuple[int, int]] = {}
 
-    def add(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         with self._lock:
             before = self._days.get(day, (0, 0))
             after = before[0] + calls, before[1] + tokens
@@ -55,24 +45,24 @@ class Budget:
         """Take one call and the tokens that it may use; returns the day, for ``settle``. BudgetError: none are left."""
         now = self._clock().astimezone(UTC)
         day = now.date().isoformat()
-        calls, used = self._ledger.add(day, 1, tokens)
+        calls, used = self._ledger.spend(day, 1, tokens)
         # A day is its own account, so a clock that goes back finds what that day has spent already.
         if self._calls and calls > self._calls:
-            self._ledger.add(day, -1, -tokens)
+            self._ledger.spend(day, -1, -tokens)
             raise _spent(f"{self._calls:,} model calls", "chat.daily_calls", now)
         if self._tokens and used - tokens >= self._tokens:
-            self._ledger.add(day, -1, -tokens)
+            self._ledger.spend(day, -1, -tokens)
             raise _spent(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
         return day
 
     def settle(self, day: str, reserved: int, used: int) -> None:
         """Put what the call really used in the place of what was reserved."""
         if used != reserved:
-            self._ledger.add(day, 0, used - reserved)
+            self._ledger.spend(day, 0, used - reserved)
 
     def spent(self) -> tuple[int, int]:
         """Calls and tokens of today."""
-        return self._ledger.add(self._clock().astimezone(UTC).date().isoformat(), 0, 0)
+        return self._ledger.spend(self._clock().astimezone(UTC).date().isoformat(), 0, 0)
 
 
 def _spent(what: str, setting: str, now: datetime) -> BudgetError:

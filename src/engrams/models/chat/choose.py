@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from engrams.errors import SettingsError
-from engrams.models.chat.budget import Budget, Ledger
+from engrams.models.chat.budget import Budget
 from engrams.models.chat.meter import Meter
 from engrams.models.chat.model import Limits, Model
 from engrams.models.chat.retry import Retry
 from engrams.models.chat.server import Server, Way
 from engrams.models.chat.structured import Ways
-from engrams.ports import Chat, Clock
+from engrams.ports import Chat, Clock, Ledger
 from engrams.settings import ChatSettings
 
 

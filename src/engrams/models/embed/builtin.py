@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
 from engrams.models.embed.wordpiece import WordPiece, words
@@ -45,6 +45,9 @@ class _Table:
 
 class BuiltinEmbedder:
     """The Embedder port over the static table. Loaded at the first use and mapped, not read; threads share it."""
+
+    incognito: ClassVar[bool] = True
+    """It keeps nothing of what it sees."""
 
     def __init__(self, query_prefix: str | None = None) -> None:
         """``query_prefix``: put before queries; None and empty: nothing."""

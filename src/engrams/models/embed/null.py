@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engrams.ports import Card
 
@@ -15,6 +15,9 @@ _CARD = Card("null", 0, inline=True)
 
 class NullEmbedder:
     """The Embedder port with dimension 0."""
+
+    incognito: ClassVar[bool] = True
+    """It keeps nothing of what it sees."""
 
     @property
     def card(self) -> Card:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ExtraError, ModelError
 from engrams.models.embed.cards import Pooling, Purpose, card, known, prefixed
@@ -55,6 +55,9 @@ class OnnxEmbedder:
     gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension], which is pooled here: as the
     folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut at 256 tokens.
     """
+
+    incognito: ClassVar[bool] = True
+    """It keeps nothing of what it sees."""
 
     def __init__(self, settings: EmbedSettings) -> None:
         """``settings.model``: the folder or hub name."""

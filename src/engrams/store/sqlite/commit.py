@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import jobs, lexicon, life, vectors
+from engrams.store.sqlite import graph, jobs, lexicon, life, sessions, vectors
 from engrams.store.sqlite.faults import code
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import FIELDS, coerce, decode, encode, encode_json, plain
@@ -20,7 +20,7 @@ from engrams.store.sqlite.sql import first, one, query, run
 from engrams.text.shape import is_question, word_count
 from engrams.text.terms import terms
 from engrams.text.when import find
-from engrams.types import Edge, Record, Scope, Status, Vector, content_hash
+from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reading changes: no new version, no history, nothing for a search index to catch up with."""
@@ -59,6 +59,8 @@ class Commit:
             self._change(change)
         for owner, vector in batch.vectors:
             self._vector(owner, vector)
+        for node in batch.topics:
+            graph.save(self._connection, node)
         for edge in batch.unlink:
             run(self._connection, "drop_edge", *self._edge(edge))
         for edge in batch.edges:
@@ -66,6 +68,8 @@ class Commit:
         made = tuple(jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
         for topic, owner, record, payload in batch.outbox:
             run(self._connection, "add_outbox", topic, owner.key, self._real(record), encode_json(payload))
+        for row in batch.sessions:
+            sessions.settle(self._connection, row)
         if self._changed != self._first:
             run(self._connection, "set_changes", self._changed)
         return Committed(existing=self._existing, jobs=made)
@@ -86,11 +90,12 @@ class Commit:
                 self._existing[record.id] = found[0]
                 self._bump(record.scope.owner, found[0])
                 return
-        number = self._insert(record, owner, digest)
+        number = self._insert(replace(put, record=record), owner, digest)
         if put.vector is not None:
             vectors.store(self._connection, number, put.vector)
 
-    def _insert(self, record: Record, owner: str, digest: bytes) -> int:
+    def _insert(self, put: Put, owner: str, digest: bytes) -> int:
+        record = put.record
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
@@ -106,10 +111,26 @@ class Commit:
             raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.") from None
         if words:
             run(self._connection, "add_postings", number, " ".join(words))
+        if put.history:
+            self._recount(number, owner, put.history)
+        else:
+            self._log((number, record.version), "add", None, None)
         self._quote(number, owner, record)
-        self._log((number, record.version), "add", None, None)
         self._versions[number] = record.version
         return number
+
+    def _recount(self, number: int, owner: str, history: Sequence[HistoryEntry]) -> None:
+        """The history that a record brings along, and whom its evidence quoted in the course of it: a purge must find that."""
+        for place, entry in enumerate(history):
+            # What a record began with follows from the later entries, as for every other record.
+            began = place == 0 and not entry.before
+            told = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
+            what = (micros(entry.at), entry.action, entry.actor, entry.reason)
+            run(self._connection, "add_history", number, entry.version, *what, *told)
+            for item in (item for part in (entry.before, entry.after) for item in part.get("evidence", ())):
+                if item.get("source"):
+                    run(self._connection, "add_quote", owner, item["source"], number)
+        run(self._connection, "age_quotes", number)
 
     def _bump(self, owner: Scope, id: str) -> None:
         number, record = self._fetch(owner, id)

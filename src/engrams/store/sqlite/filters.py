@@ -155,11 +155,19 @@ def _fitting(name: str, value: Any) -> Any:
             raise InputError(f"{name} is a number; {value!r:.100} is none.")
         return value
     if name == "scope" and not isinstance(value, str):
-        try:
-            return Scope.of(value).key
-        except ScopeError as problem:
-            raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
+        return _scope(value)
     return _text(value)
+
+
+def _scope(value: Any) -> str:
+    """A scope, or its labels, as its key."""
+    labels = value.labels if isinstance(value, Scope) else value
+    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"{value!r:.100} is no scope.", hint="Give its key as a text, or its labels as a list of texts.")
+    try:
+        return Scope.of(labels).key
+    except ScopeError as problem:
+        raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
 
 
 def _time(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Links between nodes."""
+"""Links between nodes, and the nodes that are no records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Sequence
 
 import apsw
 
-from engrams.store.sqlite.sql import every
-from engrams.types import Edge, EdgeType, Scope
+from engrams.clock import micros
+from engrams.ports import Reach
+from engrams.store.sqlite import filters
+from engrams.store.sqlite.rows import moment
+from engrams.store.sqlite.sql import composed, every, query, run
+from engrams.types import Edge, EdgeType, Scope, Topic
 
 
 def edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
@@ -20,3 +24,24 @@ def edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types
         for source, target, kind, weight, count in rows
         if not wanted or kind in wanted
     )
+
+
+def topics(connection: apsw.Connection, seen: Reach) -> tuple[Topic, ...]:
+    """Topics and concepts of the scopes in reach, by id."""
+    within = filters.reach(seen)
+    rows = composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)
+    return tuple(
+        Topic(id, Scope.parse(scope), label, members, model, centroid, moment(at), bool(named))
+        for id, scope, label, members, model, centroid, at, named in rows
+    )
+
+
+def save(connection: apsw.Connection, topic: Topic) -> None:
+    """Store or replace it; one without members goes, and the edges at it with it."""
+    owner = topic.scope.owner.key
+    if topic.members < 1:
+        run(connection, "drop_topic", owner, topic.id)
+        run(connection, "drop_edges", owner, topic.id)
+        return
+    values = (topic.label, int(topic.named), topic.members, topic.model, topic.centroid, micros(topic.at))
+    run(connection, "save_topic", owner, topic.id, topic.scope.key, *values)

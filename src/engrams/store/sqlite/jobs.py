@@ -20,6 +20,7 @@ from engrams.types import Json, Meta
 KEEP_DONE = timedelta(days=1)
 """How long a finished job stays in the list."""
 
+_UNITED = frozenset({"items", "signals"})
 _PARTS = re.compile(r"[^\w-]+")
 
 
@@ -35,18 +36,18 @@ def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
         run(connection, "add_job", *given)
         return job
     job, payload, earlier, priority, attempts = found
-    due = max(due, earlier) if spec.debounce else min(due, earlier)
+    due = due if spec.debounce else min(due, earlier)
     merged = encode_json(merge(decode_json(payload), spec.payload))
     run(connection, "merge_job", merged, due, max(priority, spec.priority), max(attempts, spec.attempts), now, job)
     return str(job)
 
 
 def merge(old: Meta, new: Meta) -> dict[str, Json]:
-    """Two payloads as one: the newer one's values, but both lists of ``items``, each item once and in order."""
+    """Two payloads as one: the newer one's values, but both lists of ``items`` and ``signals``, each entry once and in order."""
     merged = {**old, **new}
-    if "items" in old and "items" in new:
-        seen = {encode_json(item): item for item in [*old["items"], *new["items"]]}
-        merged["items"] = list(seen.values())
+    for name in _UNITED & old.keys() & new.keys():
+        seen = {encode_json(item): item for item in [*old[name], *new[name]]}
+        merged[name] = list(seen.values())
     return merged
 
 

@@ -18,19 +18,20 @@ from engrams.store.sqlite.sql import every, first, one, run
 from engrams.text.terms import terms
 from engrams.types import Scope, Status
 
-PLACES = ("records", "vectors", "terms", "words", "edges", "history", "quotes", "jobs", "outbox", "log")
-"""Where a record leaves traces: its row, its embeddings, the full-text index, the list of words, links, the log of its
-changes, quotes of it in other records' evidence, work that names it, file-side effects that wait, and the database's own
-log, which holds pages as they were before."""
+PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "log")
+"""Where a record leaves traces: its row, its embeddings, the full-text index, the list of words, links, the topics it was
+in (a label may quote it, a centre is a mean of it), the log of its changes, quotes of it in other records' evidence, work
+that names it, file-side effects that wait, and the database's own log, which holds pages as they were before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What was purged, as far as it is needed to look for it again: ids and numbers, and words nobody else uses."""
+    """What was purged, as far as it is needed to look for it again: ids and numbers, words nobody else uses, and their topics."""
 
     owner: Scope
     records: tuple[tuple[str, int], ...]
     words: tuple[str, ...]
+    topics: tuple[str, ...]
 
     @property
     def ids(self) -> frozenset[str]:
@@ -53,7 +54,12 @@ def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: dat
         if first(connection, "holds_term", term) is None:
             removed["words"] += run(connection, "drop_term", number)
             words.append(term)
-    traces = Traces(owner, tuple(records), tuple(words))
+    topics = tuple(sorted({topic for name, _ in records for (topic,) in every(connection, "topics_over", owner.key, name)}))
+    traces = Traces(owner, tuple(records), tuple(words), topics)
+    for topic in topics:
+        # Its other members are grouped anew.
+        removed["topics"] += run(connection, "drop_topic", owner.key, topic)
+        run(connection, "drop_edges", owner.key, topic)
     removed["jobs"] = jobs.forget(connection, traces.ids, at)
     changes = int(one(connection, "counters")[0])
     for place, (name, number) in enumerate(records, 1):
@@ -118,6 +124,7 @@ def remaining(connection: apsw.Connection, traces: Traces) -> dict[str, int]:
         found["edges"] += _count(connection, "left_edges", owner, name)
         found["quotes"] += _count(connection, "left_quotes", owner, name)
         found["outbox"] += _count(connection, "left_outbox", owner, name)
+    found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
     found["jobs"] = jobs.naming(connection, traces.ids)
     words = json.dumps(traces.words, ensure_ascii=False)
     found["terms"] = _count(connection, "left_terms", words)

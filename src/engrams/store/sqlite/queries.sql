@@ -76,6 +76,15 @@ UPDATE counters SET value = ? WHERE name = 'changes';
 -- name: add_erasure
 UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 
+-- name: spend
+INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value RETURNING value;
+
+-- name: spent
+SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0);
+
+-- name: prune_spent
+DELETE FROM counters WHERE name LIKE 'chat %' AND name < ?;
+
 -- name: find_terms
 SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 
@@ -95,6 +104,9 @@ SELECT id, role, speaker, session, external_id, superseded_by, subject, predicat
     importance, confidence, trust, strength, access_count, version,
     tags, triggers, steps, provenance, evidence, meta
 FROM records;
+
+-- name: select_slots
+SELECT id, subject, predicate, role FROM records;
 
 -- name: add_record
 INSERT INTO records (owner, changed, words, question, dated, hash, lexemes,
@@ -282,6 +294,26 @@ ON CONFLICT DO UPDATE SET weight = excluded.weight, count = count + excluded.cou
 -- name: drop_edge
 DELETE FROM edges WHERE owner = ? AND source = ? AND target = ? AND type = ?;
 
+-- name: save_topic
+INSERT INTO topics (owner, id, scope, label, named, members, model, centroid, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET scope = excluded.scope, label = excluded.label, named = excluded.named, members = excluded.members,
+    model = excluded.model, centroid = excluded.centroid, at = excluded.at;
+
+-- name: drop_topic
+DELETE FROM topics WHERE owner = ? AND id = ?;
+
+-- name: select_topics
+SELECT id, scope, label, members, model, centroid, at, named FROM topics;
+
+-- name: topics_over
+SELECT DISTINCT target FROM edges WHERE owner = ?1 AND source = ?2 AND type = 'in_topic'
+UNION
+SELECT DISTINCT over.source FROM edges AS one JOIN edges AS over ON over.owner = one.owner AND over.target = one.target
+WHERE one.owner = ?1 AND one.source = ?2 AND one.type = 'in_topic' AND over.type = 'abstracted_from';
+
+-- name: left_topics
+SELECT count(*) FROM topics WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
+
 -- name: edges
 SELECT source, target, type, weight, count FROM edges
 WHERE owner = ?1 AND source IN (SELECT value FROM json_each(?2))
@@ -366,6 +398,9 @@ SELECT id, kind, key, payload, state, error FROM jobs WHERE state <> 'done';
 -- name: strip_job
 UPDATE jobs SET payload = ?, error = '' WHERE id = ?;
 
+-- name: cancel_jobs
+DELETE FROM jobs WHERE state = 'waiting' AND id IN (SELECT value FROM json_each(?));
+
 -- name: dead_jobs
 SELECT id, kind, key, payload, due, error FROM jobs WHERE state = 'dead' AND (?1 = '[]' OR id IN (SELECT value FROM json_each(?1)));
 
@@ -393,6 +428,13 @@ SELECT id, scope, state, started_at, last_active, token, data FROM sessions WHER
 INSERT INTO sessions (owner, id, scope, state, started_at, last_active, token, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET scope = excluded.scope, state = excluded.state, started_at = excluded.started_at,
     last_active = excluded.last_active, token = excluded.token, data = excluded.data;
+
+-- name: touch_session
+INSERT INTO sessions (owner, id, scope, state, started_at, last_active, token, data) VALUES (?, ?, ?, 'active', ?, ?, 1, ?)
+ON CONFLICT DO UPDATE SET last_active = max(last_active, excluded.last_active),
+    started_at = CASE state WHEN 'closed' THEN excluded.started_at ELSE started_at END,
+    token = CASE state WHEN 'closed' THEN token + 1 ELSE token END,
+    state = CASE state WHEN 'closed' THEN 'active' ELSE state END;
 
 -- name: idle_sessions
 SELECT id, scope, state, started_at, last_active, token, data FROM sessions

@@ -15,7 +15,7 @@ from engrams.store.sqlite.sql import every, query, run
 from engrams.text.terms import terms
 
 _NUMBERED = ("models", "records", "vectors", "outbox")
-_KEYED = ("history", "quotes", "edges", "jobs", "sessions")
+_KEYED = ("history", "quotes", "edges", "topics", "jobs", "sessions")
 _MOST_GAPS = 200_000
 
 

@@ -57,6 +57,12 @@ CREATE INDEX records_hash ON records (owner, hash);
 CREATE INDEX records_kind ON records (owner, kind, recorded_at) WHERE kind <> 'turn';
 CREATE INDEX records_session ON records (owner, session, recorded_at) WHERE session <> '';
 CREATE INDEX records_subject ON records (owner, subject, predicate) WHERE subject <> '';
+-- A context begins with what is believed most; a question by a statement's nature looks for its predicate.
+CREATE INDEX records_believed ON records (
+    owner, (CASE kind WHEN 'correction' THEN 0 WHEN 'negative' THEN 1 WHEN 'rule' THEN 1 ELSE 2 END),
+    (confidence * trust) DESC, strength DESC, recorded_at, number
+) WHERE kind <> 'turn' AND status = 'active';
+CREATE INDEX records_predicate ON records (owner, predicate, recorded_at) WHERE predicate <> '';
 CREATE UNIQUE INDEX records_external ON records (owner, scope, external_id) WHERE external_id <> '';
 
 -- How many records there are of each sort, kept by triggers: counts, scopes and speakers need no scan.
@@ -123,6 +129,20 @@ CREATE TABLE edges (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX edges_target ON edges (owner, target);
+
+-- Groups of memories that are about the same, one scope's each; who belongs to which is told by edges of the type in_topic.
+CREATE TABLE topics (
+    owner TEXT NOT NULL,
+    id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    label TEXT NOT NULL,
+    named INTEGER NOT NULL,
+    members INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    centroid BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE models (
     id INTEGER PRIMARY KEY,

@@ -35,6 +35,20 @@ def save(connection: apsw.Connection, row: SessionRow, expect: int | None) -> Se
     return replace(row, token=token + 1)
 
 
+def settle(connection: apsw.Connection, row: SessionRow) -> None:
+    """A row of a batch: somebody spoke in it (token 0), or it is saved unless it was changed or spoken in since."""
+    if not row.token:
+        times = (micros(row.started_at), micros(row.last_active))
+        run(connection, "touch_session", row.scope.owner.key, row.id, row.scope.key, *times, encode_json(row.data))
+        return
+    stored = load(connection, row.scope.owner, row.id)
+    if stored is not None and stored.last_active > row.last_active:
+        if row.state != "closed":
+            raise ConflictError(f"Somebody spoke in the session {row.id!r} meanwhile.")
+        row = replace(row, state="active", started_at=stored.last_active, last_active=stored.last_active)
+    save(connection, row, row.token)
+
+
 def idle(connection: apsw.Connection, before: datetime, limit: int) -> tuple[SessionRow, ...]:
     """Those that are not closed and were last active before or at that time, oldest first."""
     return tuple(_session(row) for row in every(connection, "idle_sessions", micros(before), limit))

@@ -23,16 +23,16 @@ from engrams.ports import (
     Reach,
     Seek,
     SessionRow,
+    Slot,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import check, graph, jobs, listing, purge, records, sessions, vectors
-from engrams.store.sqlite.commit import Commit
+from engrams.store.sqlite import check, graph, jobs, ledger, listing, purge, records, sessions, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import Searcher
 from engrams.store.sqlite.sql import run
-from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope
+from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -61,6 +61,9 @@ class SqliteStore:
     # ---------------------------------------------------------------------------------------------------- records
 
     def commit(self, batch: Batch) -> Committed:
+        # What writes is not loaded by a process that only reads.
+        from engrams.store.sqlite.commit import Commit
+
         database = self._database
         # A rollback takes new numbers of terms back; another file has other ones.
         return database.write(lambda connection: Commit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run())
@@ -71,6 +74,10 @@ class SqliteStore:
     def find(self, query: Query) -> Page:
         now = self._clock()
         return self._database.read(lambda connection: listing.find(connection, query, now))
+
+    def slots(self, query: Query) -> tuple[Slot, ...]:
+        now = self._clock()
+        return self._database.read(lambda connection: listing.slots(connection, query, now))
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         return self._database.read(lambda connection: records.history(connection, owner, id))
@@ -123,6 +130,9 @@ class SqliteStore:
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         return self._database.read(lambda connection: graph.edges(connection, owner, nodes, types))
 
+    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+        return self._database.read(lambda connection: graph.topics(connection, reach))
+
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
@@ -156,6 +166,16 @@ class SqliteStore:
 
     def next_due(self) -> datetime | None:
         return self._database.read(jobs.next_due)
+
+    def cancel(self, ids: Sequence[str]) -> int:
+        if not ids or not self._database.exists:
+            return 0
+        return self._database.write(lambda connection: run(connection, "cancel_jobs", encode_json(list(ids))))
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        if not calls and not tokens:
+            return self._database.read(lambda connection: ledger.spent(connection, day))
+        return self._database.write(lambda connection: ledger.spend(connection, day, calls, tokens))
 
     # --------------------------------------------------------------------------------------------------- sessions
 

@@ -7,7 +7,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 app = commands()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
-_EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers")}
+_EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers"), "vault": ("dulwich", "watchfiles")}
 _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
 
@@ -102,17 +102,27 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[Finding]:
     found = engine.check(repair)
-    problems = [str(problem) for problem in found.get("problems", ())]
+    files = found.get("vault", {})
+    problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
     mended = [str(problem) for problem in found.get("repaired", ())]
     hint = "engrams doctor --repair mends what can be rebuilt." if not repair else "Export what can be read, then start a new home."
-    if found.get("ok"):
+    if found.get("ok") or (files.get("problems") and not problems):
         yield Finding("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; mended: {', '.join(mended)}" if mended else ""))
     else:
         yield Finding("store", "fail", "; ".join(problems) or "damaged", hint)
+    if files:
+        yield _vault(files)
     remote = settings.embed.provider in ("openai", "ollama")
     yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _embedder(engine)
     yield _chat(engine, settings, offline=offline)
     yield _jobs(engine.status())
+
+
+def _vault(files: Mapping[str, Any]) -> Finding:
+    told = "; ".join(files["problems"])
+    if told:
+        return Finding("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
+    return Finding("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
 def _embedder(engine: MemoryEngine) -> Finding:

@@ -39,14 +39,14 @@ class Frame:
         """The settings, and where each came from."""
         from engrams.settings import load
 
-        given = {"home": self.home, "preset": self.preset, **self._overrides()}
+        given = {"home": self.home, "preset": self.preset, "user": self.user, **self._overrides()}
         return load({name: value for name, value in given.items() if value is not None})
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
         """Whose memory this command works on: ``("user", U, "agent", A, "project", P, "conversation", C)``."""
         parts = {"agent": self.agent, "project": self.project, "conversation": self.conversation}
         deeper = (label for name, value in parts.items() if value is not None for label in (name, value))
-        return ("user", self.user if self.user is not None else settings.user or login(), *deeper)
+        return ("user", self.user if self.user is not None else settings.owner, *deeper)
 
     @contextmanager
     def open(self) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
@@ -87,16 +87,6 @@ class Frame:
 def commands() -> typer.Typer:
     """A place to register commands. Plain help: the pretty one would load a renderer first."""
     return typer.Typer(rich_markup_mode=None)
-
-
-def login() -> str:
-    """The name of whoever runs this."""
-    import getpass
-
-    try:
-        return getpass.getuser() or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

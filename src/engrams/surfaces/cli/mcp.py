@@ -18,8 +18,10 @@ app = commands()
 def mcp(
     frame: Frame,
     profile: Annotated[
-        Literal["engrams", "mem0", "graph", "search"],
-        typer.Option(help="Which names the tools have: engrams, mem0, graph (the reference memory server's), search (and fetch)."),
+        Literal["engrams", "actions", "mem0", "graph", "search"],
+        typer.Option(
+            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch)."
+        ),
     ] = "engrams",
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on; loopback only.", metavar="ADDRESS")] = "127.0.0.1",

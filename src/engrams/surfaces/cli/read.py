@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, emit, fit, note, paint, say
+from engrams.surfaces.cli.out import clean, emit, note, paint, say
 from engrams.surfaces.cli.sift import Sift, Times
-from engrams.surfaces.cli.words import because, hit_json, tell_hit
+from engrams.surfaces.cli.words import hit_json, tell_hit
 
 if TYPE_CHECKING:
-    from engrams.types import Found, Trace
+    from engrams.types import Found
 
 app = commands()
 
@@ -20,8 +20,6 @@ Query = Annotated[str, typer.Argument(help="What to look for, in your own words.
 Limit = Annotated[
     int | None, typer.Option("--limit", "-n", min=0, help="At most this many (default: read.limit).", show_default=False, metavar="N")
 ]
-
-_DROPPED = 10
 
 
 @app.command()
@@ -72,44 +70,28 @@ def context(
 
 @app.command()
 @spread
-def explain(query: Query, frame: Frame, times: Times, limit: Limit = None) -> None:
+def explain(
+    query: Query,
+    frame: Frame,
+    sift: Sift,
+    times: Times,
+    limit: Limit = None,
+    history: Annotated[bool, typer.Option("--history", help="Also what was superseded or archived.")] = False,
+) -> None:
     """Say why a search finds what it finds: what spoke for each memory, and what was left out and why."""
-    moment = times.moment()
+    kinds, where, moment = sift.kinds(), sift.where(), times.moment()
     with frame.open() as (engine, scope):
-        found = engine.explain(query, scope=scope, limit=limit, as_of=moment)
+        found = engine.explain(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if frame.json:
         emit({"hits": [hit_json(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})
         return
+    from engrams.surfaces.cli import why
+
     _warn(found)
     for place, hit in enumerate(found.hits, 1):
         tell_hit(place, hit)
-        good, bad = because(hit.parts)
-        say(f"    {paint('why:', 'cyan')} {good or 'nothing in particular'}")
-        if bad:
-            say(f"    {paint('against it:', 'yellow')} {bad}")
-    tell_trace(found.trace)
-
-
-def tell_trace(trace: Trace) -> None:
-    """How a read went, for a person: what was left out, how the question was understood, how long it took."""
-    dropped = [row for row in trace.rows if row.dropped]
-    if dropped:
-        say(f"\nLeft out ({len(dropped)} of {len(trace.rows)} looked at closely):")
-        for row in dropped[:_DROPPED]:
-            say(f"    {row.score:.2f}  {fit(row.text, 70)}  {paint(f'[{clean(row.dropped)}]', 'dim')}")
-        if len(dropped) > _DROPPED:
-            say(f"    … and {len(dropped) - _DROPPED} more (--json shows all)")
-    understood = ", ".join(f"{name}: {_short(value)}" for name, value in trace.understood.items() if value and value != trace.query)
-    if understood:
-        say(f"\nUnderstood as: {clean(understood)}")
-    if trace.stages:
-        say("Steps: " + ", ".join(f"{name} {count} in {ms:.1f} ms" for name, ms, count in trace.stages))
-    for line in trace.notes:
-        say(f"Note: {clean(line)}")
-
-
-def _short(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        say(f"    {paint('why:', 'cyan')} {clean(why.reason(hit, query))}")
+    why.tell(found)
 
 
 def _warn(found: Found) -> None:

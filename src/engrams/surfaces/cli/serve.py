@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -11,11 +12,76 @@ from engrams.surfaces.cli.frame import Frame, commands, spread
 
 app = commands()
 
+_SHARE = "SHARE"
+
+
+@dataclass(frozen=True)
+class Proxied:
+    """How the proxy works: each option is a setting."""
+
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            "--upstream",
+            "--openai-base-url",
+            help="Base URL of the model server behind (serve.upstream).",
+            show_default=False,
+            metavar="URL",
+        ),
+    ] = None
+    embedding_model: Annotated[
+        str | None,
+        typer.Option(help="An embedding model of that server (embed.model).", show_default=False, metavar="NAME"),
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(min=0, help="Memories put into a request; 0: none (serve.top_k).", show_default=False, metavar="N")
+    ] = None
+    mmr_lambda: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="1: relevance only; lower: more variety (read.mmr_lambda).", show_default=False, metavar=_SHARE),
+    ] = None
+    recency_weight: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Share of recency in a score (read.recency_weight).", show_default=False, metavar=_SHARE),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Judged below this is left out (rerank.threshold).", show_default=False, metavar=_SHARE),
+    ] = None
+    git: Annotated[
+        bool | None,
+        typer.Option(
+            "--git-versioning/--no-git-versioning", help="Keep memories as files in git (vault.on, vault.git).", show_default=False
+        ),
+    ] = None
+    summarization: Annotated[
+        bool | None, typer.Option(help="Keep a summary of each conversation (summary.rolling).", show_default=False)
+    ] = None
+
+    def overrides(self) -> list[str]:
+        """The settings that were given, as ``--set`` takes them."""
+        given = {
+            "serve.upstream": self.upstream,
+            "embed.model": self.embedding_model,
+            "serve.top_k": self.top_k,
+            "read.mmr_lambda": self.mmr_lambda,
+            "read.recency_weight": self.recency_weight,
+            "rerank.threshold": self.threshold,
+            "vault.git": self.git,
+            "summary.rolling": self.summarization,
+        }
+        if self.git:
+            given["vault.on"] = True
+        if self.embedding_model is not None and self.upstream is not None:
+            given |= {"embed.provider": "openai", "embed.url": self.upstream}
+        return [f"{name}={value}" for name, value in given.items() if value is not None]
+
 
 @app.command()
 @spread
 def serve(
     frame: Frame,
+    proxied: Proxied,
     host: Annotated[
         str | None,
         typer.Option(help="The address to listen on; any other than loopback needs keys.", show_default=False, metavar="ADDRESS"),
@@ -28,6 +94,5 @@ def serve(
         from engrams.surfaces.http.app import serve as serve_http
     except ImportError as problem:
         raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint="pip install 'engrams[server]'") from None
-    from dataclasses import replace
-
-    serve_http(replace(frame, overrides=[*frame.overrides, *given]).load().settings)
+    # Those of --set come last: they are the plainest way to say it.
+    serve_http(replace(frame, overrides=[*given, *proxied.overrides(), *frame.overrides]).load().settings)

@@ -12,6 +12,7 @@ import typer
 from engrams.errors import SettingsError
 from engrams.surfaces.cli.frame import Frame, commands, spread
 from engrams.surfaces.cli.out import clean, emit, note, paint, plain, progress, say, table
+from engrams.types import PRODUCT
 
 app = commands()
 
@@ -33,7 +34,9 @@ def stats(frame: Frame, everyone: Annotated[bool, typer.Option("--all", help="Of
         return
     for name, value in plain(numbers).items():
         if isinstance(value, Mapping):
-            say(f"{paint(name.ljust(10), 'dim')}  {', '.join(f'{key} {number}' for key, number in value.items() if number) or 'none'}")
+            words = PRODUCT if name.startswith("layer") else {}
+            told = ", ".join(f"{words.get(key, key)} {number}" for key, number in value.items() if number)
+            say(f"{paint(name.ljust(10), 'dim')}  {told or 'none'}")
         else:
             say(f"{paint(name.ljust(10), 'dim')}  {clean(str(value))}")
 
@@ -57,6 +60,7 @@ def status(frame: Frame, wait: Wait = False) -> None:
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(12)}  {clean(str(state[name])) or 'none'}")
+    say(f"{'spent today'.ljust(12)}  {_of(state['spent'], 'calls')}, {_of(state['spent'], 'tokens')}")
     if state["dead"]:
         say(f"\n{paint('Failed for good', 'red')} (engrams retry runs them again):")
         table(("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]])
@@ -114,6 +118,11 @@ def settings_shown(frame: Frame, only: str) -> list[dict[str, Any]]:
         near = get_close_matches(only, dict.fromkeys([*names, *(name.partition(".")[0] for name in names)]), 3)
         raise SettingsError(f"There is no setting {only!r}.", hint=f"Did you mean {' or '.join(near)}?" if near else "")
     return rows
+
+
+def _of(spent: Mapping[str, int], what: str) -> str:
+    limit = spent[f"daily_{what}"]
+    return f"{spent[what]:,} of {limit:,} {what}" if limit else f"{spent[what]:,} {what}"
 
 
 def _masked(value: Any) -> Any:

@@ -156,7 +156,7 @@ def dream(
     undo: Annotated[bool, typer.Option("--undo", help="Put MEMORY.md back as it was before the last dream.")] = False,
 ) -> None:
     """Bring what lasts from the daily notes into MEMORY.md."""
-    with _vault(frame) as (_, vault, owner):
+    with _vault(frame) as (engine, vault, owner):
         dreams = vault.days.dreams
         if undo:
             dreams.undo(owner)
@@ -168,6 +168,7 @@ def dream(
             dreams.apply(made)
             told = "Done."
         else:
+            vault.days.daily.summarise(owner, engine.now().date())
             made, told = dreams.plan(owner, days, force), "Nothing to dream of."
             if made is not None:
                 if plan or vault.parts.settings.dream_confirm:

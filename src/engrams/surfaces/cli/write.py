@@ -82,6 +82,7 @@ def add(
         typer.Option("--file", "-f", help="A JSON list or a line each; `-`: standard input.", show_default=False, metavar="FILE"),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+    versioned: Annotated[bool, typer.Option("--git-versioning", help="Keep it as a file too, and commit that file to git.")] = False,
 ) -> None:
     """Remember something. It is durable and found by the next search when this returns."""
     if not texts and not file:
@@ -89,7 +90,8 @@ def add(
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
     given = list(said.turns(list(texts or ()), file))
-    with frame.open() as (engine, scope):
+    kept = replace(frame, overrides=[*frame.overrides, "vault.on=true", "vault.git=true"]) if versioned else frame
+    with kept.open() as (engine, scope):
         for turn, kind, conversation in given:
             place = (*scope, "conversation", conversation) if conversation and conversation != frame.conversation else scope
             try:
@@ -103,6 +105,9 @@ def add(
             receipts.append(receipt)
             if not (quiet or frame.json):
                 tell_receipt(receipt, turn.text)
+        if versioned and receipts:
+            engine.vault.write()
+            engine.vault.commit(f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}")
     if frame.json and not quiet:
         emit(receipts[0] if len(receipts) == 1 and file is None and len(texts or ()) == 1 else receipts)
     if failed:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
-from engrams import __version__
+from engrams import __version__, build
 from engrams.errors import EngramsError
+from engrams.keys import Keyring
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http import health, problems
-from engrams.surfaces.http.guard import Guard
+from engrams.surfaces.http.gate import Gate
+from engrams.surfaces.http.guard import Guard, is_loopback
+from engrams.surfaces.http.metrics import Metrics
+from engrams.surfaces.http.observers import audited, charted, logged
 from engrams.surfaces.http.parts import Part, load
+from engrams.surfaces.http.pulse import Pulse
 from engrams.surfaces.http.server import serve as serve
+from engrams.surfaces.http.spans import traced
+from engrams.surfaces.http.witness import Observer, Witness
 
 
 def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] | None = None) -> FastAPI:
@@ -27,15 +36,45 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(app.state.audit.close)
+            if engine.vault is not None and settings.vault.watch != "off":
+                engine.vault.watch()
+                stack.push_async_callback(to_thread, engine.vault.unwatch)
             for part in chosen:
                 stack.push_async_callback(part.stop)
                 await part.start()
             yield
 
-    app = FastAPI(title="engrams", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
-    app.add_middleware(Guard, own=settings.serve.host)
+    # The framework's own traces and logs would hold addresses and messages that quote memory; ours do not (spans).
+    quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
+    app = FastAPI(title="engrams", version=__version__, lifespan=life, docs_url=None, redoc_url=None, telemetry=quiet)
+    _surround(app, engine, settings)
     app.add_exception_handler(EngramsError, problems.handle)
-    app.include_router(health.router(engine, settings, chosen))
+    app.include_router(health.router(engine, settings, chosen, needs_keys(settings)))
     for part in chosen:
         part.install(app)
     return app
+
+
+def needs_keys(settings: Settings) -> bool:
+    """Whether nobody may come in without a key."""
+    return settings.serve.keys == "always" or not is_loopback(settings.serve.host.strip("[]").casefold())
+
+
+def _surround(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
+    """What every request goes through, from the outside in: it is seen, web pages are kept out, keys are asked for."""
+    serve = settings.serve
+    log, pulse, metrics = build.audit(settings, engine.now), Pulse(), Metrics(engine)
+    app.state.audit, app.state.pulse = log, pulse
+    observers: list[Observer | None] = [
+        metrics.note,
+        charted(pulse, engine.now),
+        audited(log, reads=settings.audit.reads),
+        traced(),
+        logged(engine.now) if serve.log == "json" else None,
+    ]
+    keys = Keyring.of(settings.home)
+    app.add_middleware(Gate, keys=keys, needed=needs_keys(settings), rate=serve.rate, clock=engine.now, audit=log)
+    app.add_middleware(Guard, own=serve.host, names=serve.names, origins=serve.origins)
+    app.add_middleware(Witness, observers=[one for one in observers if one is not None], clock=engine.now)
+    app.include_router(metrics.router())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
+_EXPOSED = b"etag, location, retry-after, x-request-id"
 _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 
 
@@ -16,12 +19,14 @@ class Guard:
     """Refuses (403) a ``Host`` that a stranger could own, and a web ``Origin`` other than this machine or this server.
 
     An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the
-    names under which containers know their host, and ``own``, the name the server was told to listen on.
+    names under which containers know their host, ``own``, the name the server was told to listen on, and ``names``, those of a
+    reverse proxy. Pages of ``origins`` may ask, and read the answers (CORS).
     """
 
-    def __init__(self, app: ASGIApp, own: str) -> None:
+    def __init__(self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
         self._app = app
-        self._own = own.casefold()
+        self._own = {own.casefold(), *(name.casefold() for name in names)}
+        self._origins = {origin.casefold().rstrip("/") for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -32,13 +37,36 @@ class Guard:
         origin = headers.get(b"origin", b"").decode("latin-1").casefold()
         if host and not self._trusts(name_of(host)):
             await _refuse("host", "Host", scope, receive, send)
+        elif origin in self._origins and origin:
+            await self._share(headers, scope, receive, send)
         elif origin and not _is_local(origin) and urlsplit(origin).netloc != host:
             await _refuse("origin", "Origin", scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
+    async def _share(self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a page of another site: what it asks beforehand here, everything else with leave to read it."""
+        leave = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"Origin")]
+        if scope["type"] == "http" and scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            wanted = headers.get(b"access-control-request-headers", b"authorization, content-type")
+            asked = [
+                (b"access-control-allow-methods", _METHODS),
+                (b"access-control-allow-headers", wanted),
+                (b"access-control-max-age", b"600"),
+            ]
+            await send({"type": "http.response.start", "status": 204, "headers": [*leave, *asked]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+
+        async def shared(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *leave, (b"access-control-expose-headers", _EXPOSED)]}
+            await send(message)
+
+        await self._app(scope, receive, shared)
+
     def _trusts(self, name: str) -> bool:
-        return name == self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _address(name) is not None
+        return name in self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _address(name) is not None
 
 
 def name_of(host: str) -> str:

@@ -12,7 +12,13 @@ from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.types import Json
 
-PLACES = ("engrams.surfaces.http.rest.part", "engrams.surfaces.proxy.part")
+PLACES = (
+    "engrams.surfaces.http.mem0.part",
+    "engrams.surfaces.http.api.part",
+    "engrams.surfaces.http.rest.part",
+    "engrams.surfaces.ui.part",
+    "engrams.surfaces.proxy.part",
+)
 """Modules with ``part(engine, settings) -> Part``, in the order of their routes; the proxy is last, it takes every path left."""
 
 

@@ -40,3 +40,15 @@ async def handle(_: Request, fault: Exception) -> Response:
     """The handler that the app registers for EngramsError."""
     assert isinstance(fault, errors.EngramsError)
     return problem(fault)
+
+
+def unforeseen() -> Response:
+    """What nobody foresaw: told without what it says, which may quote memory; the server's own log has the place."""
+    body = {
+        "type": "about:blank",
+        "title": "Internal Server Error",
+        "status": 500,
+        "detail": "The server failed in a way that nobody foresaw.",
+        "hint": "Its log has the place, at the time of this answer.",
+    }
+    return Response(json.dumps(body), 500, media_type="application/problem+json")

@@ -26,8 +26,10 @@ def serve(settings: Settings) -> None:
     """Serve until interrupted; prints the address. SettingsError: the address cannot or must not be listened on."""
     from engrams import build
     from engrams.surfaces.http.app import create_app
+    from engrams.surfaces.http.spans import export
 
-    check(settings.serve)
+    check(settings)
+    export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
         runner = server(create_app(engine, settings))
         sys.stdout.write(greeting(settings, listener) + "\n")
@@ -53,18 +55,24 @@ def server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def check(settings: ServeSettings) -> None:
-    """SettingsError: other machines could reach it, or it is its own upstream."""
+def check(settings: Settings) -> None:
+    """SettingsError: other machines could reach it without a key, or it is its own upstream."""
+    from engrams.clock import now
+    from engrams.keys import Keyring
     from engrams.surfaces.http.guard import is_loopback
 
-    host = settings.host.strip("[]").casefold()
-    if not is_loopback(host):
+    serve = settings.serve
+    host = serve.host.strip("[]").casefold()
+    keyed = any(key.live(now()) for key in Keyring.of(settings.home).list())
+    if not is_loopback(host) and not keyed:
         raise SettingsError(
-            f"serve.host is {settings.host!r}: everyone who can reach that address could read this memory.",
-            hint="Listen on 127.0.0.1, and let a reverse proxy that asks for keys face the network.",
+            f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",
+            hint="Make a key first: `engrams keys add NAME --user WHOSE`. Or listen on 127.0.0.1.",
         )
-    up = urlsplit(settings.upstream)
-    if up.hostname and is_loopback(up.hostname) and settings.port and _port(up.port, up.scheme) == settings.port:
+    if serve.keys == "always" and not keyed:
+        raise SettingsError("serve.keys is always, and there is no key.", hint="Make one: `engrams keys add NAME --user WHOSE`.")
+    up = urlsplit(serve.upstream)
+    if up.hostname and is_loopback(up.hostname) and serve.port and _port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
 
 

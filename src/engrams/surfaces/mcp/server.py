@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PROFILES = {
     "engrams": ("tools", "Tools"),
     "mem0": ("mem0", "Mem0"),
+    "actions": ("actions", "Actions"),
     "graph": ("graph", "Graph"),
     "search": ("fetch", "Fetch"),
 }
@@ -40,6 +41,7 @@ _TELLS = {
         "Add what they tell you that will matter later: facts, preferences, decisions, corrections."
     ),
     "mem0": "Long-term memory of one person. Search it first; add what will matter later.",
+    "actions": "Long-term memory of one person: remember what will matter later, recall before you answer.",
     "graph": "Long-term memory of one person as entities with observations, and relations between them.",
     "search": "Long-term memory of one person: search it, then fetch what looks right.",
 }
@@ -117,6 +119,11 @@ def _resources(server: MCPServer[Any], bound: Bound) -> None:
     def profile() -> str:
         """What is known about this person whatever the question."""
         return bound.engine.context("", scope=bound.root).prefix
+
+    @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
+    def status() -> str:
+        """How much is remembered, and whether learning from it is up to date."""
+        return json.dumps(asdict(shapes.state(bound)), ensure_ascii=False)
 
     @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
     def memory(id: str) -> str:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engrams.types import HistoryEntry, Hit, Receipt, Record
+from engrams.types import HistoryEntry, Hit, Receipt, Record, Related
+
+if TYPE_CHECKING:
+    from engrams.surfaces.mcp.bound import Bound
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,16 @@ class Added:
     """One result for each text, in order."""
 
     results: list[Written]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """done is false where there was nothing to undo."""
+
+    source: str
+    target: str
+    weight: float
+    done: bool
 
 
 @dataclass(frozen=True)
@@ -187,6 +200,12 @@ def match(hit: Hit) -> Match:
     )
 
 
+def near(found: Related) -> Match:
+    record = found.record
+    when = record.recorded_at.isoformat()
+    return Match(record.id, shown(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, [])
+
+
 def written(receipt: Receipt) -> Written:
     learned = [Learned(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
     reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
@@ -196,6 +215,23 @@ def written(receipt: Receipt) -> Written:
 def edit(entry: HistoryEntry) -> Edit:
     before, after = _plain(entry.before), _plain(entry.after)
     return Edit(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
+
+
+def state(bound: Bound) -> State:
+    """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
+    stats, work = bound.engine.stats(bound.root), bound.engine.status()
+    states = list(work["jobs"].values())
+    return State(
+        enabled=bound.engine.settings.enabled,
+        statuses=dict(stats.get("status", {})),
+        kinds=dict(stats.get("kind", {})),
+        layers=dict(stats.get("layer", {})),
+        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
+        jobs_dead=sum(each.get("dead", 0) for each in states),
+        lag_seconds=float(work["lag_seconds"]),
+        embedder=str(work["embedder"]),
+        chat=str(work["chat"]),
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -32,7 +32,7 @@ _TOOLS = {
     "memory_delete": ERASES,
     "memory_history": READS,
     "memory_list": READS,
-    "memory_status": READS,
+    "memory_link": CHANGES,
 }
 
 
@@ -81,7 +81,8 @@ class Tools:
 
     def memory_search(
         self,
-        query: Annotated[str, Field(description="What to look for, in your own words.")],
+        query: Annotated[str, Field(description="What to look for, in your own words.")] = "",
+        related_to: Annotated[str, Field(description="Instead of a query: a memory's id, to see what links lead to from it.")] = "",
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
         kinds: Annotated[list[Kind] | None, Field(description="Only these kinds.")] = None,
         as_of: AsOf = "",
@@ -91,6 +92,11 @@ class Tools:
     ) -> shapes.Matches:
         """Find memories that answer a question, best first. Use it before you say that you do not know something."""
         scope = self._bound.at(project, conversation)
+        if bool(query.strip()) == bool(related_to.strip()):
+            raise InputError("Give query or related_to, one of them.")
+        if related_to.strip():
+            found_by_link = self._engine.links.related(self._bound.get(related_to).id, scope=scope, limit=limit)
+            return shapes.Matches([shapes.near(each) for each in found_by_link], not found_by_link)
         when = moment(as_of, "as_of")
         found = self._engine.search(query, scope=scope, limit=limit, as_of=when, kinds=tuple(kinds or ()), history=history)
         return shapes.Matches([shapes.match(hit) for hit in found.hits], found.abstain)
@@ -167,9 +173,20 @@ class Tools:
         page = self._engine.list(scope=scope, kinds=kinds, statuses=(status,), text=text, where=where, after=cursor, limit=most)
         return shapes.Listing([shapes.memory(record) for record in page.records], page.next)
 
-    def memory_status(self) -> shapes.State:
-        """How much is remembered, and whether learning from it is up to date."""
-        return state(self._bound)
+    def memory_link(
+        self,
+        id: Id,
+        other: Annotated[str, Field(description="The id of the memory it belongs with.", min_length=1)],
+        weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
+        remove: Annotated[bool, Field(description="Undo such a link instead.")] = False,
+    ) -> shapes.Linked:
+        """Link two memories that belong together, so that finding one leads to the other. It can be undone with remove."""
+        first, second = self._bound.get(id), self._bound.get(other)
+        if remove:
+            gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)
+            return shapes.Linked(first.id, second.id, 0.0, gone)
+        edge = self._engine.links.link(first.id, second.id, scope=self._bound.root, weight=weight)
+        return shapes.Linked(edge.source, edge.target, edge.weight, True)
 
     def _label(self, receipt: Receipt, tags: list[str]) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":
@@ -178,23 +195,6 @@ class Tools:
         every = list(dict.fromkeys((*record.tags, *tags)))
         if every != list(record.tags):
             self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
-
-
-def state(bound: Bound) -> shapes.State:
-    """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
-    stats, work = bound.engine.stats(bound.root), bound.engine.status()
-    states = list(work["jobs"].values())
-    return shapes.State(
-        enabled=bound.engine.settings.enabled,
-        statuses=dict(stats.get("status", {})),
-        kinds=dict(stats.get("kind", {})),
-        layers=dict(stats.get("layer", {})),
-        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
-        jobs_dead=sum(each.get("dead", 0) for each in states),
-        lag_seconds=float(work["lag_seconds"]),
-        embedder=str(work["embedder"]),
-        chat=str(work["chat"]),
-    )
 
 
 def _turn(message: Message, place: int, session: str, key: str) -> Turn:

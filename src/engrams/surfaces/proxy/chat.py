@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions: the request goes up with memory in it, the answer comes down as it is, both are kept."""
+"""A request that carries a conversation goes up with memory in it, its answer comes down as it is, both are kept."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from starlette.responses import Response
 
 from engrams.settings import Settings
 from engrams.surfaces.proxy.asked import Asked, understand
+from engrams.surfaces.proxy.dialect import Dialect
 from engrams.surfaces.proxy.envelope import extend
 from engrams.surfaces.proxy.recall import Memory, Recall
 from engrams.surfaces.proxy.relay import Relay, Witness, departure, stop, unless
 from engrams.surfaces.proxy.replies import NOTE, failure
-from engrams.surfaces.proxy.tee import answer_of
-from engrams.surfaces.proxy.upstream import RawHeaders, Upstream, down
+from engrams.surfaces.proxy.threads import Threads
+from engrams.surfaces.proxy.upstream import RawHeaders, Upstream, Upstreams, down, unrouted
 from engrams.types import Hit, Json
 
 BODY_BYTES = 256_000_000
@@ -30,33 +31,37 @@ _log = logging.getLogger("engrams.proxy")
 
 
 class Chat:
-    """The endpoint before an upstream."""
+    """The endpoint of one dialect before its upstreams."""
 
-    def __init__(self, upstream: Upstream, recall: Recall, settings: Settings) -> None:
-        self._upstream, self._recall, self._settings = upstream, recall, settings
+    def __init__(self, upstreams: Upstreams, recall: Recall, settings: Settings, dialect: Dialect) -> None:
+        self._upstreams, self._recall, self._settings, self._dialect = upstreams, recall, settings, dialect
+        self._threads = Threads()
 
     async def __call__(self, request: Request) -> Response:
         raw = await body_of(request)
         if raw is None:
             return failure(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
-        asked = understand(request.headers, raw, self._settings)
+        asked = understand(request.headers, raw, self._settings, self._dialect, self._threads)
+        upstream = self._upstreams.of(asked.model)
+        if upstream is None:
+            return unrouted(asked.model)
         memory = await self._recall.look(asked)
         gone = asyncio.create_task(departure(request.receive))
-        response = await unless(gone, lambda: self._answer(request, asked, memory, gone))
+        response = await unless(gone, lambda: self._answer(request, asked, memory, upstream, gone))
         if not isinstance(response, Relay):
             await stop(gone)
         return response or Response(status_code=CLOSED)
 
-    async def _answer(self, request: Request, asked: Asked, memory: Memory, gone: asyncio.Task[None]) -> Response:
+    async def _answer(self, request: Request, asked: Asked, memory: Memory, upstream: Upstream, gone: asyncio.Task[None]) -> Response:
         note = {NOTE: memory.note}
         try:
-            answer = await self._send(request, asked, memory.text)
+            answer = await self._send(request, asked, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
                 _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
                 memory = Memory("", (), "skipped:refused")
                 note = {NOTE: memory.note}
-                answer = await self._send(request, asked)
+                answer = await self._send(request, asked, upstream)
             if answer.status_code != 200 or asked.caller is None:
                 return Relay(answer, _noted(down(answer, decoded=False), note), gone=gone)
             if _is_stream(answer, asked):
@@ -64,27 +69,29 @@ class Chat:
                 return Relay(answer, _noted(down(answer, decoded=True), note), witness, gone)
             body = await answer.aread()
         except httpx2.HTTPError as fault:
-            return self._upstream.unreachable(fault, note)
+            return upstream.unreachable(fault, note)
         return await self._whole(answer, body, asked, memory)
 
-    async def _send(self, request: Request, asked: Asked, memory: str = "") -> httpx2.Response:
+    async def _send(self, request: Request, asked: Asked, upstream: Upstream, memory: str = "") -> httpx2.Response:
         body = asked.body(memory)
-        headers = self._upstream.headers(request.headers.raw, b"content-length", b"accept-encoding")
+        headers = upstream.headers(request.headers.raw, b"content-length", b"accept-encoding")
         # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
         headers += [(b"content-length", str(len(body)).encode()), (b"accept-encoding", b"identity")]
-        url = self._upstream.target(b"/v1/chat/completions", request.scope["query_string"])
-        return await self._upstream.send("POST", url, headers, body)
+        url = upstream.target(self._dialect.path.encode(), request.scope["query_string"])
+        return await upstream.send("POST", url, headers, body)
 
     async def _whole(self, answer: httpx2.Response, body: bytes, asked: Asked, memory: Memory) -> Response:
-        """An answer in one piece: what was said is kept, and where it is a chat completion it names the memories used."""
+        """An answer in one piece: what was said is kept, and where it is one of OpenAI's it names the memories used."""
         headers = _noted(down(answer, decoded=True), {NOTE: memory.note})
-        text = answer_of(_parsed(body))
+        parsed = _parsed(body)
+        text = self._dialect.answer(parsed)
         if text is not None and asked.caller is not None:
+            asked.answered(str(parsed.get("id") or ""))
             turns = [asked.said] if asked.said else []
             turns += [asked.reply(text)] if text.strip() else []
             if turns:
                 await self._recall.settle(self._recall.keep(turns, asked.caller.scope))
-            if asked.skip != "top_k":
+            if asked.skip != "top_k" and self._dialect.hits:
                 body = extend(body, "memory_hits", [hit_of(hit) for hit in memory.hits])
         response = Response(body, answer.status_code)
         response.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
@@ -123,6 +130,8 @@ def _noted(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
 def _is_stream(answer: httpx2.Response, asked: Asked) -> bool:
     """The answer decides, not the request: some servers stream unasked, some do not stream when asked."""
     kind = answer.headers.get("content-type", "")
+    if asked.dialect.lines:
+        return "ndjson" in kind or (asked.streams and kind.partition(";")[0] != "application/json")
     return "text/event-stream" in kind or (asked.streams and "json" not in kind)
 
 

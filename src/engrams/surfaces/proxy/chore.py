@@ -32,8 +32,9 @@ def is_chore(headers: Mapping[str, str], envelope: Envelope) -> bool:
     named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
     if any(isinstance(name, str) and name.strip().casefold() not in _TALK for name in named):
         return True
-    messages, last = envelope.fields["messages"], envelope.last_user
-    return any(_reads_like_chore(message, place == last) for place, message in enumerate(messages))
+    orders = [{"role": "system", "content": envelope.fields.get(name)} for name in ("instructions", "system")]
+    said = [*envelope.messages, *orders]
+    return any(_reads_like_chore(message, place == envelope.last_user) for place, message in enumerate(said))
 
 
 def _reads_like_chore(message: Json, last: bool) -> bool:

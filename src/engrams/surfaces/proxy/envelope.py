@@ -1,4 +1,4 @@
-"""A chat request or answer as JSON text that is cut and spliced, never written anew: what is not ours stays byte for byte."""
+"""A request or answer as JSON text that is cut and spliced, never written anew: what is not ours stays byte for byte."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from engrams.types import Json
 
@@ -16,56 +16,102 @@ OURS = frozenset({"memory", "memory_id", "memory_top_k", "memory_recency_weight"
 
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
-_TEXT_PARTS = ("text", "input_text")
+_TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kind of request looks like. ``key``: the member that holds what is said. ``into``: where memory goes.
+
+    message: a system message of its own before the last user message. Any other: the member of that name, its end
+    (``instructions``) or its beginning (``prompt``).
+    """
+
+    key: str
+    into: Literal["message", "instructions", "prompt"]
+
+
+MESSAGES = Shape("messages", "message")
+INPUT = Shape("input", "instructions")
+PROMPT = Shape("prompt", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One ``"key": value`` of the outermost object; the span covers both."""
+    """One ``"key": value`` of the outermost object; the span covers both, ``value`` is where the value begins."""
 
     key: str
     start: int
+    value: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A request: its text, its parsed fields, and where its members and messages stand in the text."""
+    """A request: its text, its parsed fields, where its members stand in the text, its messages and where those stand."""
 
     text: str
     fields: Mapping[str, Json]
     members: tuple[Member, ...]
-    messages: tuple[Span, ...]
+    messages: tuple[Json, ...]
+    spans: tuple[Span, ...]
+    shape: Shape = MESSAGES
 
     @property
     def last_user(self) -> int:
         """The place of the last user message among the messages; -1: there is none."""
         for place in range(len(self.messages) - 1, -1, -1):
-            message = self.fields["messages"][place]
+            message = self.messages[place]
             if isinstance(message, dict) and message.get("role") == "user":
                 return place
         return -1
 
+    @property
+    def thread(self) -> str:
+        """What this request goes on from where it does not bring its history along: a conversation's or a response's id."""
+        if self.shape is not INPUT:
+            return ""
+        named = self.fields.get("conversation")
+        named = named.get("id") if isinstance(named, dict) else named
+        found = named or self.fields.get("previous_response_id")
+        return found if isinstance(found, str) else ""
+
     def forward(self, memory: str = "") -> bytes:
-        """The request without our fields and, where given, with ``memory`` as a system message before the last user message."""
-        insert = json.dumps({"role": "system", "content": memory}) + "," if memory else ""
-        at = self.messages[self.last_user][0] if memory else -1
+        """The request without our fields and, where given, with ``memory`` in its place."""
+        at, stop, insert = self._splice(memory) if memory else (-1, -1, "")
         pieces = [self.text[: self.members[0].start]] if self.members else [self.text]
         kept = [place for place, member in enumerate(self.members) if member.key not in OURS]
         for place in kept:
             start, end = self.members[place].start, self.members[place].end
             if place != kept[0]:
                 pieces.append(self.text[self.members[place - 1].end : start])
-            pieces += [self.text[start:at], insert, self.text[at:end]] if start <= at < end else [self.text[start:end]]
+            pieces += [self.text[start:at], insert, self.text[stop:end]] if start <= at < end else [self.text[start:end]]
         if self.members:
             pieces.append(self.text[self.members[-1].end :])
         return "".join(pieces).encode("utf-8")
 
+    def _splice(self, memory: str) -> tuple[int, int, str]:
+        """Which part of the text gives way to what."""
+        if self.shape.into == "message":
+            at = self.spans[self.last_user][0]
+            return at, at, json.dumps({"role": "system", "content": memory}) + ","
+        name = self.shape.into
+        member = next((member for member in reversed(self.members) if member.key == name), None)
+        if member is None:
+            at = next(member.start for member in self.members if member.key not in OURS)
+            return at, at, f"{json.dumps(name)}: {json.dumps(memory)}, "
+        held = self.fields.get(name)
+        if not isinstance(held, str) or not held:
+            return member.value, member.end, json.dumps(memory)
+        if name == "instructions":
+            return member.end - 1, member.end - 1, json.dumps("\n\n" + memory)[1:-1]
+        return member.value + 1, member.value + 1, json.dumps(memory + "\n\n")[1:-1]
 
-def read(raw: bytes) -> Envelope | None:
-    """None: not a JSON object with a list of messages; such a request is the upstream's to judge."""
+
+def read(raw: bytes, shape: Shape = MESSAGES) -> Envelope | None:
+    """None: not a JSON object with something said in it; such a request is the upstream's to judge."""
     try:
-        return _read(raw.decode("utf-8"))
+        return _read(raw.decode("utf-8"), shape)
     except (ValueError, IndexError, RecursionError):
         return None
 
@@ -94,27 +140,28 @@ def attachments(content: Json) -> tuple[str, ...]:
     return tuple(kind for kind in types if kind and kind not in _TEXT_PARTS)
 
 
-def _read(text: str) -> Envelope | None:
+def _read(text: str, shape: Shape) -> Envelope | None:
     fields: dict[str, Json] = {}
     members: list[Member] = []
-    messages: tuple[Span, ...] | None = None
+    spans: tuple[Span, ...] = ()
     at = _expect(text, 0, "{")
     while text[at] != "}":
         if text[at] != '"':
             raise ValueError(text[at])
         key, end = _DECODER.raw_decode(text, at)
         value_at = _expect(text, end, ":")
-        if key != "messages":
-            fields[key], end = _DECODER.raw_decode(text, value_at)
-        elif text[value_at] == "[":
-            fields[key], messages, end = _array(text, value_at)
+        if key == shape.key and text[value_at] == "[":
+            fields[key], spans, end = _array(text, value_at)
         else:
-            return None
-        members.append(Member(key, at, end))
+            fields[key], end = _DECODER.raw_decode(text, value_at)
+        members.append(Member(key, at, value_at, end))
         at = _next(text, end, "}")
     if _skip(text, at + 1) != len(text):
         return None
-    return None if messages is None else Envelope(text, fields, tuple(members), messages)
+    said = fields.get(shape.key)
+    if isinstance(said, str) and shape is not MESSAGES:
+        said, spans = [{"role": "user", "content": said}], ()
+    return Envelope(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
 
 
 def _array(text: str, at: int) -> tuple[list[Json], tuple[Span, ...], int]:

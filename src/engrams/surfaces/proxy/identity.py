@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote
 
+from engrams import clock
+from engrams.errors import ScopeError
 from engrams.settings import Settings
+from engrams.surfaces.proxy import assertion
 from engrams.surfaces.proxy.envelope import Envelope, text_of
 from engrams.types import Json, Scope
 
@@ -30,16 +32,17 @@ class Caller:
 
 
 def identify(headers: Mapping[str, str], envelope: Envelope, settings: Settings) -> Caller:
-    """The caller of a chat request. ScopeError: an id that no scope can hold.
+    """The caller of a chat request. ScopeError: an id that no scope can hold, or a token that does not hold.
 
-    The owner is the first of: ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id``, the body's ``user``, the
-    setting ``user``, the login name. A project or conversation (also ``memory_id``) is a scope of its own below the owner:
-    what is told there is found there only. A session only groups turns.
+    The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id``
+    (not where tokens are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation
+    (also ``memory_id``) is a scope of its own below the owner: what is told there is found there only. A session only
+    groups turns.
     """
     fields = envelope.fields
     ours = _mapping(fields.get("memory"))
     metadata = _mapping(fields.get("metadata"))
-    user = _first(ours.get("user"), _header(headers, "x-engrams-user"), headers.get("x-openwebui-user-id"), fields.get("user"))
+    user = _user(headers, ours, fields.get("user"), settings.serve.jwt_secret)
     project = _first(ours.get("project"), _header(headers, "x-engrams-project"))
     conversation = _first(ours.get("conversation"), _header(headers, "x-engrams-conversation"), fields.get("memory_id"))
     session = _first(
@@ -48,8 +51,9 @@ def identify(headers: Mapping[str, str], envelope: Envelope, settings: Settings)
         headers.get("x-openwebui-chat-id"),
         *(metadata.get(name) for name in ("session_id", "conversation_id", "chat_id")),
         conversation,
+        envelope.thread,
     )
-    scope = Scope(("user", user or settings.user or login()))
+    scope = _bound(headers.get("x-engrams-owner", ""), user) or Scope(("user", user or settings.owner))
     scope = scope.within("project", project) if project else scope
     scope = scope.within("conversation", conversation) if conversation else scope
     return Caller(
@@ -62,9 +66,17 @@ def identify(headers: Mapping[str, str], envelope: Envelope, settings: Settings)
     )
 
 
+def _bound(owner: str, user: str) -> Scope | None:
+    """What a key opened, as the server says; no client can send that header. Its users are parts of its owner's memory."""
+    if not owner:
+        return None
+    scope = Scope.parse(unquote(owner))
+    return scope if user in ("", scope.labels[-1]) else scope.within("user", user)
+
+
 def opening(envelope: Envelope) -> str:
     """A conversation without an id is known by its first user message: clients resend the whole history each time."""
-    for message in envelope.fields["messages"]:
+    for message in envelope.messages:
         if isinstance(message, dict) and message.get("role") == "user":
             return "chat-" + _digest(text_of(message.get("content")))
     return ""
@@ -75,17 +87,20 @@ def turn_id(caller: Caller, envelope: Envelope, place: int, text: str) -> str:
 
     It covers what was said before, without system messages: clients put the time of day into those.
     """
-    before = [message for message in envelope.fields["messages"][:place] if isinstance(message, dict)]
+    before = [message for message in envelope.messages[:place] if isinstance(message, dict)]
     said = [f"{message.get('role')}\x1f{text_of(message.get('content'))}" for message in before if message.get("role") != "system"]
-    return "proxy-" + _digest(caller.scope.key, caller.session, caller.message, *said, text)
+    thread = [envelope.thread] if envelope.thread else []
+    return "proxy-" + _digest(caller.scope.key, caller.session, caller.message, *thread, *said, text)
 
 
-def login() -> str:
-    """The login name; ``me`` where there is none, as in a bare container."""
-    try:
-        return getpass.getuser() or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"
+def _user(headers: Mapping[str, str], ours: Mapping[str, Json], plain: Json, secret: str) -> str:
+    if secret and assertion.HEADER in headers:
+        found = assertion.subject(headers[assertion.HEADER], secret, clock.now().timestamp())
+        if not found:
+            raise ScopeError("The user's token does not hold.", hint="Give both servers the same secret, and look at their clocks.")
+        return found
+    web = "" if secret else headers.get("x-openwebui-user-id")
+    return _first(ours.get("user"), _header(headers, "x-engrams-user"), web, plain)
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:

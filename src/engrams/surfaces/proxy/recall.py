@@ -24,7 +24,7 @@ DRAIN_SECONDS = 10.0
 _QUERY_END = 2000
 _WARM = 3
 _QUEUE = 64
-_READERS = 4
+_READERS = 2
 _WRITERS = 2
 
 _log = logging.getLogger("engrams.proxy")

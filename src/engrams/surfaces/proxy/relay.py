@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from engrams.surfaces.proxy.asked import Asked
 from engrams.surfaces.proxy.recall import Recall
-from engrams.surfaces.proxy.replies import event, problem
 from engrams.surfaces.proxy.tee import Tee
 from engrams.surfaces.proxy.upstream import RawHeaders
 
@@ -21,7 +20,8 @@ class Witness:
 
     def __init__(self, recall: Recall, asked: Asked, limit: int) -> None:
         assert asked.caller is not None
-        self.tee = Tee(limit)
+        self.tee = Tee(limit, asked.dialect)
+        self.broken = asked.dialect.broken
         self._recall, self._asked, self._scope = recall, asked, asked.caller.scope
         self._user = recall.keep([asked.said], self._scope) if asked.said else None
         self._answer: asyncio.Task[bool] | None = None
@@ -35,6 +35,7 @@ class Witness:
 
     def done(self) -> asyncio.Task[bool] | None:
         """Keep the answer, once; None: it has no text. It is partial where the model did not get to its end."""
+        self._asked.answered(self.tee.id)
         if self._answer is None and self.tee.text.strip():
             whole = self.tee.finished and not self.tee.failed and not self.tee.cut
             turn = self._asked.reply(self.tee.text, partial=not whole)
@@ -98,7 +99,7 @@ class Relay(Response):
                 witness.tee.feed(chunk)
         except httpx2.HTTPError as fault:
             text = f"The upstream broke off ({type(fault).__name__}). Try again."
-            line = (b"\n\n" if witness.tee.midline else b"") + event(problem(text, "upstream_error", "upstream_disconnected"))
+            line = (b"\n\n" if witness.tee.midline else b"") + witness.broken(text)
             await send({"type": "http.response.body", "body": line, "more_body": True})
         await witness.finish()
         return True

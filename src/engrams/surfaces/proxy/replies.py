@@ -26,3 +26,8 @@ def failure(status: int, message: str, code: str, headers: Mapping[str, str] | N
 def event(body: Json) -> bytes:
     """One server-sent event."""
     return b"data: " + json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n\n"
+
+
+def line(body: Json) -> bytes:
+    """One line of a stream of JSON values."""
+    return json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n"

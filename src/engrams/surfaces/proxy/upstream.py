@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
+from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 import httpx2
@@ -36,18 +37,18 @@ _CONNECT_SECONDS = 10.0
 
 
 class Upstream:
-    """One OpenAI-compatible server. SettingsError: its address is not an http(s) URL."""
+    """One OpenAI-compatible server. SettingsError: its address is not an http(s) URL. ``setting``: what names it."""
 
-    def __init__(self, settings: ServeSettings) -> None:
+    def __init__(self, url: str, key: str, timeout: float, setting: str = "serve.upstream") -> None:
         try:
-            self._base = httpx2.URL(settings.upstream)
+            self._base = httpx2.URL(url)
         except httpx2.InvalidURL as fault:
-            raise SettingsError(f"serve.upstream is not a URL: {fault}.", hint="For example http://localhost:11434/v1.") from None
+            raise SettingsError(f"{setting} is not a URL: {fault}.", hint="For example http://localhost:11434/v1.") from None
         if self._base.scheme not in ("http", "https") or not self._base.host:
-            raise SettingsError("serve.upstream must be an http or https URL.", hint="For example http://localhost:11434/v1.")
-        self._key = settings.upstream_key
+            raise SettingsError(f"{setting} must be an http or https URL.", hint="For example http://localhost:11434/v1.")
+        self._key, self._setting = key, setting
         self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout)),
+            timeout=httpx2.Timeout(timeout, connect=min(_CONNECT_SECONDS, timeout)),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             # A company's proxy (HTTP_PROXY) does not lead to a model server on this machine.
             trust_env=self._base.host not in _HERE,
@@ -93,8 +94,33 @@ class Upstream:
         if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
             text = f"The upstream {self.address} did not answer in time. Try again, or raise `serve.timeout`."
             return failure(504, text, "upstream_timeout", note)
-        text = f"The upstream {self.address} cannot be reached ({type(fault).__name__}). Is it running? `serve.upstream` names it."
+        text = f"The upstream {self.address} cannot be reached ({type(fault).__name__}). Is it running? `{self._setting}` names it."
         return failure(502, text, "upstream_unreachable", note)
+
+
+class Upstreams:
+    """Every server behind us, and which of them a model is on: the first route whose patterns match, else ``serve.upstream``."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self.main = Upstream(settings.upstream, settings.upstream_key, settings.timeout) if settings.upstream else None
+        self.routes = tuple((route.models, Upstream(route.url, route.key, settings.timeout, "serve.routes")) for route in settings.routes)
+
+    def __bool__(self) -> bool:
+        return self.main is not None or bool(self.routes)
+
+    def of(self, model: str) -> Upstream | None:
+        """None: no server has it."""
+        return next((server for models, server in self.routes if any(fnmatchcase(model, one) for one in models)), self.main)
+
+    async def close(self) -> None:
+        for server in (self.main, *(server for _, server in self.routes)):
+            if server is not None:
+                await server.close()
+
+
+def unrouted(model: str) -> Response:
+    """What the client is told of a model that is on no server."""
+    return failure(404, f"No upstream has the model {model!r}. `serve.routes` and `serve.upstream` name them.", "model_not_found")
 
 
 def down(answer: httpx2.Response, *, decoded: bool) -> RawHeaders:

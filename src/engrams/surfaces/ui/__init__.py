@@ -1,1 +1,1 @@
-
+"""The web page: static files, and what they must be served with."""

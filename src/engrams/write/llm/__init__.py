@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engrams.write.llm.extract import Briefing as Briefing
 from engrams.write.llm.extract import extract as extract
 from engrams.write.llm.judge import judge as judge
+from engrams.write.llm.lanes import lanes as lanes
 from engrams.write.llm.meet import meet as meet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from engrams.prompts import load, quote
 from engrams.text.fold import fold
 from engrams.types import Cost, Decision, Evidence, Kind, Record
 from engrams.write.candidate import Candidate, canonical
+from engrams.write.category import category_of
 from engrams.write.slots import is_single, opposes, same
 
 _TURNS = 40
@@ -22,6 +23,7 @@ _CHARACTERS = 24_000
 _LONG = 1000
 _KNOWN = 80
 _MOST = 24
+_GAPS = 20
 _RETRIES = 2
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
@@ -39,6 +41,7 @@ class Statement(BaseModel):
     object: str = Field("", max_length=400)
     kind: str = "fact"
     category: str = Field("", max_length=60)
+    avoid: str = Field("", max_length=400)
     negative: bool = False
     effect: Literal["states", "changes", "ends", "corrects"] = "states"
     confidence: float | Literal["low", "medium", "high"] = 0.8
@@ -64,6 +67,8 @@ SCHEMA: dict[str, Any] = {
                     "predicate": {"type": "string"},
                     "object": {"type": "string"},
                     "kind": {"type": "string"},
+                    "category": {"type": "string"},
+                    "avoid": {"type": "string"},
                     "negative": {"type": "boolean"},
                     "effect": {"type": "string"},
                     "confidence": {"type": ["number", "string"]},
@@ -79,8 +84,18 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What a model is told besides the messages. ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory
+    could not answer."""
+
+    known: Sequence[Record] = ()
+    gaps: Sequence[str] = ()
+    prompt: str = "extract"
+
+
 def extract(
-    records: Sequence[Record], known: Sequence[Record], chat: Chat, batch: int, decisions: list[Decision]
+    records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int, decisions: list[Decision]
 ) -> tuple[dict[str, list[Candidate]], Cost]:
     """Candidates by the record they come from, and what asking cost. ModelError where the model fails for good.
 
@@ -90,10 +105,10 @@ def extract(
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
     for group in _groups(records, batch):
-        statements, spent = _ask(group, known, chat, decisions)
+        statements, spent = _ask(group, briefing, chat, decisions)
         cost += spent
         for statement in statements:
-            candidate = _candidate(statement, group, chat.name, decisions)
+            candidate = _candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
             if candidate is not None and len(found.setdefault(candidate.sources[0], [])) < _MOST:
                 found[candidate.sources[0]].append(candidate)
     return found, cost
@@ -113,14 +128,15 @@ def _groups(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
         yield group
 
 
-def _ask(group: list[Record], known: Sequence[Record], chat: Chat, decisions: list[Decision]) -> tuple[list[Statement], Cost]:
-    prompt = load("extract")
-    text = prompt.render(turns="\n".join(_shown(number, record) for number, record in enumerate(group, 1)), known=_listed(known[:_KNOWN]))
+def _ask(group: list[Record], briefing: Briefing, chat: Chat, decisions: list[Decision]) -> tuple[list[Statement], Cost]:
+    prompt = load(briefing.prompt)
+    shown = "\n".join(_shown(number, record) for number, record in enumerate(group, 1))
+    text = prompt.render(turns=shown, known=_listed(briefing.known[:_KNOWN], briefing.gaps))
     messages = [Message("user", text)]
     cost = Cost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
-        answer = chat.ask(Ask(tuple(messages), "extract", SCHEMA, max_tokens=4096))
+        answer = chat.ask(Ask(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096))
         cost += Cost(answer.calls, answer.tokens)
         statements, problems = _checked(answer.data)
         if statements or not problems:
@@ -148,7 +164,7 @@ def _checked(data: Any) -> tuple[list[Statement], list[str]]:
     return good, problems
 
 
-def _candidate(statement: Statement, group: list[Record], model: str, decisions: list[Decision]) -> Candidate | None:
+def _candidate(statement: Statement, group: list[Record], model: tuple[str, str], decisions: list[Decision]) -> Candidate | None:
     source, literal = _located(statement, group)
     if source is None:
         decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))
@@ -166,7 +182,8 @@ def _candidate(statement: Statement, group: list[Record], model: str, decisions:
         subject=subject,
         predicate=predicate,
         object=statement.object.strip(),
-        category=statement.category or ("preference" if kind is Kind.PREFERENCE else "knowledge"),
+        category=category_of(statement.category, kind),
+        avoid=" ".join(statement.avoid.split()),
         polarity=not (statement.negative or opposes(statement.predicate)),
         effect=statement.effect,
         single=is_single(predicate, subject, statement.object.strip()),
@@ -179,8 +196,8 @@ def _candidate(statement: Statement, group: list[Record], model: str, decisions:
         settled=source.recorded_at,
         triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[:8],
         steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
-        extractor=model,
-        prompt=load("extract").hash,
+        extractor=model[0],
+        prompt=model[1],
         reason="model",
     )
     return candidate if begun or candidate.effect not in ("changes", "ends") else replace(candidate, valid_from=source.recorded_at)
@@ -230,8 +247,12 @@ def _shown(number: int, record: Record) -> str:
     return f"[{number}] {quote(speaker)} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shortened(record.text))}"
 
 
-def _listed(known: Sequence[Record]) -> str:
-    return "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
+def _listed(known: Sequence[Record], gaps: Sequence[str]) -> str:
+    told = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
+    if not gaps:
+        return told
+    asked = "\n".join(f"- {quote(gap)}" for gap in gaps[:_GAPS])
+    return f"{told}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
 
 
 def _shortened(text: str) -> str:

@@ -14,7 +14,7 @@ from engrams.types import Cost, Record
 from engrams.write import policy
 from engrams.write.candidate import Candidate
 
-_HELD = policy.Ruling("commit_at_session_end", "awaits review")
+_HELD = policy.Ruling("commit_at_session_end", "awaits review", awaits=True)
 _REASON = 240
 
 
@@ -54,7 +54,7 @@ def judge(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[
         cost = Cost(answer.calls, answer.tokens)
         rows = _checked(answer.data)
     except (ModelError, BudgetError) as problem:
-        held = policy.Ruling("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON])
+        held = policy.Ruling("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits=True)
         return [policy.clamp(candidate, held) for candidate in candidates], cost
     return [policy.clamp(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
+from engrams.settings import WriteSettings
 from engrams.types import Cost, Decision, Record
 from engrams.write.candidate import Candidate
 from engrams.write.dedup import exact
@@ -26,6 +27,7 @@ class Row(BaseModel):
     new: int = Field(ge=0)
     verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
     known: tuple[int, ...] = ()
+    confidence: Literal["low", "medium", "high"] = "medium"
     reason: str = ""
 
 
@@ -40,6 +42,7 @@ SCHEMA: dict[str, Any] = {
                     "new": {"type": "integer"},
                     "verdict": {"type": "string"},
                     "known": {"type": "array", "items": {"type": "integer"}},
+                    "confidence": {"type": "string"},
                     "reason": {"type": "string"},
                 },
             },
@@ -51,18 +54,21 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """The meetings in the order of the candidates, what is to be removed besides, and what it cost."""
+    """The meetings in the order of the candidates, what is to be removed besides, and what it cost. ``unsure``: those that the
+    model failed at, where that is not left to the rules."""
 
     meetings: tuple[Meeting, ...]
     removed: tuple[Record, ...] = ()
     cost: Cost = NO_COST
+    unsure: tuple[Meeting, ...] = ()
 
 
-def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, threshold: float, decisions: list[Decision]) -> Met:
+def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]) -> Met:
     """A meeting for each candidate. With nothing known, or only exact repeats, no call is made.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times; a failure of
-    any kind leaves the decision to the rules, so that no new statement is lost. So does an answer that only removes.
+    any kind leaves the decision to the rules, so that no new statement is lost, or with ``on_error`` to nobody: the statement stands
+    beside what is known, or is held. So does an answer that only removes. What it is not confident of coexists.
     """
     sure = [_sure(candidate, known) for candidate in candidates]
     open_ = [candidate for candidate, meeting in zip(candidates, sure, strict=True) if meeting is None]
@@ -71,10 +77,14 @@ def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, t
     try:
         rows, cost = _ask(open_, known, chat)
     except (ModelError, BudgetError) as problem:
-        decisions.append(Decision("reconcile", "rules", f"the model failed: {problem.message}"[:200]))
+        decisions.append(Decision("reconcile", settings.on_error, f"the model failed: {problem.message}"[:200]))
         rows, cost = [], Cost(calls=1)
+        if settings.on_error != "rules":
+            beside = iter([Meeting("add", candidate, reason="the model failed") for candidate in open_])
+            both = [(meeting or next(beside), meeting is None) for meeting in sure]
+            return Met(tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed))
     by_model = {row.new: row for row in rows if row.new and row.verdict != "remove"}
-    made = iter([_meeting(candidate, by_model.get(number), known, threshold) for number, candidate in enumerate(open_, 1)])
+    made = iter([_meeting(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)])
     meetings = tuple(meeting or next(made) for meeting in sure)
     taken = {target.id for meeting in meetings for target in meeting.targets}
     gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]
@@ -102,7 +112,7 @@ def _meeting(candidate: Candidate, row: Row | None, known: Sequence[Record], thr
         return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Meeting("add", candidate, reason=reason)
     if row.verdict == "keep":
         return Meeting("keep", candidate, targets[:1], reason=reason)
-    if row.verdict == "conflict":
+    if row.verdict == "conflict" or row.confidence == "low":
         return Meeting("conflict", candidate, targets, reason=reason)
     if by_rules.until is not None:
         return by_rules

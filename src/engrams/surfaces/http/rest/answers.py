@@ -32,14 +32,18 @@ _SCHEMA: dict[str, Any] = {
         "hint": {"type": "string", "description": "What to do about it; may be empty."},
     },
 }
+_ALWAYS = (400, 401, 403, 413, 422, 429)
 _WHY = {
     304: "It still has the version of If-None-Match.",
     400: "The request cannot be used.",
+    401: "It needs a key, and this is none.",
+    403: "The key does not have the right to this.",
     404: "There is no such thing in this person's memory.",
     409: "It changed meanwhile.",
     412: "It no longer has the version of If-Match.",
     413: "The body is too large.",
     422: "The request is malformed, or what it asks is refused.",
+    429: "Too many requests; Retry-After says when to go on.",
 }
 
 
@@ -47,8 +51,7 @@ def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The statuses of a route besides its success, for the description of the API."""
     body = {MEDIA: {"schema": _SCHEMA}}
     named: dict[int | str, dict[str, Any]] = {
-        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body})
-        for status in sorted({*statuses, 400, 413, 422})
+        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body}) for status in sorted({*statuses, *_ALWAYS})
     }
     return {**named, "default": {"description": "The store or a model failed.", "content": body}}
 

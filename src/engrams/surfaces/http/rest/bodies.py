@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from engrams.errors import InputError
-from engrams.types import Json, Kind, Status
+from engrams.types import EdgeType, Json, Kind, Status, Tier
 
 IDS = 1000
 _DEEPEST = 64
@@ -149,6 +149,7 @@ class Listing(BaseModel):
 
     kind: list[Kind] = Field(default_factory=list)
     status: list[Status] = Field(default_factory=lambda: [Status.ACTIVE])
+    tier: list[Tier] = Field(default_factory=list)
     tag: list[str] = Field(default_factory=list)
     session: str = ""
     text: str = Field("", description="Only where the text contains this.")
@@ -156,6 +157,20 @@ class Listing(BaseModel):
     as_of: Moment | None = None
     limit: int = Field(50, ge=1, le=1000)
     after: str = Field("", description="`next` of the page before.")
+
+
+class View(BaseModel):
+    """Which part of the graph to show."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    focus: list[str] = Field(default_factory=list, max_length=100, description="Around these: ids of memories, `tag:x`, `topic:x`.")
+    depth: int = Field(1, ge=0, le=3, description="Steps along the links.")
+    type: list[EdgeType] = Field(default_factory=list, description="Only links of these types.")
+    kind: list[Kind] = Field(default_factory=list)
+    status: list[Status] = Field(default_factory=lambda: [Status.ACTIVE, Status.SUPERSEDED])
+    tag: list[str] = Field(default_factory=list, max_length=100)
+    limit: int = Field(200, ge=1, le=1000, description="Most nodes.")
 
 
 def _whole(value: Json, depth: int = 0) -> Json:

@@ -1,53 +1,78 @@
-"""Whose memory a request is about. It comes from a header or the settings, never from a body."""
+"""Whose memory a request is about. It comes from its key, a header or the settings, never from a body."""
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
 
 from engrams.memory import MemoryEngine
+from engrams.ports import Reach
 from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.keys import Key
+
+KEY = "engrams.key"
+OWNER = "engrams.owner"
+"""Where a request's scope (ASGI's word) holds the key that opened it, and whose memory it turned out to be about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``scope`` lies in ``owner``; every call of the engine is given one of them."""
+    """``scope`` lies in ``owner``; every call of the engine is given one of them. ``key``: what opened it, if one did."""
 
     engine: MemoryEngine
     owner: Scope
     scope: Scope
+    key: Key | None = None
+
+    @property
+    def all(self) -> bool:
+        """Whether they may see what is everybody's."""
+        return self.key is None or self.key.may("admin")
+
+    @property
+    def reach(self) -> Reach:
+        """What a read sees: an owner everything of theirs, a deeper scope itself and those above it."""
+        return Reach(self.owner, (self.scope,), tree=True) if self.scope.is_owner else Reach(self.owner, self.scope.chain())
 
 
 def caller(
     request: Request,
     project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
     conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
-    x_engrams_user: Annotated[str, Header(description="Whose memory; without it that of the setting `user`.")] = "",
+    x_engrams_user: Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")] = "",
 ) -> Caller:
     """The dependency of every route: who asks, and for which part of their memory."""
+    found = named(request, decoded(x_engrams_user).strip())
+    scope = found.scope.within("project", project) if project else found.scope
+    return Caller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
+
+
+def named(request: Request, user: str) -> Caller:
+    """The caller for a user. A key never leaves its owner: another user's name is a part of that owner's memory."""
     engine: MemoryEngine = request.app.state.engine
-    owner = Scope(("user", _decoded(x_engrams_user).strip() or engine.settings.user or _login()))
-    scope = owner.within("project", project) if project else owner
-    return Caller(engine, owner, scope.within("conversation", conversation) if conversation else scope)
+    key: Key | None = request.scope.get(KEY)
+    owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner
+    request.scope[OWNER] = owner.key
+    scope = owner if key is None else below(owner, user)
+    return Caller(engine, owner, scope, key)
+
+
+def below(owner: Scope, user: str) -> Scope:
+    """The scope of a user for whom an owner's key speaks: the owner itself, or a part that is named after them."""
+    return owner if user in ("", owner.labels[-1]) else owner.within("user", user)
 
 
 Asks = Annotated[Caller, Depends(caller)]
 
 
-def _decoded(value: str) -> str:
+def decoded(value: str) -> str:
     """A header may hold UTF-8, as it is or percent-encoded."""
     try:
         return unquote(value.encode("latin-1").decode("utf-8"))
     except UnicodeError:
         return value
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser() or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"

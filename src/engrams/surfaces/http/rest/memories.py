@@ -42,7 +42,8 @@ def _collection(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/memories", responses=declared())
     def find(asked: Annotated[bodies.Listing, Query()], caller: Asks) -> shapes.Page:
         """Memories by what they are, a page at a time; `next` is empty on the last."""
-        tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
+        tests = [Condition("tags", "contains", tag) for tag in asked.tag]
+        tests += [Condition("tier", "in", [tier.value for tier in asked.tier])] if asked.tier else []
         page = caller.engine.list(
             scope=caller.scope,
             kinds=tuple(asked.kind),
@@ -51,7 +52,7 @@ def _collection(routes: APIRouter, settings: Settings) -> None:
             text=asked.text,
             order=asked.order,
             as_of=asked.as_of,
-            where=Where("and", tags) if tags else None,
+            where=Where("and", tuple(tests)) if tests else None,
             after=asked.after,
             limit=min(asked.limit, settings.limits.results),
         )

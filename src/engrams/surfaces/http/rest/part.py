@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from fastapi import FastAPI
@@ -11,13 +12,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from engrams import build
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import memories, reads, upkeep
+from engrams.surfaces.http.rest import files, graph, jobs, memories, notebook, reads, sessions, trail, upkeep
 from engrams.surfaces.http.rest.answers import failure, malformed, unserved
 from engrams.types import Json
 
-_OWN = ("memories", "search", "explain", "context", "purge", "scopes", "stats", "jobs", "export", "import")
+OWN = (
+    *("memories", "search", "explain", "context", "purge", "scopes", "stats", "state", "settings", "sessions"),
+    *("graph", "jobs", "audit", "export", "import", "imports", "notebook", "timeline"),
+)
+"""What is ours under /v1; everything else there is the proxy's."""
+
+_ROUTERS = (
+    *(memories.router, reads.router, notebook.router, upkeep.router, sessions.router),
+    *(graph.router, jobs.router, files.router, trail.router),
+)
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
 _HINT = "GET /openapi.json describes every request."
 
@@ -27,12 +38,14 @@ class Rest:
 
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
         self._engine, self._settings = engine, settings
+        self._uploads = None if settings.incognito else build.uploads(engine)
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine
         app.add_exception_handler(RequestValidationError, malformed)
         app.add_exception_handler(HTTPException, unserved)
-        routers = [make(self._settings) for make in (memories.router, reads.router, upkeep.router, upkeep.transfer)]
+        app.state.uploads = self._uploads
+        routers = [make(self._settings) for make in _ROUTERS]
         for routes in routers:
             app.include_router(routes)
         own = [route for routes in routers for route in routes.routes]
@@ -45,15 +58,19 @@ class Rest:
                 return answer
             return failure(404, "Not Found", "There is nothing at this path.", _HINT)
 
-        for name in _OWN:
+        for name in OWN:
             for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
                 app.router.routes.append(Route(path, elsewhere, methods=_METHODS, include_in_schema=False))
 
     async def start(self) -> None:
-        """Nothing to start."""
+        """Imports that were under way go on."""
+        if self._uploads is not None:
+            await asyncio.to_thread(self._uploads.resume)
 
     async def stop(self) -> None:
-        """Nothing to stop."""
+        """An import stops at its next piece and goes on in the next process."""
+        if self._uploads is not None:
+            await asyncio.to_thread(self._uploads.close)
 
     def health(self) -> Mapping[str, Json]:
         return {}

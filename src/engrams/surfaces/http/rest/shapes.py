@@ -167,54 +167,6 @@ class Erased(BaseModel):
     proven: bool
 
 
-class Places(BaseModel):
-    scopes: list[list[str]]
-
-
-class Numbers(BaseModel):
-    status: dict[str, int]
-    kind: dict[str, int]
-    layer: dict[str, int]
-    tier: dict[str, int]
-    embedder: str
-    scopes: int
-
-
-class Dead(BaseModel):
-    id: str
-    kind: str
-    attempt: int
-    error: str
-
-
-class Work(BaseModel):
-    """``jobs``: numbers of everybody's by kind and state; ``dead``: yours, and the server's own without their errors."""
-
-    jobs: dict[str, dict[str, int]]
-    lag_seconds: float
-    dead: list[Dead]
-
-
-class Retried(BaseModel):
-    retried: int
-
-
-class Unread(BaseModel):
-    line: int
-    message: str
-
-
-class Loaded(BaseModel):
-    """``bad``: what could not be read, at most the first thousand; the rest was imported."""
-
-    stored: int
-    existing: int
-    refused: int
-    edges: int
-    bad: list[Unread]
-    scopes: dict[str, int]
-
-
 _NAMES = tuple(item.name for item in fields(Record))
 
 

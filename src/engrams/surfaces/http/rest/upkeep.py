@@ -1,140 +1,111 @@
-"""/v1/scopes, /v1/stats, /v1/jobs, /v1/export, /v1/import."""
+"""/v1/scopes, /v1/stats, /v1/state, /v1/settings: what there is, in numbers."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.background import BackgroundTask
-from starlette.responses import StreamingResponse
 
-from engrams.errors import NotFoundError, RefusedError
-from engrams.ports import Job
-from engrams.settings import Settings
-from engrams.surfaces.http.rest import bodies, shapes
-from engrams.surfaces.http.rest.answers import declared, limited
+from engrams.ports import Reach
+from engrams.settings import Settings, describe
+from engrams.surfaces.http.pulse import MINUTES, Minute, Pulse
+from engrams.surfaces.http.rest import views
+from engrams.surfaces.http.rest.answers import declared, limited, plain
 from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.types import Scope
+from engrams.types import PRODUCT, Layer
 
-_CHUNK = 64 * 1024
-_BAD = 1000
-_DEAD = 10_000
-
-Format = Literal["auto", "engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
+_SCOPES = 100
 
 
 def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["upkeep"], route_class=limited(settings.limits.text_bytes))
     _numbers(routes)
-    _jobs(routes)
+    _running(routes)
     return routes
 
 
 def _numbers(routes: APIRouter) -> None:
     @routes.get("/scopes", responses=declared())
-    def scopes(caller: Asks) -> shapes.Places:
+    def scopes(caller: Asks) -> views.Places:
         """The scopes that hold memories of this person."""
-        return shapes.Places(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
+        return views.Places(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
 
     @routes.get("/stats", responses=declared())
-    def stats(caller: Asks) -> shapes.Numbers:
-        """Numbers of memories by status, kind, layer and tier."""
+    def stats(caller: Asks) -> views.Numbers:
+        """Numbers of memories by status, kind, layer, tier and scope."""
         held = caller.engine.stats(caller.scope)
         counts = {name: dict(held.get(name, {})) for name in ("status", "kind", "layer", "tier")}
-        return shapes.Numbers(**counts, embedder=held["embedder"], scopes=held["scopes"])
+        whole = sum(number for status, number in counts["status"].items() if status != "purged")
+        vectors = dict(held.get("model", {})).get(held["embedder"], 0)
+        return views.Numbers(
+            **counts,
+            product={PRODUCT[Layer(layer)]: number for layer, number in counts["layer"].items()},
+            scope=_by_scope(caller),
+            active=counts["status"].get("active", 0),
+            embedded=round(min(1.0, vectors / whole), 4) if whole else 0.0,
+            embedder=held["embedder"],
+            scopes=held["scopes"],
+        )
+
+    @routes.get("/stats/series", responses=declared())
+    def series(
+        request: Request, caller: Asks, minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60
+    ) -> views.Series:
+        """Requests and times of search by minute since the server started, for charts; and what the model was asked."""
+        pulse: Pulse = request.app.state.pulse
+        now = int(caller.engine.now().timestamp() // 60)
+        points = [_point(minute) for minute in pulse.last(caller.owner.key, now - minutes + 1)]
+        spent = caller.engine.stats(caller.scope)["spent"] if caller.all else {}
+        return views.Series(points=points, spent=views.Spent(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
 
 
-def _jobs(routes: APIRouter) -> None:
-    @routes.get("/jobs", responses=declared())
-    def jobs(caller: Asks) -> shapes.Work:
-        """The background work, and what of it has failed for good."""
-        work = caller.engine.status()
-        dead = [
-            shapes.Dead(id=job.id, kind=job.kind, attempt=job.attempt, error=job.error if job.payload.get("scope") else "")
-            for job in _dead(caller)
-        ]
-        numbers = {kind: dict(states) for kind, states in work["jobs"].items()}
-        return shapes.Work(jobs=numbers, lag_seconds=work["lag_seconds"], dead=dead)
+def _running(routes: APIRouter) -> None:
+    @routes.get("/state", responses=declared())
+    def state(caller: Asks) -> views.State:
+        """How many memories are in each tier, and what the running process holds of them."""
+        held = caller.engine.stats(caller.scope)
+        detail = caller.engine.tiers.state(caller.scope)
+        working = [views.Item(**item) for item in caller.engine.tiers.working(caller.scope)]
+        return views.State(tiers=dict(held["active"]), layers=dict(held["layers"]), detail=plain(detail), working=working)
 
-    @routes.post("/jobs/retry", responses=declared(404))
-    def retry(body: bodies.Jobs, caller: Asks) -> shapes.Retried:
-        """Failed jobs back to waiting."""
-        own = {job.id for job in _dead(caller)}
-        unknown = [one for one in body.ids if one not in own]
-        if unknown:
-            raise NotFoundError("There is no failed job of that id here.", hint="GET /v1/jobs lists them.")
-        chosen = body.ids or sorted(own)
-        return shapes.Retried(retried=caller.engine.retry(chosen) if chosen else 0)
+    @routes.get("/settings", responses=declared())
+    def settings(caller: Asks) -> views.Shown:
+        """Every setting and its value. Keys and passwords are not shown."""
+        own = caller.engine.settings
+        return views.Shown(preset=own.preset, settings=[_setting(own, *row) for row in describe()])
 
 
-def transfer(settings: Settings) -> APIRouter:
-    """Files in and out. Their bodies are streamed: they have no limit but the disk's."""
-    routes = APIRouter(prefix="/v1", tags=["files"])
+def _by_scope(caller: Caller) -> dict[str, int]:
+    seen = [scope for scope in caller.engine.scopes(caller.owner) if caller.scope.is_owner or scope in caller.scope.chain()]
+    counted = ((scope, caller.engine.store.counts(Reach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
+    return {scope.key: status.get("active", 0) for scope, status in counted}
 
-    @routes.get(
-        "/export",
-        response_class=StreamingResponse,
-        responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}, **declared()},
+
+def _setting(settings: Settings, name: str, default: Any, description: str, secret: bool) -> views.Setting:
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    if secret:
+        value, default = bool(value), bool(default)
+    return views.Setting(name=name, value=_shown(value), default=_shown(default), description=description, secret=secret)
+
+
+def _shown(value: Any) -> Any:
+    """As JSON; an address without its password."""
+    if isinstance(value, str) and "://" in value and "@" in value:
+        scheme, _, rest = value.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}"
+    return plain(value)
+
+
+def _point(minute: Minute) -> views.Point:
+    return views.Point(
+        at=datetime.fromtimestamp(minute.at * 60, UTC),
+        requests=minute.requests,
+        errors=minute.errors,
+        writes=minute.writes,
+        searches=minute.searches,
+        search_p50=round(minute.share(0.5), 3),
+        search_p95=round(minute.share(0.95), 3),
     )
-    def export(caller: Asks) -> StreamingResponse:
-        """Everything in the scope, with history and links, as JSON lines that `/v1/import` takes."""
-        _on_disk(settings)
-        folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
-        path = Path(folder.name) / "memory.jsonl"
-        try:
-            caller.engine.dump(path, scope=caller.scope)
-        except BaseException:
-            folder.cleanup()
-            raise
-        headers = {"content-disposition": 'attachment; filename="memory.jsonl"'}
-        return StreamingResponse(_chunks(path), media_type="application/jsonl", headers=headers, background=BackgroundTask(folder.cleanup))
-
-    @routes.post(
-        "/import",
-        responses=declared(),
-        openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
-    )
-    async def load(
-        request: Request,
-        caller: Asks,
-        format: Annotated[Format, Query(description="What the file is; auto looks.")] = "auto",
-    ) -> shapes.Loaded:
-        """Import a file, sent as the body. Doing it twice stores nothing twice."""
-        _on_disk(settings)
-        with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
-            path = Path(folder) / "file"
-            with path.open("wb") as file:
-                async for chunk in request.stream():
-                    await asyncio.to_thread(file.write, chunk)
-            report = await asyncio.to_thread(caller.engine.load, path, scope=caller.scope, format=format)
-        bad = [shapes.Unread(line=line, message=message) for line, message in report.bad[:_BAD]]
-        counts = {"stored": report.stored, "existing": report.existing, "refused": report.refused, "edges": report.edges}
-        return shapes.Loaded(**counts, bad=bad, scopes=report.scopes)
-
-    return routes
-
-
-def _dead(caller: Caller) -> list[Job]:
-    """Failed jobs of this owner, and those of nobody in particular; never another owner's."""
-    return [job for job in caller.engine.store.queue(("dead",), _DEAD) if _owned(job, caller.owner)]
-
-
-def _owned(job: Job, owner: Scope) -> bool:
-    key = job.payload.get("scope")
-    return not key or Scope.parse(str(key)).owner == owner
-
-
-def _on_disk(settings: Settings) -> None:
-    """A file on its way in or out lies on the disk for a moment."""
-    if settings.incognito:
-        raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk

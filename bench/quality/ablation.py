@@ -1,0 +1,118 @@
+"""What each stage is worth: the same store read again with one of them left out, question by question."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import engrams
+from bench.quality.data import Dataset, Question, Talk
+from bench.quality.metrics import KS, Row, gap, mean, score
+from bench.quality.systems import OWNER, Engrams, search
+from engrams.ports import Embedder
+
+LEFT_OUT: Mapping[str, Mapping[str, object]] = {
+    "speaker cue": {"read__weights__speaker": 0.0},
+    "date cue": {"read__weights__date": 0.0},
+    "slot asked for": {"read__weights__slot": 0.0},
+    "when x time in the text": {"read__weights__when": 0.0},
+    "questions lower": {"read__weights__question": 0.0},
+    "length": {"read__weights__length": 0.0},
+    "meaning of the turn": {"read__weights__cos": 0.0},
+    "meaning with the two before": {"read__weights__cosctx": 0.0},
+    "meaning of the reply": {"read__weights__cosnext": 0.0},
+    "words of the turn": {"read__weights__bm": 0.0},
+    "words with the two before": {"read__weights__bmctx": 0.0},
+    "words of the session": {"read__weights__bmses": 0.0},
+    "links": {"graph__depth": 0},
+    "rules that are triggered": {"read__triggers": 0},
+    "repeats taken out": {"read__duplicate": 1.0},
+    "all cues": {f"read__weights__{name}": 0.0 for name in ("speaker", "date", "slot", "when", "question", "length")},
+    "all windows and sessions": {f"read__weights__{name}": 0.0 for name in ("cosctx", "cosnext", "bmctx", "bmses")},
+    "all meaning": {f"read__weights__{name}": 0.0 for name in ("cos", "cosctx", "cosnext")},
+    "all words": {f"read__weights__{name}": 0.0 for name in ("bm", "bmctx", "bmses")},
+    "weights: RRF, k 60": {"read__fusion": "rrf"},
+}
+"""What is left out, and the settings that do it. The last one replaces the weighted sum by ranks."""
+
+INSTEAD: Mapping[str, Mapping[str, object]] = {
+    "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},
+    "a fifth for recency": {"read__recency_weight": 0.2},
+    "links, two steps": {"graph__depth": 2},
+}
+"""What is put in: settings that other systems have and that are off by default."""
+
+_WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
+    "topics, links two steps": {"graph__depth": 2},
+    "topics, links two steps, bonus 0.3": {"graph__depth": 2, "graph__bonus": 0.3},
+}
+_FACTS = "facts told from turns"
+
+
+class Cached:
+    """An embedder that remembers: the same questions are asked of every variant."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder, self._known = embedder, dict[tuple[str, str], np.ndarray]()
+        self.card = embedder.card
+
+    def embed(self, texts: Sequence[str], purpose: str = "document") -> np.ndarray:
+        missing = list(dict.fromkeys(text for text in texts if (purpose, text) not in self._known))
+        if missing:
+            self._known.update({(purpose, text): row for text, row in zip(missing, self._embedder.embed(missing, purpose), strict=True)})  # type: ignore[arg-type]
+        return np.stack([self._known[purpose, text] for text in texts])
+
+
+def ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
+    """R@10 as it is, and the difference that each stage makes, with its paired 95 % interval; the table is printed."""
+    cached = Cached(embedder)
+    variants = {"as it is": {}, **LEFT_OUT, **INSTEAD}
+    rows: dict[str, list[Row]] = {name: [] for name in (*variants, _FACTS, *_WITH_TOPICS)}
+    for number, talk in enumerate(data.talks, 1):
+        print(f"\rablation: {number}/{len(data.talks)}", end="", file=sys.stderr)
+        _talk(talk, cached, settings, variants, rows)
+    print(file=sys.stderr)
+    kept = {name: [row for row in some if row.category not in apart] for name, some in rows.items()}
+    whole = kept.pop("as it is")
+    print(f"\n{data.name}, embedder {embedder.card.id}: R@10 {100 * mean(whole, 'R@10'):.1f}; what each stage adds to it (95 %)\n")
+    result: dict[str, object] = {"R@10": round(mean(whole, "R@10"), 4)}
+    for name, some in kept.items():
+        put_in = name in INSTEAD or name in _WITH_TOPICS
+        middle, low, high = gap(some, whole, "R@10") if put_in else gap(whole, some, "R@10")
+        wide = gap(some, whole, "R@50")[0] if put_in else gap(whole, some, "R@50")[0]
+        shown = f"+ {name}" if put_in else name
+        print(f"{shown:32}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50 {100 * wide:+.1f}")
+        result[name] = {"R@10": [round(part, 4) for part in (middle, low, high)], "R@50": round(wide, 4)}
+    return result
+
+
+def _talk(
+    talk: Talk, embedder: Cached, settings: Mapping[str, object], variants: Mapping[str, Mapping[str, object]], rows: dict[str, list[Row]]
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="engrams-bench-") as folder:
+        whole = Engrams(embedder, Path(folder), **settings)
+        whole.fill(talk.items)
+        whole.close()
+        for name, changed in variants.items():
+            rows[name] += _read(talk, embedder, {"home": folder, **settings, **changed})
+        with engrams.open(embedder=embedder, home=folder, jobs__workers=0) as engine:
+            engine.topics.refresh(OWNER)
+        for name, changed in _WITH_TOPICS.items():
+            rows[name] += _read(talk, embedder, {"home": folder, **settings, **changed})
+    bare = Engrams(embedder, **{**settings, "write__extract": "off"})
+    bare.fill(talk.items)
+    rows[_FACTS] += [_row(talk, one, bare.search(one.text, max(KS))) for one in talk.questions]
+    bare.close()
+
+
+def _read(talk: Talk, embedder: Cached, given: Mapping[str, object]) -> list[Row]:
+    with engrams.open(embedder=embedder, jobs__workers=0, usage__on=False, **given) as engine:  # type: ignore[arg-type]
+        return [_row(talk, one, search(engine, one.text, max(KS))) for one in talk.questions]
+
+
+def _row(talk: Talk, question: Question, found: Sequence[str]) -> Row:
+    return Row(talk.id, question.id, question.category, 0.0, score(found, question.evidence))

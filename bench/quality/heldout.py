@@ -1,0 +1,143 @@
+"""Weights fitted without the conversation that they are scored on, beside the weights that ship.
+
+The fit: the most likely evidence (softmax over all turns of a conversation), every kind of conversation counting the same, with a
+small pull towards zero; meaning and words count for a turn or not at all, never against it. The features are those of
+``read.score``, unweighted; the scoring goes through the whole engine.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import engrams
+from bench.quality.ablation import Cached
+from bench.quality.data import Dataset, Talk
+from bench.quality.metrics import KS, Row, interval, mean, score
+from bench.quality.systems import OWNER, Engrams, search
+from engrams.ports import Embedder
+from engrams.read.query import prepare
+from engrams.read.request import Deps, Request
+from engrams.read.score import score as fused
+from engrams.settings import ReadWeights
+
+FITTED = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")
+_STEPS, _RATE, _PULL = 400, 0.05, 1e-3
+
+
+@dataclass(slots=True)
+class Case:
+    """One question: features of every turn, [turns, features], and which of them are evidence."""
+
+    kind: str
+    talk: str
+    features: np.ndarray
+    evidence: np.ndarray
+
+
+def heldout(sets: Sequence[Dataset], embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
+    """R@10 of each set with weights fitted on the other conversations of all sets, beside the shipped ones; printed."""
+    cached = Cached(embedder)
+    result: dict[str, object] = {}
+    with tempfile.TemporaryDirectory(prefix="engrams-bench-") as folder:
+        homes = {
+            (data.name, talk.id): Path(folder) / f"{place}-{n}" for place, data in enumerate(sets) for n, talk in enumerate(data.talks)
+        }
+        cases: list[Case] = []
+        for data in sets:
+            for talk in data.talks:
+                print(f"\rheld out: {data.name} {talk.id}", end="", file=sys.stderr)
+                cases += _cases(data.name, talk, homes[data.name, talk.id], cached, settings, apart)
+        for data in sets:
+            shipped: list[Row] = []
+            fitted: list[Row] = []
+            found: list[np.ndarray] = []
+            for talk in data.talks:
+                print(f"\rheld out: fitting without {data.name} {talk.id}", end="", file=sys.stderr)
+                weights = fit([case for case in cases if (case.kind, case.talk) != (data.name, talk.id)])
+                found.append(weights)
+                home = homes[data.name, talk.id]
+                given = {f"read__weights__{name}": float(value) for name, value in zip(FITTED, weights, strict=True)}
+                shipped += _rows(talk, home, cached, settings, apart)
+                fitted += _rows(talk, home, cached, {**settings, **given}, apart)
+            result[data.name] = _told(data.name, shipped, fitted, np.stack(found))
+    return result
+
+
+def fit(cases: Sequence[Case]) -> np.ndarray:
+    """Weights, in the order of FITTED, on the scale of those that ship."""
+    kinds = {case.kind for case in cases}
+    share = {kind: 1 / sum(case.kind == kind for case in cases) / len(kinds) for kind in kinds}
+    weights = np.array([getattr(ReadWeights(), name) for name in FITTED])
+    shipped = float(np.abs(weights[:6]).sum())
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, _STEPS + 1):
+        slope = _PULL * weights
+        for case in cases:
+            scores = case.features @ weights
+            chance = np.exp(scores - scores.max())
+            chance /= chance.sum()
+            slope -= share[case.kind] * (case.features[case.evidence].mean(axis=0) - chance @ case.features)
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        weights = weights - _RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        weights[:6] = np.maximum(weights[:6], 0)
+    return np.asarray(weights * shipped / max(float(np.abs(weights[:6]).sum()), 1e-9))
+
+
+def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mapping[str, object], apart: frozenset[str]) -> list[Case]:
+    filled = Engrams(embedder, home, **settings)
+    filled.fill(talk.items)
+    filled.close()
+    ones = {f"read__weights__{name}": 1.0 for name in FITTED}
+    given = {"home": home, "jobs__workers": 0, "usage__on": False, "read__fusion": "sum", **settings, **ones}
+    cases = []
+    with engrams.open(embedder=embedder, **given) as engine:  # type: ignore[arg-type]
+        section = engine.settings
+        deps = Deps(engine.store, engine.store, engine.store, embedder, engine.counter, section.read, section.graph, section.rerank)
+        names: dict[str, str] = {}
+        for question in talk.questions:
+            if question.category in apart:
+                continue
+            prepared = prepare(Request(question.text, OWNER, engine.now(), 10), deps)
+            pool = engine.store.seek(prepared.seek)
+            new = [id for id in pool.ids if id not in names]
+            names.update({record.id: record.external_id for record in engine.store.get(OWNER, new)} if new else {})
+            parts = fused(pool, prepared.understood, prepared.answering, section.read, engine.now().timestamp()).parts
+            turns = np.array([place for place, id in enumerate(pool.ids) if names.get(id)])
+            nothing = np.zeros(len(pool.ids), np.float32)
+            features = np.stack([np.asarray(parts.get(name, nothing), np.float64)[turns] for name in FITTED], axis=1)
+            evidence = np.array([names[pool.ids[place]] in question.evidence for place in turns])
+            if evidence.any():
+                cases.append(Case(kind, talk.id, features, evidence))
+    return cases
+
+
+def _rows(talk: Talk, home: Path, embedder: Cached, settings: Mapping[str, object], apart: frozenset[str]) -> list[Row]:
+    with engrams.open(home=home, embedder=embedder, jobs__workers=0, usage__on=False, **settings) as engine:  # type: ignore[arg-type]
+        return [
+            Row(talk.id, one.id, one.category, 0.0, score(search(engine, one.text, max(KS)), one.evidence))
+            for one in talk.questions
+            if one.category not in apart
+        ]
+
+
+def _told(name: str, shipped: Sequence[Row], fitted: Sequence[Row], weights: np.ndarray) -> dict[str, object]:
+    print(f"\r\n{name}: weights fitted without the conversation that is asked about\n")
+    result: dict[str, object] = {}
+    for label, rows in (("shipped", shipped), ("held out", fitted)):
+        low, high = interval([row.scores["R@10"] for row in rows])
+        figures = {key: mean(rows, key) for key in ("R@1", "R@10", "R@50", "NDCG@10")}
+        print(
+            f"{label:12}"
+            + "".join(f"{key:>9} {100 * value:5.1f}" for key, value in figures.items())
+            + f"   R@10 {100 * low:.1f}–{100 * high:.1f}"
+        )
+        result[label] = {**{key: round(value, 4) for key, value in figures.items()}, "interval": [round(low, 4), round(high, 4)]}
+    spread = {key: [round(float(column.mean()), 2), round(float(column.std()), 2)] for key, column in zip(FITTED, weights.T, strict=True)}
+    print("fitted weights, mean and deviation over the folds: " + ", ".join(f"{key} {mid} ± {dev}" for key, (mid, dev) in spread.items()))
+    return {**result, "weights": spread}

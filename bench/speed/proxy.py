@@ -1,0 +1,163 @@
+"""The proxy under load: many streams at a time, through it and beside it, and what the first byte costs.
+
+``python -m bench.speed.proxy JSON`` prints one JSON object. Upstream and proxy are processes of their own. The upstream answers
+like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.speed.corpus import Corpus
+from bench.speed.stages import quantiles
+
+STREAMS = 50
+PIECES = 100
+PACE = 0.05
+THINKING = 0.05
+_PIECE = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
+_LAST = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the clients saw: seconds to each first byte, answers that came whole, and what went wrong."""
+
+    first: list[float] = field(default_factory=list)
+    whole: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+async def upstream(port: int = 0, told: Callable[[int], None] = print) -> None:
+    """A model server: every request is answered by the same stream, at the same pace."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+                await reader.readexactly(length)
+                await asyncio.sleep(THINKING)
+                writer.write(_HEAD)
+                for _ in range(PIECES):
+                    writer.write(b"%x\r\n%s\r\n" % (len(_PIECE), _PIECE))
+                    await writer.drain()
+                    await asyncio.sleep(PACE)
+                writer.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(_LAST), _LAST))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", port)
+    told(server.sockets[0].getsockname()[1])
+    await server.serve_forever()
+
+
+async def load(port: int, questions: list[str], seconds: float, streams: int = STREAMS) -> Seen:
+    """``streams`` clients, each asking again as soon as its answer is whole, for so many seconds."""
+    seen, until = Seen(), time.monotonic() + seconds
+
+    async def client(number: int) -> None:
+        # Clients do not all come in the same moment.
+        await asyncio.sleep(number * PIECES * PACE / streams)
+        turn = 0
+        while time.monotonic() < until:
+            await _ask(port, questions[(number * 31 + turn) % len(questions)], f"s{number}-{turn}", seen)
+            turn += 1
+
+    await asyncio.gather(*(client(number) for number in range(streams)))
+    return seen
+
+
+async def _ask(port: int, question: str, session: str, seen: Seen) -> None:
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-engrams-session: {session}\r\ncontent-length: {len(body)}\r\n"
+    start = time.perf_counter()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{head}content-type: application/json\r\n\r\n".encode() + body)
+        told = await reader.readuntil(b"\r\n\r\n")
+        answer = await reader.readuntil(b"data: ")
+        seen.first.append(time.perf_counter() - start)
+        while not answer.endswith(b"0\r\n\r\n"):
+            piece = await reader.read(65536)
+            if not piece:
+                break
+            answer = answer[-16:] + piece
+        writer.close()
+    except (OSError, asyncio.IncompleteReadError) as fault:
+        seen.faults.append(type(fault).__name__)
+        return
+    good = told.startswith(b"HTTP/1.1 200") and b"[DONE]" in answer
+    seen.whole += good
+    if not good:
+        seen.faults.append(told.split(b"\r\n")[0].decode("latin-1") if not told.startswith(b"HTTP/1.1 200") else "cut")
+
+
+@contextmanager
+def process(*command: str, environment: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process and the first line it prints."""
+    started = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+    try:
+        assert started.stdout is not None
+        yield started, started.stdout.readline()
+    finally:
+        started.send_signal(signal.SIGTERM)
+        started.wait(60)
+
+
+def resident_mb(pid: int) -> float:
+    """What a process holds in memory now."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return round(int(line.split()[1]) / 1024, 1)
+
+
+@contextmanager
+def proxied(home: str) -> Iterator[tuple[int, int, int]]:
+    """Ports of an upstream and of a proxy before it, and the proxy's process."""
+    with process(
+        "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(told=lambda p: print(p, flush=True)))"
+    ) as (_, port):
+        settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
+        with process("-m", "engrams.surfaces.cli.start", "serve", "--port", "0", environment=settings) as (served, line):
+            address = next(word for word in line.split() if word.startswith("http"))
+            yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
+
+
+def proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str, Any]:
+    """First bytes beside the proxy and through it, after a warm-up; the memory of its process before and after."""
+    questions = Corpus(seed=5).questions(500)
+    with proxied(home) as (straight, through, pid):
+        asyncio.run(load(through, questions, PIECES * PACE, streams))
+        before = resident_mb(pid)
+        direct = asyncio.run(load(straight, questions, seconds, streams))
+        seen = asyncio.run(load(through, questions, seconds, streams))
+        after = resident_mb(pid)
+    beside, within = quantiles(direct.first), quantiles(seen.first)
+    return {
+        "streams": streams,
+        "seconds": seconds,
+        "requests": len(seen.first),
+        "faults": seen.faults + direct.faults,
+        "upstream_first_ms": beside,
+        "proxy_first_ms": within,
+        "overhead_ms": {name: round(within[name] - beside[name], 3) for name in ("p50", "p95", "p99")},
+        "resident_mb": {"before": before, "after": after},
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(proxy(**json.loads(sys.argv[1]))))

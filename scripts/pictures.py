@@ -1,0 +1,97 @@
+"""Draws docs/pictures: the page before a scripted model and a year of somebody's memories. Needs Chromium and the test packages."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from engrams.memory import MemoryEngine
+from engrams.settings import ServeSettings
+from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.server import address, listen, server
+from engrams.testing import ScriptedModel, temp_engine
+from engrams.types import Turn
+
+OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+SIZE = {"width": 1200, "height": 760}
+ANSWER = """You live in **Lisbon** now, in a flat in Alfama, and work as a nurse at Santa Maria.
+
+Before that:
+
+- Berlin, where you worked at the Charité
+- Paris, where you studied nursing"""
+SAID = {
+    410: ("Hi! I'm Lena. I live in Paris and I study nursing.", "My sister Ines plays the cello in Porto."),
+    402: ("I'm allergic to peanuts.",),
+    300: ("I moved to Berlin last week. I started as a nurse at the Charité.", "My bike is a green Bianchi."),
+    250: ("When I ask for a recipe, always give metric units.",),
+    200: ("We went hiking in the Alps in May with Tomás.",),
+    180: ("I prefer tea over coffee.",),
+    120: ("I bought a cello because of Ines. I practice on Sundays.", "My teacher is called Marek."),
+    60: ("I moved to Lisbon. I work as a nurse at Santa Maria hospital now.", "My flat is in Alfama, on the third floor."),
+    14: ("I no longer own the green Bianchi, I sold it to Marek.", "My favourite restaurant is Taberna da Rua das Flores."),
+    3: ("Please never suggest restaurants with shellfish, Tomás can't eat it.", "I prefer short answers."),
+}
+
+
+def main() -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    with ScriptedModel(models=("qwen3:8b",), answer=lambda _: ANSWER) as model:
+        with temp_engine(user="Lena", serve__upstream=model.url + "/v1") as engine, served(engine) as url, sync_playwright() as play:
+            remember(engine)
+            browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for name, scheme, draw in (("chat", "light", chat), ("timeline", "dark", timeline)):
+                page = browser.new_context(viewport=SIZE, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
+                page.goto(url)
+                draw(page)
+                page.screenshot(path=OUT / f"{name}.png")
+            browser.close()
+
+
+def remember(engine: MemoryEngine) -> None:
+    now = datetime.now(UTC)
+    for days, texts in SAID.items():
+        turns = [Turn(text, at=now - timedelta(days=days, minutes=-place), session=f"day-{days}") for place, text in enumerate(texts)]
+        engine.observe(turns, scope=("user", "Lena"))
+    engine.drain()
+
+
+def chat(page: Page) -> None:
+    page.get_by_label("Your message").fill("Where do I live now, and where did I live before?")
+    page.get_by_label("Your message").press("Enter")
+    page.get_by_text("Before that").wait_for()
+    page.wait_for_selector(".log[aria-busy=false]")
+    page.locator(".why > summary").first.click()
+    page.mouse.move(0, 0)
+    page.locator("h1").click()
+
+
+def timeline(page: Page) -> None:
+    page.get_by_role("link", name="Timeline").click()
+    page.get_by_role("slider", name="As of").fill("92")
+    page.get_by_text("Known then").wait_for()
+    page.locator("main .memory").filter(has_text="Berlin").wait_for()
+
+
+@contextmanager
+def served(engine: MemoryEngine) -> Iterator[str]:
+    listener = listen(ServeSettings(port=0))
+    runner = server(create_app(engine, engine.settings))
+    thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not runner.started and thread.is_alive():
+        time.sleep(0.01)
+    yield address(listener)
+    runner.should_exit = True
+    thread.join(20)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""What lies behind the engine's door: rooms that are opened when they are first entered, and cost nothing until then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from engrams.ports import CONDENSE, ENFORCE, EXTRACT, FINALISE, JUDGE, SWEEP, Chat, Clock, Embedder, Job, Store
+from engrams.settings import Settings
+from engrams.types import Context, Record, Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+    from engrams.read.request import Request
+    from engrams.session.control import Control
+    from engrams.session.echoes import Echoes
+    from engrams.session.finalise import Finalise
+    from engrams.session.journal import Journal
+    from engrams.session.links import Links
+    from engrams.session.modes import Modes
+    from engrams.session.sessions import Sessions
+    from engrams.session.working import Working
+    from engrams.tend.digest import Digest
+    from engrams.tend.runner import Handler, Runner
+    from engrams.tend.tiers import Tiers
+    from engrams.tend.topics import Topics
+
+
+class Rooms:
+    """The rooms of a MemoryEngine, which gives them its store, models, clock and settings."""
+
+    settings: Settings
+    embedder: Embedder
+    chat_model: Chat | None
+    _store: Store
+    _clock: Clock
+    _runner: Runner
+
+    @cached_property
+    def links(self) -> Links:
+        """Links and tags by hand, and what they lead to."""
+        from engrams.session.links import Links
+
+        return Links(cast("Any", self), self._store, self._clock, self.settings.graph)
+
+    @cached_property
+    def control(self) -> Control:
+        """Requests about memory itself, in words."""
+        from engrams.session.control import Control
+
+        return Control(cast("Any", self), self.sessions)
+
+    @cached_property
+    def topics(self) -> Topics:
+        """Memories grouped by what they are about."""
+        from engrams.tend.topics import Topics
+
+        return Topics(self._store, self.embedder, self.chat_model, self._clock, self.settings.topics)
+
+    @cached_property
+    def tiers(self) -> Tiers:
+        """What is at hand, recent and for the long term, and what moves between."""
+        from engrams.tend.sweep import Moves
+        from engrams.tend.tiers import Tiers
+
+        moves = Moves(self._store, self.embedder, self._clock, self.settings, self.topics.refresh)
+        return Tiers(self._store, self.chat_model, self._clock, self.settings, self._working, moves)
+
+    # ---------------------------------------------------------------------------------------------------------- sessions
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Conversations with a beginning and an end; modes; what an owner decided for all of them."""
+        from engrams.session.sessions import Sessions
+
+        known, model = self._modes, self.chat_model is not None
+        return Sessions(self._store, self._clock, self.settings, self._runner, known=known, journal=lambda: self._journal, model=model)
+
+    @cached_property
+    def _modes(self) -> Modes:
+        from engrams.session.modes import Modes
+
+        return Modes()
+
+    @cached_property
+    def _echoes(self) -> Echoes:
+        from engrams.session.echoes import Echoes
+
+        return Echoes()
+
+    @cached_property
+    def _finalise(self) -> Finalise:
+        from engrams.session.finalise import Finalise
+
+        return Finalise(self._store, self.embedder, self.chat_model, self._clock, self.settings, self._runner.run)
+
+    @property
+    def _timers(self) -> dict[Callable[[], object], float]:
+        """What looks for work again and again, and how often, in seconds."""
+        from engrams.session.idle import Idle
+
+        return {Idle(self._store, self._clock, self.settings).sweep: self.settings.sessions.sweep_seconds}
+
+    def _ruled(self, request: Request) -> Request:
+        """The request, or one for rules alone: its owner wants nothing else recalled."""
+        from engrams.session import profile
+
+        if profile.recalls(self._store.load(request.scope.owner, profile.ROW), self.settings):
+            return request
+        return replace(request, kinds=profile.RULES, catch_up=False)
+
+    def _allowed(self, request: Request) -> Request:
+        """The request, or one that finds nothing: memory is off, or this call is to leave no trace."""
+        if self.settings.enabled and not self._modes.silent(request.scope, request.session):
+            return request
+        return replace(request, text="", limit=0)
+
+    def _given(self, scope: Scope, made: Context) -> Context:
+        """A context on its way into a prompt: what comes back of it is not taken for news."""
+        if made.prefix or made.tail:
+            self._echoes.note(scope, made)
+        return made
+
+    # The write side compiles a hundred patterns: a process that only searches does not pay for them.
+
+    @cached_property
+    def _journal(self) -> Journal:
+        from engrams.session.journal import Journal
+
+        parts = (self._store, self.embedder, self._clock, self.settings, self._working)
+        return Journal(*parts, model=self.chat_model is not None, modes=self._modes, echoes=self._echoes)
+
+    @cached_property
+    def _digest(self) -> Digest:
+        from engrams.tend.digest import Digest
+
+        return Digest(self._store, self.embedder, self.chat_model, self._clock, self.settings)
+
+    # --------------------------------------------------------------------------------------------------- the working tier
+
+    @cached_property
+    def _working(self) -> Working:
+        from engrams.session.working import Working
+
+        return Working(self._store, self.embedder, self._clock, self.settings, model=self.chat_model is not None)
+
+    @property
+    def _chores(self) -> dict[str, Handler]:
+        """The handlers of jobs, which load nothing before the first one comes."""
+
+        def run(job: Job) -> None:
+            self.tiers.run(job)
+
+        def learn(job: Job) -> None:
+            self._digest.run(job)
+
+        def finalise(job: Job) -> None:
+            self._finalise.run(job)
+
+        return {EXTRACT: learn, FINALISE: finalise, **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run)}
+
+    def _first(self, ask: Callable[[], object]) -> Callable[[], None]:
+        """What is looked for before the first job."""
+
+        def look() -> None:
+            ask()
+            caps = self.settings.caps
+            if self.settings.tiers.on or caps.facts or caps.rules or caps.entries > 0:
+                self.tiers.plan()
+
+        return look
+
+    @property
+    def _recalled(self) -> Callable[[Scope, Sequence[str]], None] | None:
+        """Where selected memories are told of, for they are at hand from then on."""
+
+        def tell(scope: Scope, ids: Sequence[str]) -> None:
+            self._working.recalled(scope, ids)
+
+        return tell if self.settings.tiers.on else None
+
+    @property
+    def _near(self) -> Callable[[Scope, Floats | None], Mapping[str, float]] | None:
+        """What is at hand and near a query; nothing is, before anything was said or selected."""
+
+        def look(scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+            return self._working.near(scope, vector) if "_working" in self.__dict__ else {}
+
+        return look if self.settings.tiers.on else None
+
+    def _tail(self, scope: Scope) -> tuple[Record, ...]:
+        """The last of what was said, for every context."""
+        return self._working.tail(scope) if "_working" in self.__dict__ else ()
+
+    def _settled(self) -> None:
+        """The sessions begun here end, and nothing stays in the working tier of a process that ends."""
+        if "sessions" in self.__dict__:
+            self.sessions.close()
+        if "_working" in self.__dict__:
+            self._working.close()
+
+    def _dropped(self, owner: Scope, ids: Sequence[str]) -> None:
+        """These are not at hand any more."""
+        if "_working" in self.__dict__:
+            self._working.drop(owner, ids)

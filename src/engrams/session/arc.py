@@ -1,0 +1,228 @@
+"""The account of a session: what it was about, how it went, what was left open. By a model, or by rules from its own words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Ask, Chat, Message
+from engrams.prompts import load, quote
+from engrams.text.fold import fold
+from engrams.text.shape import is_question, word_count
+from engrams.text.terms import terms, tokens
+from engrams.text.words import STOP
+from engrams.types import Cost, Evidence, Json, Kind, Record
+from engrams.write.gate import gate, is_small_talk
+from engrams.write.words import words
+
+_THEMES, _LOOPS, _LOOP = 3, 5, 200
+_SHOWN, _LONG, _CHARACTERS = 80, 1000, 24_000
+_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+(?=\s|$)|[.!?。！？](?!\w)|[.!?](?=\w)[^\n.!?。！？]*)*")
+_INTENT = re.compile(
+    r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| need to| have to| must| should| plan to| want to)\b"
+    r"|\b(?:remind me|not sure (?:yet|if|whether)|still (?:have|need) to|ich (?:muss|werde|will)|tengo que|voy a|je (?:dois|vais))\b"
+    r"|(?:打算|需要|得去|つもり)"
+)
+_GLAD = words("""
+    great happy glad good love loved wonderful excited relieved better thanks thank amazing fun proud calm hopeful nice perfect
+    froh glucklich super feliz contento genial content heureux ravi 开心 高兴 嬉しい
+    """)
+_LOW = words("""
+    sad angry upset worried anxious tired afraid scared stressed lonely terrible awful bad hate worse hurt frustrated depressed
+    overwhelmed exhausted traurig wutend angst mude triste enojado cansado preocupado inquiet fatigue 难过 生气 担心 悲しい
+    """)
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An account. ``evidence``: the words it rests on. ``extractor``, ``prompt``: what made it."""
+
+    themes: tuple[str, ...]
+    summary: str
+    opened: str
+    closed: str
+    loops: tuple[str, ...]
+    resolved: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    extractor: str = "rules"
+    prompt: str = ""
+    cost: Cost = Cost()  # noqa: RUF009 - frozen
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What may bear a statement out: each theme, the summary, each loop."""
+        return (*self.themes, self.summary, *self.loops, *self.resolved)
+
+    def told(self, turns: Sequence[Record], crisis: str) -> dict[str, Json]:
+        """As metadata. ``crisis`` is what the caller says; no model has a word in it."""
+        minutes = (turns[-1].recorded_at - turns[0].recorded_at).total_seconds() / 60
+        return {
+            "themes": list(self.themes),
+            "mood": {"opened": self.opened, "closed": self.closed},
+            "open_loops": list(self.loops),
+            "resolved": list(self.resolved),
+            "minutes": round(max(0.0, minutes), 1),
+            "turns": len(turns),
+            "crisis": crisis,
+        }
+
+
+class _Mood(BaseModel):
+    opened: str = ""
+    closed: str = ""
+
+
+class _Answer(BaseModel):
+    """An account as a model gives it; more than is asked for is not looked at."""
+
+    themes: list[str] = Field(default_factory=list)
+    summary: str = ""
+    mood: _Mood = _Mood()
+    open_loops: list[str] = Field(default_factory=list)
+    resolved: list[str] = Field(default_factory=list)
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "themes": {"type": "array", "items": {"type": "string"}},
+        "summary": {"type": "string"},
+        "mood": {"type": "object", "properties": {"opened": {"type": "string"}, "closed": {"type": "string"}}},
+        "open_loops": {"type": "array", "items": {"type": "string"}},
+        "resolved": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["summary"],
+}
+
+
+def substantive(turns: Sequence[Record]) -> list[Record]:
+    """The user's turns that have something in them: no small talk, noise, or request about memory itself."""
+    return [turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate(turn.text) is None]
+
+
+def by_rules(turns: Sequence[Record], limit: int) -> Arc:
+    """An account in the session's own words: the sentences that speak most of what came up again and again, in their order."""
+    mine = substantive(turns)
+    themes = _themes(mine)
+    stems = {term for theme in themes for term in terms(theme)}
+    told = [(turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)]
+    told = [(turn, text) for turn, text in told if word_count(text) >= 3 and not is_question(text)]
+    ranked = sorted(range(len(told)), key=lambda at: (-len(stems & set(terms(told[at][1]))), at))
+    chosen: list[int] = []
+    room = limit
+    for at in ranked:
+        if len(told[at][1]) + 1 <= room:
+            chosen.append(at)
+            room -= len(told[at][1]) + 1
+    if not chosen and mine:
+        told, chosen = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")], [0]
+    picked = [told[at] for at in sorted(chosen)]
+    open_, settled = _questions(turns)
+    plans = [(turn, text) for turn, text in told if _INTENT.search(fold(text))]
+    quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
+    return Arc(
+        themes,
+        " ".join(text for _, text in picked)[:limit],
+        _mood(mine[:1]),
+        _mood(mine[-1:]),
+        _few([*(turn.text for turn in open_), *(text for _, text in plans)]),
+        _few([turn.text for turn in settled]),
+        tuple(dict.fromkeys(Evidence(text.rstrip("…"), turn.id, turn.speaker) for turn, text in quoted)),
+    )
+
+
+def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> Arc | None:
+    """A model's account of at most 80 turns and 24,000 characters; None where it finds nothing worth one.
+
+    ModelError or BudgetError where it fails, or answers what cannot be used.
+    """
+    prompt = load("arc")
+    lines: list[str] = []
+    shown: list[Record] = []
+    size = 0
+    for turn in reversed(turns):
+        line = f"{quote(turn.speaker or turn.role or 'someone')}: {quote(turn.text[:_LONG])}"
+        size += len(line)
+        if len(lines) >= _SHOWN or size > _CHARACTERS:
+            break
+        lines.append(line)
+        shown.append(turn)
+    text = prompt.render(turns="\n".join(reversed(lines)), limit=str(limit))
+    answer = chat.ask(Ask((Message("user", text),), "arc", SCHEMA))
+    try:
+        found = _Answer.model_validate(answer.data)
+    except ValidationError as problem:
+        raise ModelError(f"The account cannot be used: {problem.errors()[0]['msg']}.", retryable=False) from None
+    summary = " ".join(found.summary.split())
+    if not summary:
+        return None
+    return Arc(
+        tuple(" ".join(theme.split())[:60] for theme in found.themes if theme.strip())[:_THEMES],
+        summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
+        found.mood.opened[:60],
+        found.mood.closed[:60],
+        _few(found.open_loops),
+        _few(found.resolved),
+        tuple(Evidence(turn.text[:200], turn.id, turn.speaker) for turn in reversed(shown) if turn.text),
+        chat.name,
+        prompt.hash,
+        Cost(answer.calls, answer.tokens),
+    )
+
+
+def account(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[Arc | None, str]:
+    """The account of a session, and the model's failure if it failed: then rules write it."""
+    if chat is None:
+        return by_rules(turns, limit), ""
+    try:
+        return by_model(turns, chat, limit), ""
+    except (ModelError, BudgetError) as problem:
+        return by_rules(turns, limit), problem.message
+
+
+def transcript(records: Sequence[Record]) -> list[Record]:
+    """What was said, in order."""
+    return [record for record in records if record.kind in (Kind.TURN, Kind.EXCHANGE)]
+
+
+def _themes(turns: Sequence[Record]) -> tuple[str, ...]:
+    """Words that came up in two turns at least, the commonest first, as they were first written."""
+    counts: Counter[str] = Counter()
+    spelt: dict[str, str] = {}
+    for turn in turns:
+        for word in dict.fromkeys(tokens(turn.text)):
+            stem = next(iter(terms(word)), "")
+            if stem and word not in STOP and len(word) > 1 and not word.isdigit():
+                spelt.setdefault(stem, word)
+        counts.update({stem for stem in terms(turn.text) if stem in spelt})
+    often = [stem for stem, number in counts.items() if number >= 2]
+    order = {stem: at for at, stem in enumerate(spelt)}
+    return tuple(spelt[stem] for stem in sorted(often, key=lambda stem: (-counts[stem], order[stem]))[:_THEMES])
+
+
+def _questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """The user's questions: those after which nobody answered, and those after which somebody did."""
+    open_: list[Record] = []
+    settled: list[Record] = []
+    for at, turn in enumerate(turns):
+        if turn.role in ("user", "") and is_question(turn.text):
+            answered = any(later.role == "assistant" for later in turns[at + 1 : at + 2])
+            (settled if answered else open_).append(turn)
+    return open_, settled
+
+
+def _mood(turns: Sequence[Record]) -> str:
+    found = {word for turn in turns for word in tokens(turn.text)}
+    glad, low = len(found & _GLAD), len(found & _LOW)
+    return "neutral" if glad == low else "glad" if glad > low else "low"
+
+
+def _few(texts: Sequence[str]) -> tuple[str, ...]:
+    plain = (" ".join(text.split()) for text in texts)
+    return tuple(dict.fromkeys(text if len(text) <= _LOOP else text[: _LOOP - 1] + "…" for text in plain if text))[:_LOOPS]

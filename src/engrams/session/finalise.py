@@ -1,0 +1,306 @@
+"""The one end of a session, whoever asks for it: extract the remainder, account, promote what was held, commit.
+
+Each step is done once however often it is tried. What is left to extract is a job of its own. Everything after it is one
+transaction with the session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash
+after it finds nothing left to do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from engrams.errors import EngramsError, ModelError
+from engrams.ports import EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
+from engrams.session.arc import Arc, account, substantive, transcript
+from engrams.session.life import lapsed
+from engrams.settings import Settings
+from engrams.text.terms import terms
+from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
+from engrams.write import flow, llm
+from engrams.write.gate import forbids
+from engrams.write.persist import stable_id
+from engrams.write.promote import Bearing, Cluster, clusters, ripe
+from engrams.write.release import candidate_of, release
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_log = logging.getLogger(__name__)
+_PAGE = 500
+_EARLIER = 1000
+_SOON = timedelta(seconds=1)
+_DAILY = "daily"
+"""The job with which the vault writes what was said into the daily note."""
+
+
+@dataclass(slots=True)
+class _End:
+    """What the end of one session has come to so far."""
+
+    owner: Scope
+    row: SessionRow
+    turns: list[Record]
+    arcs: list[tuple[Scope, list[Record], Arc]]
+    changes: list[Change]
+    edges: list[Edge]
+    told: dict[str, list[str]]
+
+
+class Finalise:
+    """The handler of the job. ``run_job``: runs a waiting job here and now."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, run_job: Callable[[str], Job | None]
+    ) -> None:
+        self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
+        self._run_job = run_job
+        self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, chat)
+
+    def run(self, job: Job) -> None:
+        """End the job's session, if it is to be ended."""
+        owner, name, why = Scope.parse(job.payload["owner"]), job.payload["session"], job.payload.get("why", "api")
+        row = self._store.load(owner, name)
+        if row is None or (row.state == "active" and (why == "late" or (why == "idle" and not self._lapsed(row)))):
+            self._store.finish(job.lease, self._clock())
+            return
+        row = self._closing(row)
+        end = _End(owner, row, self._transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []})
+        if not self._extracted(job, end):
+            self._put_off(job)
+            return
+        self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+        forbidden = any(turn.role in ("user", "") and forbids(turn.text) for turn in end.turns)
+        if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
+            self._account(end)
+        self._held(end, forbidden=forbidden)
+        self._gaps(end)
+        self._commit(job, end, why)
+
+    # -------------------------------------------------------------------------------------------------------- steps
+
+    @property
+    def _noted(self) -> bool:
+        """Whether there is a vault that keeps daily notes."""
+        section = self._settings
+        return section.vault.on and section.vault.daily and not section.incognito and section.store.url != ":memory:"
+
+    def _lapsed(self, row: SessionRow) -> bool:
+        return lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
+
+    def _closing(self, row: SessionRow) -> SessionRow:
+        """Mark that the end has begun, unless somebody spoke this moment: then it is a conflict, and looked at again."""
+        if row.state != "active":
+            return row
+        marked = replace(row, state="closing")
+        self._store.commit(Batch("session", "ending", self._clock(), sessions=(marked,)))
+        return replace(marked, token=row.token + 1)
+
+    def _transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
+        """What was said since the last end, in order."""
+        query = Query(Reach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
+        found: list[Record] = []
+        page = self._store.find(replace(query, after=str(row.data.get("start", ""))))
+        while page.records:
+            found += page.records
+            if not page.next:
+                break
+            page = self._store.find(replace(query, after=page.next))
+        return transcript(found)
+
+    def _extracted(self, job: Job, end: _End) -> bool:
+        """Have what nobody learned from yet learned from, here. False: somebody else is at it. What fails waits in the queue."""
+        if self._settings.sessions.trigger == "manual":
+            return True
+        ids = {turn.id for turn in end.turns}
+        pending = [one for one in self._store.queue(("waiting", "running"), 10_000) if one.kind == EXTRACT and ids & _items(one)]
+        for one in pending:
+            if one.state == "waiting":
+                spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
+                (name,) = self._store.enqueue((spec,), self._clock())
+                self._run_job(name)
+                self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+        return not any(one.kind == EXTRACT and ids & _items(one) for one in self._store.queue(("running",), 10_000))
+
+    def _put_off(self, job: Job) -> None:
+        """Come back in a moment; this does not count as a failure."""
+        now = self._clock()
+        again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.retries)
+        self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
+
+    def _account(self, end: _End) -> None:
+        """An account for each scope in which there was enough; a model is asked where there is one."""
+        section = self._settings.sessions
+        for scope in dict.fromkeys(turn.scope for turn in end.turns):
+            turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
+            if len(substantive(turns)) < section.substantive:
+                continue
+            arc, problem = account(turns, self._chat, section.summary)
+            if problem:
+                _log.warning("the account of a session is by rules: %s", problem)
+            if arc is not None and arc.summary:
+                end.arcs.append((scope, turns, arc))
+
+    def _held(self, end: _End, *, forbidden: bool) -> None:
+        """Drop, promote or keep what was held during the session."""
+        reach = Reach(end.owner, (end.owner,), tree=True)
+        held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
+        if forbidden:
+            self._drop(end, held, "asked not to keep what was said")
+            return
+        held, ready = self._reviewed(end, held)
+        if not held:
+            return
+        vectors = self._vectors(end.owner, held)
+        bearing = Bearing(end.turns, [part for _, _, arc in end.arcs for part in arc.parts], self._earlier(end, reach), vectors)
+        found = [(cluster, _why(cluster, ready) or ripe(cluster, bearing)) for cluster in clusters(held, vectors)]
+        promoted = [(cluster, why) for cluster, why in found if why]
+        gone = {one.id for cluster, _ in promoted for one in cluster.members}
+        end.told["held"] += [one.id for one in held if one.id not in gone]
+        if promoted:
+            batch = release(promoted, held, self._deps).batch("session", "borne out at the session's end", {})
+            end.changes += batch.changes
+            end.edges += batch.edges
+            end.told["promoted"] += [cluster.lead.id for cluster, _ in promoted]
+
+    def _reviewed(self, end: _End, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
+        """Those that wait for a model's word get it, if there is one now: what stays, and what it lets in at once."""
+        kept: list[Record] = []
+        ready: set[str] = set()
+        for record in held:
+            if not record.meta.get("review"):
+                kept.append(record)
+                continue
+            rulings = self._judged(record)
+            if not rulings or rulings[0].awaits:
+                kept.append(record)
+            elif rulings[0].action == "drop":
+                self._drop(end, [record], rulings[0].reason)
+            else:
+                if rulings[0].action == "commit_now":
+                    ready.add(record.id)
+                meta = {key: value for key, value in record.meta.items() if key != "review"} | {"hold": rulings[0].action}
+                kept.append(replace(record, meta=meta))
+                end.changes.append(Change(end.owner, record.id, {"meta": meta}, "review", record.version))
+        return kept, frozenset(ready)
+
+    def _judged(self, record: Record) -> list[Any]:
+        candidate = candidate_of(record)
+        sources = self._store.get(record.scope.owner, candidate.sources[:1])
+        if self._chat is None or not sources:
+            return []
+        return llm.judge(sources[0], [candidate], self._chat)[0]
+
+    def _drop(self, end: _End, records: Sequence[Record], why: str) -> None:
+        for record in records:
+            fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": {**record.meta, "was": "candidate", "dropped": why}}
+            end.changes.append(Change(end.owner, record.id, fields, "drop", record.version))
+            end.told["dropped"].append(record.id)
+
+    def _vectors(self, owner: Scope, records: Sequence[Record]) -> Mapping[str, Floats]:
+        card = self._embedder.card
+        if not card.dimension:
+            return {}
+        ids = [record.id for record in records]
+        rows = self._store.vectors(owner, ids, card.id)
+        return dict(zip(ids, rows, strict=True)) if rows.shape[1] == card.dimension else {}
+
+    def _earlier(self, end: _End, reach: Reach) -> Sequence[Record]:
+        """Statements of other sessions before this one. Where they cannot be read, nothing is borne out by them; the rest goes on."""
+        begun = end.turns[0].recorded_at if end.turns else end.row.started_at
+        try:
+            page = self._store.find(Query(reach, flow.STATEMENTS, (Status.ACTIVE, Status.CANDIDATE), limit=_EARLIER))
+        except EngramsError as problem:
+            _log.warning("what was said in earlier sessions could not be read: %s", problem.message)
+            return ()
+        return [one for one in page.records if one.session and one.session != end.row.id and one.recorded_at < begun]
+
+    def _gaps(self, end: _End) -> None:
+        """Questions that had no answer, and have one now, are gaps no longer."""
+        reach = Reach(end.owner, (end.owner,), tree=True)
+        gaps = self._store.find(Query(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
+        if not gaps:
+            return
+        learned = self._store.find(Query(reach, flow.STATEMENTS, session=end.row.id, limit=1000)).records
+        known = [set(terms(record.text)) for record in learned]
+        for gap in gaps:
+            asked = set(terms(gap.text))
+            if asked and any(2 * len(asked & told) >= len(asked) for told in known):
+                end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
+
+    def _commit(self, job: Job, end: _End, why: str) -> None:
+        """Everything, in one transaction with the session's row and the end of the job."""
+        now = self._clock()
+        puts, edges = self._episodes(end)
+        jobs: list[JobSpec] = []
+        if self._embedder.card.dimension and any(put.vector is None for put in puts):
+            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.retries))
+        if end.turns and self._noted:
+            payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
+            jobs.append(JobSpec(_DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.retries))
+        row = self._closed(end, why) if end.row.state == "closing" else None
+        self._store.commit(
+            Batch(
+                "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
+                finish=(job.lease,), sessions=(row,) if row else (),
+            )
+        )  # fmt: skip
+
+    def _closed(self, end: _End, why: str) -> SessionRow:
+        data = dict(end.row.data)
+        if end.turns:
+            data |= {"start": end.turns[-1].id, "turns": int(data.get("turns", 0)) + len(end.turns)}
+        data["ended"] = {"at": self._clock().isoformat(), "why": why, **end.told}
+        data.pop("crisis", None)
+        return replace(end.row, state="closed", data=data)
+
+    def _episodes(self, end: _End) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
+        crisis = str(end.row.data.get("crisis", "none"))
+        records = [_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
+        end.told["episodes"] += [record.id for record in records]
+        edges = [
+            Edge(end.owner, one.id, source, EdgeType.DERIVED_FROM) for one in records for source in {item.source for item in one.evidence}
+        ]
+        return tuple(Put(record, vector=self._vector(record)) for record in records), tuple(edges)
+
+    def _vector(self, record: Record) -> Vector | None:
+        """None where the embedder fails: the account is stored and found by its words, and a job comes back to it."""
+        card = self._embedder.card
+        if not card.dimension:
+            return None
+        try:
+            row = self._embedder.embed([record.search_text], "document")[0]
+        except ModelError as problem:
+            _log.warning("the account of a session has no vector yet: %s", problem.message)
+            return None
+        return Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()) if row.any() else None
+
+
+def _episode(scope: Scope, turns: Sequence[Record], arc: Arc, session: str, crisis: str) -> Record:
+    """An account as a record; the same for the same part of the same session, however often it is made."""
+    last = turns[-1]
+    return Record(
+        id=stable_id(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),
+        scope=scope,
+        kind=Kind.EPISODE,
+        text=arc.summary,
+        recorded_at=last.recorded_at,
+        layer=LAYER_OF[Kind.EPISODE],
+        session=session,
+        valid_from=turns[0].recorded_at,
+        tags=arc.themes,
+        evidence=arc.evidence,
+        provenance=Provenance("session", arc.extractor, arc.prompt, "session end"),
+        meta={"arc": arc.told(turns, crisis)},
+    )
+
+
+def _why(cluster: Cluster, ready: frozenset[str]) -> str:
+    return "reviewed" if any(one.id in ready for one in cluster.members) else ""
+
+
+def _items(job: Job) -> set[str]:
+    return {item for item in job.payload.get("items", ()) if isinstance(item, str)}

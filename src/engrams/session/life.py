@@ -1,0 +1,104 @@
+"""The life of a session: absent, active, over but not yet finalised, in the middle of that, done. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from engrams.clock import parse_time
+from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.ports import SessionRow
+from engrams.types import Json, Scope
+
+
+class State(StrEnum):
+    """What may be done with a session."""
+
+    ABSENT = "absent"
+    ACTIVE = "active"
+    EXPIRED = "expired_unfinalized"
+    INTERRUPTED = "interrupted"
+    ROTATION = "rotation_required"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation as it stands.
+
+    ``token``: changes with each step of whoever leads it; a step with an older one is refused. ``turns``: how many of its turns
+    were finalised before this part of it began (its transcript starts there). ``ended``: what its last end left behind: ids of
+    ``episodes``, ``promoted``, ``dropped`` and ``held`` memories, and ``why`` and when (``at``) it ended.
+    """
+
+    id: str
+    scope: Scope
+    state: State
+    mode: str = "local"
+    started_at: datetime | None = None
+    last_active: datetime | None = None
+    token: int = 0
+    turns: int = 0
+    crisis: str = "none"
+    ended: Mapping[str, Json] = field(default_factory=dict)
+
+
+def lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
+    """Whether nobody spoke for so long that the session is over; exactly so long is. A time that cannot be read counts as over.
+
+    InputError: one of the two times names a zone and the other does not.
+    """
+    if isinstance(last, str):
+        try:
+            last = parse_time(last)
+        except ValueError:
+            return True
+    if last is None:
+        return True
+    if (last.tzinfo is None) != (now.tzinfo is None):
+        raise InputError("One of two times names no zone, so they cannot be compared.", hint="Give every time a zone, best UTC.")
+    return now - last >= idle
+
+
+def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> State:
+    """The state of a stored session."""
+    if row is None:
+        return State.ABSENT
+    if row.state == "closed":
+        return State.ROTATION
+    if row.state == "closing":
+        return State.INTERRUPTED
+    return State.EXPIRED if lapsed(row.last_active, now, idle) else State.ACTIVE
+
+
+def shown(row: SessionRow, now: datetime, idle: timedelta) -> Session:
+    """A stored session as callers see it."""
+    data = row.data
+    return Session(
+        row.id,
+        row.scope,
+        state_of(row, now, idle),
+        str(data.get("mode", "local")),
+        row.started_at,
+        row.last_active,
+        row.token,
+        int(data.get("turns", 0)),
+        str(data.get("crisis", "none")),
+        data.get("ended", {}),
+    )
+
+
+def demand(id: str, state: State) -> None:
+    """Nothing where the session may go on; else the error that says why not, and what to do."""
+    match state:
+        case State.ACTIVE:
+            return
+        case State.ABSENT:
+            raise NotFoundError(f"There is no session {id!r}.", hint="Begin it first: `sessions.begin`.")
+        case State.EXPIRED:
+            raise ConflictError(f"The session {id!r} is over: nobody spoke for too long.", hint="`sessions.begin` ends it and goes on.")
+        case State.INTERRUPTED:
+            raise ConflictError(f"The session {id!r} is being ended.", hint="Wait for its job to finish, or see `engrams status`.")
+        case State.ROTATION:
+            raise ConflictError(f"The session {id!r} has ended.", hint="`sessions.begin` starts its next part.")

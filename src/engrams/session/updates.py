@@ -1,0 +1,126 @@
+"""The queue of memory updates, for callers that steer it themselves: debounced, limited, flushed, cancelled (001).
+
+``observe`` feeds the same queue and never refuses; this is the door with a limit. Every turn is in the journal before anything
+else happens to it, so that nothing here can lose one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from engrams.errors import BudgetError, ClosedError, InputError
+from engrams.ports import EXTRACT, Clock, Job, Jobs, JobSpec
+from engrams.session.journal import Journal, key_of
+from engrams.settings import JobSettings
+from engrams.types import Kind, Receipt, Scope, Turn
+from engrams.write.signals import signals
+
+_MOST = 10_000
+_MOMENT = 0.01
+
+
+class Work(Protocol):
+    """The part of the runner that is needed here."""
+
+    def run(self, id: str = "") -> Job | None: ...
+
+    def wake(self) -> None: ...
+
+
+class Updates:
+    """Thread safe, without an event loop. No call waits for a model, except ``flush_sync``, for as long as it is told."""
+
+    def __init__(self, journal: Journal, jobs: Jobs, work: Work, clock: Clock, settings: JobSettings) -> None:
+        self._journal, self._jobs, self._work, self._clock, self._settings = journal, jobs, work, clock, settings
+
+    def add(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str, after: float | None = None) -> tuple[Receipt, ...]:
+        """Journal what was said; learn from it after ``after`` seconds of quiet (None: ``write.debounce``).
+
+        One update waits for each scope and session: another call for the same puts it off to its own time and takes its turns
+        along. BudgetError: ``jobs.depth`` updates wait and this would be one more; nothing was stored then. Turns that correct
+        or confirm something always enter. InputError: ``after`` is negative.
+        """
+        some = [turns] if isinstance(turns, Turn) else list(turns)
+        place = Scope.of(scope)
+        if after is not None and not 0 <= after < float("inf"):
+            raise InputError("`after` is a number of seconds, 0 or more.")
+        if not some:
+            return ()
+        if not signals(turn.text for turn in some):
+            self._admit(key_of(place, some[0].session))
+        receipts = self._journal.write(some, place, Kind.TURN, quiet=after).receipts
+        self._work.wake()
+        return receipts
+
+    def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str) -> tuple[Receipt, ...]:
+        """``add``, and whatever waits for the same scope and session is worked on at once, by a worker."""
+        return self.add(turns, scope=scope, after=0.0)
+
+    def waiting(self) -> int:
+        """How many updates wait."""
+        return self._jobs.workload().get(EXTRACT, {}).get("waiting", 0)
+
+    def hasten(self, *, scope: Scope | Sequence[str] | str, session: str = "") -> bool:
+        """Let the update that waits for a scope and session run now; whether there was one. Returns at once."""
+        key = key_of(Scope.of(scope), session)
+        if all(job.key != key for job in self._pending(("waiting",))):
+            return False
+        self._jobs.enqueue((JobSpec(EXTRACT, key, {"scope": Scope.of(scope).key, "items": []}),), self._clock())
+        self._work.wake()
+        return True
+
+    def flush_sync(self, timeout: float = 30.0) -> bool:
+        """Work on everything that waits, due or not, each once. True: nothing is left; False: the time is up, or some of it failed
+        and waits for its next try. What is under way then goes on."""
+        stop = threading.Event()
+        drained: list[bool] = []
+        thread = threading.Thread(target=self._flush, args=(stop, drained), name="engrams-flush", daemon=True)
+        thread.start()
+        thread.join(max(timeout, 0.0))
+        stop.set()
+        return drained == [True]
+
+    def cancel(self, *, scope: Scope | Sequence[str] | str | None = None, session: str | None = None) -> int:
+        """Let go of updates that wait (of one scope, or one of its sessions): the turns stay in the journal and are not learned
+        from. How many."""
+        whole = None if scope is None else Scope.of(scope).key
+        keys = None if session is None or scope is None else key_of(Scope.of(scope), session)
+        jobs = self._pending(("waiting",))
+        return self._jobs.cancel([job.id for job in jobs if keys in (None, job.key) and whole in (None, job.payload.get("scope"))])
+
+    def shutdown(self, *, cancel: bool = False, timeout: float = 30.0) -> bool:
+        """Before the end: drain what waits, or let go of it. True: nothing is left. Without either call what waits goes on in the
+        next process."""
+        if cancel:
+            self.cancel()
+            return not self._pending(("waiting", "running"))
+        return self.flush_sync(timeout)
+
+    def _admit(self, key: str) -> None:
+        if self.waiting() >= self._settings.depth and all(job.key != key for job in self._pending(("waiting",))):
+            raise BudgetError(
+                f"The queue is full: {self._settings.depth:,} updates wait.",
+                hint="Wait, call `updates.flush_sync()`, or raise `jobs.depth`; `observe` always takes a turn in.",
+            )
+
+    def _pending(self, states: Sequence[str]) -> list[Job]:
+        return [job for job in self._jobs.queue(states, _MOST) if job.kind == EXTRACT]
+
+    def _flush(self, stop: threading.Event, drained: list[bool]) -> None:
+        tried: set[str] = set()
+        try:
+            while not stop.is_set():
+                pending = self._pending(("waiting", "running"))
+                fresh = [job for job in pending if job.state == "waiting" and job.id not in tried]
+                if not fresh and all(job.state == "waiting" for job in pending):
+                    drained.append(not pending)
+                    return
+                done = {job.id for job in fresh if not stop.is_set() and self._work.run(job.id) is not None}
+                tried |= done
+                if not done:
+                    time.sleep(_MOMENT)  # another worker has them
+        except ClosedError:
+            return  # the engine was closed meanwhile: what waits is for the next process

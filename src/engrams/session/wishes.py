@@ -1,0 +1,155 @@
+"""What somebody asks of memory itself, in their own words. Pure rules; what they do not understand is no such request."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Verb = Literal["list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"]
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_FLAGS = re.IGNORECASE | re.DOTALL
+
+# Pieces that the patterns below are made of.
+_THE = r"(?:your |the |my )?"
+_KNOWN = r"(?:know|remember|recall|have (?:stored|saved))"
+_RECALL = r"(?:memory|memories|recall)"
+_DROP = r"(?:forget|delete|erase|remove)"
+_THOSE = r"(?:it|them|that|this)"
+
+_POLITE = re.compile(
+    r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will) you|i(?:'d| would) like you to|i want you to)"
+    r"\b[\s,]*)+",
+    _FLAGS,
+)
+_TAIL = re.compile(r"[\s,]*\b(?:please|thanks|thank you|for me|now|again)?[\s.!?]*$", _FLAGS)
+_LIST = re.compile(
+    rf"(?:what (?:do|did|can) you (?:still |currently )?{_KNOWN}"
+    r"|what have you (?:stored|saved|remembered|learned)"
+    r"|what(?:'s| is) in (?:your|my) memory"
+    rf"|(?:show|list|tell|give)(?: me)? (?:everything |all )?(?:what |that )?you {_KNOWN}"
+    rf"|(?:show|list|print|display)(?: me)? (?:all )?(?:of )?{_THE}(?:stored |saved )?memor(?:y|ies))"
+    r"(?:\s+(?:about|of|on|regarding)\s+(?P<about>.+))?$",
+    _FLAGS,
+)
+_STATUS = re.compile(
+    rf"(?:(?:what(?:'s| is) |show (?:me )?)?{_THE}memory status"
+    rf"|how (?:much|many (?:things|memories|facts)) (?:do|can) you {_KNOWN}(?: about me)?|how many memories do you have"
+    rf"|is {_THE}{_RECALL} (?:on|off|enabled|disabled))$",
+    _FLAGS,
+)
+_OFF = re.compile(
+    rf"(?:(?:turn|switch) off {_THE}{_RECALL}|(?:turn|switch) {_THE}{_RECALL} off"
+    rf"|(?:disable|stop using|don't use|do not use|pause) {_THE}{_RECALL})$",
+    _FLAGS,
+)
+_ON = re.compile(
+    rf"(?:(?:turn|switch) (?:back )?on {_THE}{_RECALL}|(?:turn|switch) {_THE}{_RECALL} (?:back )?on"
+    rf"|(?:enable|start using|use|resume) {_THE}{_RECALL})$",
+    _FLAGS,
+)
+_SAVE = re.compile(
+    r"(?:save|store|note|remember|record|add)(?: (?:this|that|it))?(?: as)?(?: (?:a|my|this|the))?(?: new)? preference\s*[:,-]?\s*"
+    r"(?:that\s+)?(?P<text>.+)$",
+    _FLAGS,
+)
+_ALL = re.compile(
+    rf"(?:{_DROP}|clear|wipe) (?:everything|all|all of it|(?:all )?(?:of )?{_THE}(?:whole )?memor(?:y|ies))"
+    r"(?: (?:you know|about me|you remember|you know about me))*$",
+    _FLAGS,
+)
+_LAST = re.compile(rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last (?:one|thing|message|memory))$", _FLAGS)
+_NUMBER = re.compile(
+    rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
+    rf"(?:(?P<digits>\d{{1,4}})(?:st|nd|rd|th)?|(?P<word>{'|'.join(_ORDINALS)}))(?: one| memory| item)?$",
+    _FLAGS,
+)
+_FORGET = re.compile(
+    rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
+    r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i (?:said|told you) )?about))?"
+    r"\s+(?P<query>.+)$",
+    _FLAGS,
+)
+_NEVER = re.compile(rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS)
+_OURS = re.compile(r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS)
+_OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)$)", _FLAGS)
+
+_YES = re.compile(
+    rf"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of course|{_DROP} {_THOSE})"
+    rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_THOSE}|i(?:'m| am) sure))*$",
+    _FLAGS,
+)
+_NO = re.compile(
+    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_THOSE}(?: alone)?|none(?: of them)?|forget about it)"
+    rf"(?:[\s,]+(?:cancel|thanks|thank you|keep {_THOSE}|don't|please|never ?mind))*$",
+    _FLAGS,
+)
+_EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
+
+_REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
+
+_LONGEST = 400
+"""Characters beyond which a text is about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """``about``: of what or what; ``number``: which of those shown last, from 1 (0: none was named)."""
+
+    verb: Verb
+    about: str = ""
+    number: int = 0
+
+
+def wish(text: str) -> Wish | None:
+    """What is asked of memory; None: nothing."""
+    plain = _plain(text)
+    if not plain or _NEVER.search(text) or _OTHER.match(plain):
+        return None
+    if match := _LIST.match(plain):
+        about = (match["about"] or "").strip(" ?.!\"'")
+        about = "" if about.lower() in ("me", "myself", "us") else about
+        # What somebody knows about a subject is a question like any other; what they remember of it is one about memory.
+        return Wish("list", about) if not about or _REMEMBERED.search(plain) else None
+    for pattern, verb in ((_STATUS, "status"), (_OFF, "recall_off"), (_ON, "recall_on"), (_ALL, "forget_all"), (_LAST, "forget_last")):
+        if pattern.match(plain):
+            return Wish(verb)  # type: ignore[arg-type]  # the verbs of the table
+    if match := _SAVE.match(plain):
+        return Wish("save", match["text"].strip())
+    if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
+        if number := chosen(plain):
+            return Wish("forget", number=number)
+        # "delete the temp files" is work for whoever is talked to; only "forget …" is always said to a memory.
+        if (match := _FORGET.match(plain)) and _OURS.search(plain):
+            return Wish("forget", match["query"].strip(" ?.!\"'"))
+    return None
+
+
+def chosen(text: str) -> int:
+    """The number that is named, from 1; 0: none."""
+    match = _NUMBER.match(_plain(text))
+    if match is None:
+        return 0
+    return int(match["digits"]) if match["digits"] else _ORDINALS.index(match["word"].lower()) + 1
+
+
+def decided(text: str) -> Literal["yes", "no", "all", ""]:
+    """What is said to a question about forgetting; empty: something else."""
+    if len(text) > _LONGEST:
+        return ""
+    plain = _TAIL.sub("", text.strip()) or text.strip()
+    if _EVERY.match(plain):
+        return "all"
+    if _NO.match(plain):
+        return "no"
+    return "yes" if _YES.match(plain) else ""
+
+
+def _plain(text: str) -> str:
+    """Without the polite beginning and end; empty where it is too long to be such a request."""
+    if len(text) > _LONGEST:
+        return ""
+    stripped = " ".join(text.replace("\u2019", "'").split())
+    without = _POLITE.sub("", stripped)
+    return _TAIL.sub("", without or stripped)

@@ -1,0 +1,295 @@
+"""The working tier: what was just said, by scope; what leaves it becomes recent or is put away (000).
+
+Every turn is a durable row from the start, marked ``working``; what is kept here, in this process only, is which rows are in the
+tier and how important they are. Leaving it is a change of the row, in the transaction of the write that pushed it out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from engrams.errors import ConflictError, EngramsError, NotFoundError
+from engrams.ports import CONDENSE, ENFORCE, JUDGE, Batch, Change, Clock, Committed, Embedder, JobSpec, Put, Reach, Seek, Store
+from engrams.read.floors import dense
+from engrams.session.hot import Hot
+from engrams.session.ring import Item, Ring
+from engrams.settings import FloorSettings, Settings
+from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier
+from engrams.write.dedup import differs
+from engrams.write.gate import gate
+from engrams.write.leave import left
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_MOST = 1000
+"""Scopes whose tier is kept; of the one that was silent for longest only the rows are left, which a sweep settles."""
+_BARRED = frozenset(("short", "stop_words", "noise"))
+"""What never enters (000). Small talk does: judging it is what the tier is for."""
+_AWAY = frozenset(("import", "file", "vault"))
+"""Channels of what nobody says now."""
+
+_log = logging.getLogger(__name__)
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What a write stored; by record, why some did not enter; and of what recent memory a text is a repetition."""
+
+    done: Committed = field(default_factory=Committed)
+    skipped: Mapping[str, Decision] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+
+class Working:
+    """Rings and hot buffers by scope, and the writes that go through them. Thread safe; no model is ever asked here."""
+
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False) -> None:
+        """``model``: there is a chat model to judge and condense with."""
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._tiers = settings.tiers
+        self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
+        self._lock = Lock()
+        self._rings: OrderedDict[str, Ring] = OrderedDict()
+        self._hot: OrderedDict[str, Hot] = OrderedDict()
+        self._turns: dict[str, int] = {}
+        self._evictions = 0
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def enter(self, batch: Batch, scope: Scope) -> Entered:
+        """Commit a write. Turns enter the tier with it, what they push out leaves it, and the jobs that follow are asked for."""
+        puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
+        jobs = self._capped(scope, len(batch.puts))
+        if not self._tiers.on or not puts or batch.actor in _AWAY:
+            done = self._store.commit(replace(batch, jobs=(*batch.jobs, *jobs)))
+            return Entered(replace(done, jobs=done.jobs[: len(batch.jobs)]))
+        skipped, twins = self._gated(puts, scope)
+        fresh = [put.record for put in puts if put.record.id not in skipped]
+        through, held = fresh[: -self._tiers.working], fresh[-self._tiers.working :]
+        if self._judge:
+            jobs += tuple(self._spec(JUDGE, record.id, record) for record in fresh)
+        tiers = {**{record.id: Tier.WORKING for record in held}, **{record.id: Tier.RECENT for record in through}}
+        stored = tuple(self._placed(put, tiers, twins) for put in batch.puts)
+        bumps = self._bumped(scope, twins)
+        batch = replace(batch, puts=stored, changes=(*batch.changes, *bumps))
+        ring = self.ring(scope)
+        with ring.writing:
+            done = self._commit(batch, jobs, ring, len(held))
+            ring.append(Item(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
+        return Entered(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
+
+    def recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Memories that a read selected: they are at hand from now on, and copies of them enter the tier."""
+        if not self._tiers.on or not ids:
+            return
+        known = {record.id: record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE}
+        records = [known[name] for name in dict.fromkeys(ids) if name in known]
+        card = self._embedder.card
+        if card.dimension and records:
+            vectors = self._store.vectors(scope.owner, [record.id for record in records], card.id)
+            self.hot(scope).keep([Hit(record, 0.0) for record in records], vectors)
+        ring = self.ring(scope)
+        copies = [copy(record) for record in records if record.tier is not Tier.WORKING and ring.get_by_id(record.id) is None]
+        copies = copies[-self._tiers.working :]
+        with ring.writing:
+            self._commit(Batch("engrams", "left the working tier", self._clock()), (), ring, len(copies))
+            ring.append(copies)
+
+    def release(self, scope: Scope) -> int:
+        """Empty the tier of a scope as if it were pushed out; how many items of the conversation left it."""
+        ring = self.ring(scope)
+        with ring.writing:
+            number = len(ring.last(len(ring)))
+            self._commit(Batch("engrams", "left the working tier", self._clock()), (), ring, self._tiers.working)
+            ring.drain()
+        return number
+
+    def close(self) -> None:
+        """Settle every item. Where that fails their rows wait for a sweep; nothing is lost."""
+        with self._lock:
+            scopes = [Scope.parse(key) for key, ring in self._rings.items() if len(ring)]
+        for scope in scopes:
+            try:
+                self.release(scope)
+            except EngramsError as problem:
+                _log.warning("the working tier was not settled: %s", problem.message)
+
+    def drop(self, owner: Scope, ids: Sequence[str]) -> None:
+        """What was forgotten or purged is not at hand either."""
+        for ring in self._of(owner, self._rings):
+            ring.drop(ids)
+        for hot in self._of(owner, self._hot):
+            hot.drop(ids)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def ring(self, scope: Scope) -> Ring:
+        """The tier of exactly this scope."""
+        return self._kept(self._rings, scope, lambda: Ring(self._tiers.working, self._count))
+
+    def hot(self, scope: Scope) -> Hot:
+        """What is at hand for reads of this scope."""
+        floors = FloorSettings(dense=self._tiers.near, model=self._settings.read.floors.model)
+        return self._kept(self._hot, scope, lambda: Hot(self._tiers.hot, dense(floors, self._embedder.card)))
+
+    def near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+        """Those at hand that are near a query, with their cosines. Looking is not using."""
+        if vector is None or scope.key not in self._hot:
+            return {}
+        return {hit.record.id: hit.parts["sub_sim"] for hit in self.hot(scope).near(vector, touch=False)}
+
+    def tail(self, scope: Scope) -> tuple[Record, ...]:
+        """The last items of the latest conversation, as they are stored now; what was put away meanwhile is not among them."""
+        if not self._tiers.on or not self._tiers.tail or scope.key not in self._rings:
+            return ()
+        said = self.ring(scope).last(self._tiers.working)
+        ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail :]
+        return tuple(record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
+
+    def score(self, scope: Scope, id: str, importance: float) -> bool:
+        """Set the importance of a live item. False: it left."""
+        return scope.key in self._rings and self.ring(scope).score(id, importance)
+
+    def holds(self, scope: Scope, id: str) -> bool:
+        """Whether a row is in the tier of this process."""
+        return scope.key in self._rings and self.ring(scope).get_by_id(id) is not None
+
+    def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
+        """Id, source, text and importance of each item of exactly this scope, oldest first."""
+        found = self.ring(scope).items() if scope.key in self._rings else ()
+        return tuple((item.id, item.source, item.text, item.importance) for item in found)
+
+    def sizes(self, scope: Scope) -> dict[str, int]:
+        """Items in the working tier and at hand; of a whole owner where the scope is one."""
+        rings, hot = self._of(scope, self._rings), self._of(scope, self._hot)
+        return {"working": sum(len(ring) for ring in rings), "hot": sum(len(one.ids()) for one in hot)}
+
+    # ---------------------------------------------------------------------------------------------------------- steps
+
+    def _gated(self, puts: Sequence[Put], scope: Scope) -> tuple[dict[str, Decision], dict[str, str]]:
+        """Which turns do not enter, and why."""
+        skipped: dict[str, Decision] = {}
+        twins: dict[str, str] = {}
+        section = self._settings.write
+        for put in puts:
+            record = put.record
+            refused = gate(record.text, min_words=section.min_words) if section.gate else None
+            if refused is not None and refused.reason in _BARRED:
+                skipped[record.id] = replace(refused, record=record.id)
+            elif twin := self._twin(put, scope):
+                twins[record.id] = twin
+                skipped[record.id] = Decision("dedup", "bump", "repeats a recent memory", record.text[:80], twin)
+        return skipped, twins
+
+    def _twin(self, put: Put, scope: Scope) -> str:
+        """The recent memory that a text repeats; none where its vector is not known yet, or where a small word differs."""
+        card, floor = self._embedder.card, self._duplicate()
+        if put.vector is None or not floor:
+            return ""
+        import numpy as np
+
+        vector = np.frombuffer(put.vector.data, np.float32)
+        pool = self._store.seek(Seek(Reach(scope.owner, (scope,)), self._clock(), (), vector, card.id, kinds=(Kind.TURN,)))
+        near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
+        for record in self._store.get(scope.owner, near):
+            same = record.tier is Tier.RECENT and record.role == put.record.role
+            if same and record.id != put.record.id and not differs(record.text, put.record.text):
+                return record.id
+        return ""
+
+    def _duplicate(self) -> float:
+        """The cosine that means "the same" to this embedder: the setting for its own model, else the card's."""
+        card, model = self._embedder.card, self._settings.read.floors.model
+        if not self._tiers.duplicate or not model or model.casefold() in card.id.casefold():
+            return self._tiers.duplicate
+        return card.floors.get("duplicate", 0.0)
+
+    def _placed(self, put: Put, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> Put:
+        """A put with its tier; what does not enter is in the journal, and no read finds it."""
+        record = put.record
+        if record.id in tiers:
+            return replace(put, record=replace(record, tier=tiers[record.id]))
+        if record.kind is not Kind.TURN:
+            return put
+        away = replace(record, status=Status.ARCHIVED, retired_at=self._clock(), superseded_by=twins.get(record.id, ""))
+        return replace(put, record=away)
+
+    def _bumped(self, scope: Scope, twins: Mapping[str, str]) -> tuple[Change, ...]:
+        now = self._clock()
+        found = self._store.get(scope.owner, tuple(dict.fromkeys(twins.values()))) if twins else ()
+        used = [(r, sum(twin == r.id for twin in twins.values())) for r in found if r.status is not Status.PURGED]
+        return tuple(
+            Change(scope.owner, record.id, {"access_count": record.access_count + times, "last_accessed": now}, "used")
+            for record, times in used
+        )
+
+    def _commit(self, batch: Batch, jobs: Sequence[JobSpec], ring: Ring, number: int) -> Committed:
+        """Store a write that pushes ``number`` items in, with what it pushes out."""
+        leaving = ring.leaving(number)
+        live = {item.id: item for item in leaving if not item.copied}
+        owner = next(iter(live.values())).record.scope.owner if live else None
+        known = self._store.get(owner, tuple(live)) if owner is not None else ()
+        rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
+        changes = tuple(left(record, live[record.id].importance, self._tiers.promote, batch.at) for record in rows)
+        kept = {change.id for change in changes if change.action == "promote"}
+        finals = [self._spec(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
+        full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
+        try:
+            done = self._store.commit(full) if full.puts or full.changes else Committed()
+        except (ConflictError, NotFoundError):
+            if not changes:
+                raise
+            # Another process took one of the rows away: what is said now must not fail for it; a sweep settles the others.
+            plain = replace(batch, jobs=(*batch.jobs, *jobs))
+            done = self._store.commit(plain) if plain.puts or plain.changes else Committed()
+        ring.evict({item.id for item in leaving})
+        return done
+
+    def _spec(self, kind: str, key: str, record: Record) -> JobSpec:
+        return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.retries)
+
+    def _capped(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
+        """The job that looks at the caps, every so many turns of a scope."""
+        caps = self._settings.caps
+        if not ((self._tiers.on and self._tiers.recent) or caps.facts or caps.rules or caps.entries > 0):
+            return ()
+        with self._lock:
+            before = self._turns.get(scope.key, 0)
+            self._turns[scope.key] = before + number
+            while len(self._turns) > _MOST:
+                del self._turns[next(iter(self._turns))]
+        if before // self._tiers.every == (before + number) // self._tiers.every:
+            return ()
+        return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.retries),)
+
+    def _count(self, item: Item) -> None:
+        with self._lock:
+            self._evictions += not item.copied
+
+    def _kept(self, kept: OrderedDict[str, Kept], scope: Scope, make: Callable[[], Kept]) -> Kept:
+        with self._lock:
+            found = kept.pop(scope.key, None)
+            kept[scope.key] = made = make() if found is None else found
+            while len(kept) > _MOST:
+                kept.popitem(last=False)
+        return made
+
+    def _of(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
+        """That of a scope; of an owner, everything they have."""
+        with self._lock:
+            pairs = list(kept.items())
+        return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
+
+
+def copy(record: Record) -> Item:
+    """A memory that was recalled, as an item of the conversation."""
+    if record.tier is Tier.LONGTERM:
+        return Item(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
+    return Item(record, "promoted_l1", record.summary or record.text)

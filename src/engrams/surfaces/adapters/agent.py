@@ -1,0 +1,173 @@
+"""Memory as an agent uses it: five calls, and two tools that any framework can offer its model (001)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.types import Json, Kind, Record, Scope
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
+
+Action: TypeAlias = Literal["create", "update", "delete"]
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+SNIPPET = 500
+"""Most characters of a found memory that `search` gives (001)."""
+_MOST = 100
+
+
+class AgentMemory:
+    """One scope's memory for one agent. Needs no model, no embedder and no framework; nothing outside of the scope is read or changed.
+
+    memory = AgentMemory(engine, ("user", "alice"))
+    agent.tools = [memory.manage_memory, memory.search_memory]  # or memory.schemas() and memory.call(name, arguments)
+    """
+
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scope: Scope | Sequence[str] | str,
+        *,
+        permitted: Collection[Action] = ACTIONS,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """``scope``: labels, which may be templates (``("memories", "{user_id}")``) for ``variables``. ``permitted``: what ``manage`` may
+        do. ScopeError: a variable is missing."""
+        if wrong := set(permitted) - set(ACTIONS):
+            raise InputError(f"There is no action {min(wrong)!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
+        self.engine, self.scope = engine, Scope.of(scope, **(variables or {}))
+        self.permitted = tuple(action for action in ACTIONS if action in permitted)
+
+    def manage(self, content: str = "", action: Action = "create", id: str = "") -> str:
+        """Create, change or put away a memory; its id.
+
+        InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted,
+        or the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope.
+        """
+        if action not in ACTIONS:
+            raise InputError(f"There is no action {action!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
+        if action not in self.permitted:
+            raise RefusedError(f"This agent may not {action} memories.", hint=f"It may: {', '.join(self.permitted) or 'nothing'}.")
+        if action == "create" and id:
+            raise InputError("A new memory gets its id from memory.", hint="Leave the id out, or use the action update.")
+        if action != "create" and not id:
+            raise InputError(f"Which memory to {action}?", hint="Give its id, as a search shows it.")
+        if action != "delete" and not content.strip():
+            raise InputError("There is nothing to remember.", hint="Give the content.")
+        if action == "create":
+            return self.engine.add(content, scope=self.scope).id
+        record = self._own(id)
+        if action == "update":
+            return self.engine.edit(record.id, scope=self.scope, text=content, reason="an agent changed it").id
+        return self.engine.forget(record.id, scope=self.scope, reason="an agent put it away").id
+
+    def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
+        """The memories that answer a query, best first, at most ``limit``: id, score (0..1), a snippet of at most 500 characters, kind,
+        when it was said and by whom."""
+        found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
+        return [{**_told(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
+
+    def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
+        """Keep messages that leave the context: journaled, and written into the day's note where ``vault.on``. False: nothing in them."""
+        from engrams.build import summaries
+
+        return summaries(self.engine).flush(messages, scope=self.scope, session=session, reason=reason)
+
+    def dream(self, days: int = 3, *, force: bool = False) -> bool:
+        """Bring what lasts from the notes of the last days (30 at most) into MEMORY.md. False: nothing new in them, or no notes:
+        ``vault.on`` is off."""
+        vault = self.engine.vault
+        if vault is None:
+            return False
+        self.engine.drain()
+        done = bool(vault.days.dreams.dream(self.scope.owner, days, force=force))
+        vault.sync()
+        return done
+
+    def format_for_injection(self, query: str = "", max_tokens: int | None = None) -> str:
+        """Memory as text for a prompt, never over ``max_tokens`` (None: ``read.context_tokens``); empty where there is none."""
+        return self.engine.context(query, scope=self.scope, tokens=max_tokens).text
+
+    # --------------------------------------------------------------------------------------------------------- tools
+
+    def manage_memory(self, content: str = "", action: Action = "create", id: str = "") -> dict[str, Json]:
+        """Remember something for later conversations, or change or delete what is remembered. To change or delete, give the id that
+        search_memory showed."""
+        return {"id": self.manage(content, action, id), "action": action}
+
+    def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
+        """Search what is remembered from earlier conversations. Use it before saying that something is not known."""
+        return self.search(query, min(limit, _MOST))
+
+    def schemas(self) -> list[dict[str, Json]]:
+        """The two tools as JSON schemas, in the form that chat APIs take as ``tools``; only permitted actions are offered."""
+        content = {"type": "string", "description": "One statement that stands on its own. Not needed to delete."}
+        action = {"type": "string", "enum": list(self.permitted), "description": "What to do; create if left out."}
+        id = {"type": "string", "description": "Of the memory to update or delete; never for create."}
+        query = {"type": "string", "description": "What to look for, in plain words."}
+        limit = {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 10}
+        manage = _schema(self.manage_memory, {"content": content, "action": action, "id": id}, [])
+        find = _schema(self.search_memory, {"query": query, "limit": limit}, ["query"])
+        return [manage, find] if self.permitted else [find]
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
+        """Carry out a model's call of a tool; JSON text for the model, with ``error`` and ``hint`` where it could not be done."""
+        tools: dict[str, Callable[..., Json]] = {"manage_memory": self.manage_memory, "search_memory": self.search_memory}
+        try:
+            if name not in tools:
+                raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {', '.join(tools)}.")
+            return json.dumps(tools[name](**_arguments(name, arguments)), ensure_ascii=False)
+        except EngramsError as problem:
+            return json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False)
+
+    def _own(self, id: str) -> Record:
+        """A memory of this scope or of one it reads. NotFoundError: it is elsewhere."""
+        record = self.engine.get(id, scope=self.scope)
+        size = len(self.scope.labels)
+        if self.scope.is_owner or record.scope in self.scope.chain() or record.scope.labels[:size] == self.scope.labels:
+            return record
+        raise NotFoundError(f"There is no memory {id!r} here.", hint="A search shows the ids.")
+
+
+def _told(record: Record) -> dict[str, Json]:
+    text = record.search_text
+    snippet = text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…"
+    moment: datetime = (record.valid_from or record.recorded_at).astimezone(UTC)
+    kind: Kind = record.kind
+    return {"id": record.id, "snippet": snippet, "kind": kind.value, "at": moment.isoformat(), "by": record.speaker or record.role}
+
+
+def _schema(tool: Callable[..., Any], properties: Mapping[str, Json], required: list[str]) -> dict[str, Json]:
+    parameters = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
+    described = " ".join((tool.__doc__ or "").split())
+    return {"type": "function", "function": {"name": tool.__name__, "description": described, "parameters": parameters}}
+
+
+_TYPES: Mapping[str, Mapping[str, type]] = {
+    "manage_memory": {"content": str, "action": str, "id": str},
+    "search_memory": {"query": str, "limit": int},
+}
+
+
+def _arguments(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """What a model gave, checked. A null is left out."""
+    try:
+        data = json.loads(given or "{}") if isinstance(given, str) else dict(given)
+    except (TypeError, ValueError):
+        raise InputError("The arguments are no JSON.", hint="Give one JSON object.") from None
+    if not isinstance(data, dict):
+        raise InputError("The arguments are no JSON object.", hint="Give one JSON object.")
+    wanted = _TYPES[name]
+    for key, value in data.items():
+        if key not in wanted:
+            raise InputError(f"{name} takes no {key!r}.", hint=f"It takes: {', '.join(wanted)}.")
+        if value is not None and (not isinstance(value, wanted[key]) or isinstance(value, bool)):
+            raise InputError(f"{key} is {'a whole number' if wanted[key] is int else 'a text'}.", hint="See the tool's schema.")
+    if name == "search_memory" and not data.get("query"):
+        raise InputError("What to search for?", hint="Give the query.")
+    return {key: value for key, value in data.items() if value is not None}

@@ -1,0 +1,151 @@
+"""MemoryClient: a chat with memory for asyncio programs (002)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engrams.errors import InputError, SettingsError
+from engrams.types import Hit, Json, Kind, Receipt, Record, Scope, Turn
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
+
+GLOBAL = "global"
+"""The conversation whose memories every other one sees: the owner's own scope."""
+
+_LEARNED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_MARKS = ("<memory_context>", "</memory_context>")
+
+
+class MemoryClient:
+    """Conversations with memory over one engine: each remembers its own, and all see what is told to ``global``.
+
+    async with MemoryClient.open("http://localhost:11434/v1", model="llama3") as client:
+        reply = await client.chat([{"role": "user", "content": "Where do I live?"}], conversation_id="work")
+    """
+
+    def __init__(self, engine: MemoryEngine, *, user: str = "", top_k: int | None = None) -> None:
+        """``user``: whose memory (empty: the settings' owner). ``top_k``: memories put into a prompt (None: ``serve.top_k``; 0: none)."""
+        self.engine = engine
+        self._owner = Scope(("user", user or engine.settings.owner))
+        self._top_k = engine.settings.serve.top_k if top_k is None else top_k
+        self._started = False
+
+    @classmethod
+    def open(
+        cls, openai_base_url: str, *, model: str = "", api_key: str = "", path: Path | str | None = None, user: str = "", **settings: Any
+    ) -> MemoryClient:
+        """A client on an engine of its own with the preset ``proxy``. ``path``: the home folder. ``settings`` by name, with ``__`` for a
+        section. SettingsError: no address is given."""
+        from engrams.build import open as open_engine
+
+        if not openai_base_url.strip():
+            raise SettingsError(
+                "MemoryClient needs the address of a model server.", hint="Give openai_base_url, such as http://localhost:11434/v1."
+            )
+        chat = {"chat__provider": "openai", "chat__url": openai_base_url, "chat__model": model, "chat__api_key": api_key}
+        home = {} if path is None else {"home": str(path)}
+        return cls(open_engine(**{"preset": "proxy", **chat, **home, **settings}), user=user)
+
+    async def chat(
+        self, messages: Sequence[Mapping[str, Any]], conversation_id: str = "default", top_k: int | None = None
+    ) -> dict[str, Json]:
+        """An answer with what memory has to say, in the form of a chat completion with ``memory_hits``. What was said is remembered.
+
+        SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered but what the user said.
+        """
+        return await asyncio.to_thread(self._chat, list(messages), self._scope(conversation_id), self._top_k if top_k is None else top_k)
+
+    async def search(self, query: str, conversation_id: str = "default", top_k: int | None = None) -> list[dict[str, Json]]:
+        """The memories of a conversation, and of the global one, that answer a query, best first."""
+        limit = self._top_k if top_k is None else top_k
+        found = await asyncio.to_thread(self.engine.search, query, scope=self._scope(conversation_id), limit=limit)
+        return [_hit(hit) for hit in found.hits]
+
+    async def add(self, text: str, conversation_id: str = "default") -> Receipt:
+        """Remember a statement; the receipt says what became of it."""
+        return await asyncio.to_thread(self.engine.add, text, scope=self._scope(conversation_id))
+
+    async def list_all(self, conversation_id: str = "default", *, include_summary: bool = False) -> list[dict[str, Json]]:
+        """Everything a conversation holds, oldest first, what the global one holds not among it."""
+        return await asyncio.to_thread(self._listed, self._scope(conversation_id), include_summary)
+
+    async def start(self, *, watch: bool = False) -> None:
+        """Take up what an earlier process left; ``watch``: follow edits of the files, where ``vault.on``."""
+        if not self._started:
+            self._started = True
+            self.engine.work.wake()
+            if watch and self.engine.vault is not None:
+                await asyncio.to_thread(self.engine.vault.watch)
+
+    async def stop(self) -> None:
+        """Stop following the files, let running work finish and close the engine; what waits is for the next process. Twice is once."""
+        self._started = False
+        await asyncio.to_thread(self.engine.close)
+
+    async def __aenter__(self) -> MemoryClient:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self.stop()
+
+    def _scope(self, conversation: str) -> Scope:
+        return self._owner if conversation == GLOBAL else self._owner.within("conversation", conversation or "default")
+
+    def _chat(self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int) -> dict[str, Json]:
+        from engrams.ports import Ask, Message
+
+        model = self.engine.chat_model
+        if model is None:
+            raise SettingsError("There is no chat model to answer.", hint="Set chat.provider, chat.url and chat.model.")
+        last = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].get("role") == "user"), -1)
+        if last < 0:
+            raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
+        said = str(messages[last].get("content") or "")
+        hits, text = self._remembered(said, scope, top_k)
+        self.engine.observe(Turn(said), scope=scope)
+        prompt = [Message(str(one.get("role", "user")), str(one.get("content") or "")) for one in messages]
+        if text:
+            prompt[last] = Message("user", f"{_MARKS[0]}\n{text}\n{_MARKS[1]}\n\n{said}")
+        answer = model.ask(Ask(tuple(prompt), "chat", temperature=None))
+        self.engine.observe(Turn(answer.text, role="assistant"), scope=scope)
+        choice = {"index": 0, "message": {"role": "assistant", "content": answer.text}, "finish_reason": "stop"}
+        return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit(hit) for hit in hits]}
+
+    def _remembered(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
+        """What was found for it, and memory as text, the conversation's summary first; neither with ``top_k`` 0."""
+        from engrams.build import summaries
+
+        if top_k <= 0 or not said.strip():
+            return (), ""
+        context = self.engine.context(said, scope=scope, limit=top_k)
+        summary = summaries(self.engine).of(scope)
+        return context.hits, "\n\n".join(part for part in (summary.replace("<", "&lt;"), context.text) if part)
+
+    def _listed(self, scope: Scope, summary: bool) -> list[dict[str, Json]]:
+        kinds = (Kind.TURN, Kind.NOTE, *_LEARNED, *((Kind.SUMMARY,) if summary else ()))
+        records: list[Record] = []
+        after = ""
+        while True:
+            page = self.engine.list(scope=scope, kinds=kinds, order="oldest", after=after, limit=500)
+            records += [record for record in page.records if record.scope == scope]
+            if not page.next:
+                return [_entry(record) for record in records]
+            after = page.next
+
+
+def _entry(record: Record) -> dict[str, Json]:
+    told = {"id": record.id, "content": record.text, "role": record.role, "kind": record.kind.value}
+    return {**told, "created_at": record.recorded_at.isoformat(), "conversation_id": _conversation(record.scope)}
+
+
+def _hit(hit: Hit) -> dict[str, Json]:
+    return {**_entry(hit.record), "score": round(hit.score, 4)}
+
+
+def _conversation(scope: Scope) -> str:
+    return GLOBAL if scope.is_owner else scope.labels[-1]

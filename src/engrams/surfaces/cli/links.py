@@ -1,0 +1,108 @@
+"""link, tag, related, recall: how memories belong together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from engrams.errors import InputError, NotFoundError
+from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.out import clean, emit, fit, note, paint, say, table
+
+if TYPE_CHECKING:
+    from engrams.types import Related
+
+app = commands()
+
+Id = Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")]
+
+
+@app.command()
+@spread
+def link(
+    id: Id,
+    other: Annotated[str, typer.Argument(help="The id of the memory it belongs with.")],
+    frame: Frame,
+    weight: Annotated[float, typer.Option(min=0, max=1, help="How strongly.", metavar="SHARE")] = 0.5,
+    type: Annotated[str, typer.Option(help="The type of link; a wrong one lists the types.", metavar="TYPE")] = "relates_to",
+    remove: Annotated[bool, typer.Option("--remove", help="Undo such a link.")] = False,
+) -> None:
+    """Link two memories, so that finding one leads to the other."""
+    with frame.open() as (engine, scope):
+        if remove:
+            if not engine.links.unlink(id, other, scope=scope, type=type):
+                raise NotFoundError("There is no such link.", hint="A link has a direction and a type.")
+            edge = None
+        else:
+            edge = engine.links.link(id, other, scope=scope, type=type, weight=weight)
+    if frame.json:
+        emit({"removed": True} if edge is None else edge)
+    else:
+        say(paint("unlinked", "yellow") if edge is None else f"{paint('linked', 'green')}  {edge.source}  {edge.type}  {edge.target}")
+
+
+@app.command()
+@spread
+def tag(
+    frame: Frame,
+    id: Annotated[str | None, typer.Argument(help="The memory's id; without one the tags there are.", show_default=False)] = None,
+    tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take them off instead.")] = False,
+) -> None:
+    """Tag a memory, or list the tags with how many memories have each."""
+    if id is not None and not tags:
+        raise InputError("There is no tag.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags.")
+    with frame.open() as (engine, scope):
+        if id is None:
+            counts = engine.links.tags(scope)
+        else:
+            change = engine.links.untag if remove else engine.links.tag
+            record = change(id, tags or (), scope=scope)
+    if id is not None:
+        emit(record) if frame.json else say(f"{paint(record.id, 'dim')}  {', '.join(map(clean, record.tags)) or 'no tags'}")
+    elif frame.json:
+        emit(counts)
+    elif counts:
+        table(("memories", "tag"), [[str(number), name] for name, number in counts.items()])
+    else:
+        note("No tags.")
+
+
+@app.command()
+@spread
+def related(
+    id: Id,
+    frame: Frame,
+    depth: Annotated[int, typer.Option(min=1, max=5, help="Links to follow, one after the other.", metavar="N")] = 2,
+    limit: Limit = 10,
+) -> None:
+    """Show what links, tags and topics lead to from one memory."""
+    with frame.open() as (engine, scope):
+        _told(engine.links.related(id, scope=scope, depth=depth, limit=limit), frame)
+
+
+@app.command()
+@spread
+def recall(
+    frame: Frame,
+    query: Annotated[str, typer.Argument(help="What to look for; without it the newest.", show_default=False)] = "",
+    mode: Annotated[
+        Literal["recent", "semantic", "cascade"] | None,
+        typer.Option(help="recent: the newest; semantic: what a search finds; cascade: also what links lead to.", show_default=False),
+    ] = None,
+    limit: Limit = 10,
+) -> None:
+    """Recall memories: the newest, or what a question leads to over links."""
+    with frame.open() as (engine, scope):
+        _told(engine.links.recall(query, scope=scope, mode=mode, limit=limit), frame)
+
+
+def _told(found: tuple[Related, ...], frame: Frame) -> None:
+    if frame.json:
+        emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
+    elif not found:
+        note("Nothing found.")
+    for each in () if frame.json else found:
+        say(f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')}  {fit(each.record.text, 100)}")

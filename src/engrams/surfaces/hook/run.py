@@ -1,0 +1,153 @@
+"""One hook call from its event to its answer. It never stands in the agent's way: no failure and no delay reaches it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engrams.surfaces.hook import event as events
+from engrams.surfaces.hook.event import Event
+
+if TYPE_CHECKING:
+    from engrams.memory import MemoryEngine
+    from engrams.types import Scope, Turn
+
+SECONDS = 5.0
+_LEARNING = 0.4
+"""Share of the time that learning from what was said may take, where nobody waits for an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a call is to be answered. ``settings``: dotted names to values, as ``engrams.settings.load`` takes them."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    project: str = ""
+    tokens: int | None = None
+    seconds: float = SECONDS
+
+
+def run(call: Call) -> int:
+    """Read the event from standard input, answer on standard output, and give 0, whatever happens.
+
+    What goes wrong is told on standard error. After ``call.seconds`` the process ends without an answer.
+    """
+    told: list[str] = []
+    worker = threading.Thread(target=_work, args=(call, told), daemon=True)
+    worker.start()
+    worker.join(call.seconds)
+    if worker.is_alive():
+        _complain(f"memory took longer than {call.seconds:g} s; the agent goes on without it")
+        sys.stderr.flush()
+        # A thread that hangs in the store would keep the interpreter, and with it the agent, from going on.
+        os._exit(0)
+    try:
+        sys.stdout.write("".join(told))
+        sys.stdout.flush()
+    except OSError:
+        # Nobody listens any more. What is left in the buffer must not fail when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def answer(call: Call, event: Event) -> str:
+    """What a hook says: memory is read, and what was said is kept."""
+    from engrams.build import open as open_engine
+    from engrams.settings import load
+    from engrams.types import Scope
+
+    settings = load(call.settings).settings
+    if not settings.enabled:
+        return ""
+    waits = event.name in events.RECALLS
+    scope, name = Scope(("user", settings.owner)), events.project(event, call.project)
+    if waits:
+        # The agent waits: what was said is learned from at the end of the turn.
+        settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
+    with open_engine(settings) as engine:
+        text = _exchange(engine, event, scope.within("project", name) if name else scope, call.tokens)
+        if not waits:
+            engine.drain(call.seconds * _LEARNING)
+    return events.reply(event, text)
+
+
+def _exchange(engine: MemoryEngine, event: Event, scope: Scope, tokens: int | None) -> str:
+    """First what is known, so that what is said now is not told back; then what is said is kept."""
+    text = ""
+    if event.name == "SessionStart":
+        text = engine.context("", scope=scope, tokens=tokens).text
+    elif event.name == "UserPromptSubmit" and event.said:
+        made = engine.context(event.said, scope=scope, tokens=tokens)
+        # The stable profile was given when the session began.
+        text = "" if made.abstain else made.tail
+    turns = _turns(event)
+    if turns:
+        engine.observe(turns, scope=scope)
+    return text
+
+
+def _turns(event: Event) -> list[Turn]:
+    """What this event adds: the prompt, or all that the transcript has to say; what was kept before has the same id."""
+    from engrams.surfaces.hook.transcript import messages
+
+    match event.name:
+        case "UserPromptSubmit":
+            said = [("user", event.said)]
+        case "Stop" | "PreCompact" | "SessionEnd":
+            said = [*messages(event.transcript), ("assistant", event.answer)]
+        case _:
+            said = []
+    return [_turn(event.session, role, text) for role, text in dict.fromkeys(said) if text]
+
+
+def _turn(session: str, role: str, text: str) -> Turn:
+    from engrams.types import Turn
+
+    digest = hashlib.blake2b("\x1e".join((session, role, text)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return Turn(text, "assistant" if role == "assistant" else "user", session=session, external_id=f"hook-{digest}")
+
+
+def _work(call: Call, told: list[str]) -> None:
+    try:
+        event = events.parse(sys.stdin.buffer.read())
+        if event is None:
+            _complain("what came in is no event")
+            return
+        if event.name in (*events.RECALLS, *events.KEEPS):
+            told.append(answer(call, event))
+    except Exception as fault:  # noqa: BLE001 - whatever is wrong with memory, the agent must go on
+        _complain(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"engrams hook: {text}\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``engrams hook``, read without the command line's own parser, which alone takes longer to load than the rest."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="engrams hook", add_help=False, exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--home")
+    parser.add_argument("--preset")
+    parser.add_argument("--user", "-u")
+    parser.add_argument("--project", default="")
+    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--set", action="append", default=[])
+    try:
+        given, unknown = parser.parse_known_args(list(arguments))
+        if unknown:
+            _complain(f"there is no option {' '.join(unknown)}; it is passed over")
+    except argparse.ArgumentError as fault:
+        _complain(f"{fault}; the agent goes on without memory")
+        return 0
+    pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
+    settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user}
+    seconds = given.seconds if given.seconds > 0 else SECONDS
+    return run(Call({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds))

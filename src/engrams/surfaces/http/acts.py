@@ -1,0 +1,129 @@
+"""Everything one can do here: the right it takes, its name in the audit log and metrics, and what tracing calls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROXY = "proxy"
+OPEN = ""
+"""The right of what anybody may see: the page without its data, health, the description of the API."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """``operation``: the name of the GenAI conventions for it, for those that have one. ``read``: it changes nothing."""
+
+    name: str
+    right: str
+    path: str
+    operation: str = ""
+
+    @property
+    def read(self) -> bool:
+        return self.right == "read"
+
+    @property
+    def search(self) -> bool:
+        return self.operation == "search_memory"
+
+
+def _acts(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], Act]]]:
+    found: dict[tuple[str, int], list[tuple[tuple[str, ...], Act]]] = {}
+    for method, path, right, name, operation in rows:
+        parts = tuple(path.strip("/").split("/"))
+        found.setdefault((method, len(parts)), []).append((parts, Act(name, right, path, operation)))
+    return found
+
+
+_ACTS = _acts(
+    ("POST", "/v1/memories", "write", "memory.add", "create_memory"),
+    ("GET", "/v1/memories", "read", "memory.list", ""),
+    ("GET", "/v1/memories/{id}", "read", "memory.read", ""),
+    ("PATCH", "/v1/memories/{id}", "write", "memory.edit", "update_memory"),
+    ("DELETE", "/v1/memories/{id}", "write", "memory.forget", "delete_memory"),
+    ("GET", "/v1/memories/{id}/history", "read", "memory.history", ""),
+    ("POST", "/v1/memories/{id}/restore", "write", "memory.restore", "update_memory"),
+    ("POST", "/v1/purge", "write", "memory.purge", "delete_memory"),
+    ("POST", "/v1/search", "read", "memory.search", "search_memory"),
+    ("POST", "/v1/explain", "read", "memory.explain", "search_memory"),
+    ("POST", "/v1/context", "read", "memory.context", "search_memory"),
+    ("GET", "/v1/scopes", "read", "view.scopes", ""),
+    ("GET", "/v1/stats", "read", "view.stats", ""),
+    ("GET", "/v1/stats/series", "read", "view.series", ""),
+    ("GET", "/v1/state", "read", "view.state", ""),
+    ("GET", "/v1/settings", "admin", "view.settings", ""),
+    ("GET", "/v1/audit", "read", "view.audit", ""),
+    ("GET", "/v1/sessions", "read", "view.sessions", ""),
+    ("GET", "/v1/sessions/{id}", "read", "view.sessions", ""),
+    ("POST", "/v1/sessions/{id}/end", "write", "session.end", ""),
+    ("GET", "/v1/graph", "read", "view.graph", ""),
+    ("GET", "/v1/notebook", "read", "view.notebook", ""),
+    ("GET", "/v1/timeline", "read", "view.timeline", ""),
+    ("GET", "/v1/jobs", "read", "job.list", ""),
+    ("POST", "/v1/jobs/retry", "write", "job.retry", ""),
+    ("GET", "/v1/export", "read", "memory.export", ""),
+    ("POST", "/v1/import", "write", "memory.import", "upsert_memory"),
+    ("POST", "/v1/imports", "write", "memory.import", "upsert_memory"),
+    ("GET", "/v1/imports", "read", "view.imports", ""),
+    ("GET", "/v1/imports/{id}", "read", "view.imports", ""),
+    ("PATCH", "/v1/imports/{id}", "write", "memory.import", "upsert_memory"),
+    ("DELETE", "/v1/imports/{id}", "write", "import.drop", ""),
+    ("PUT", "/v1/memories/{id}", "write", "memory.edit", "update_memory"),
+    ("DELETE", "/v1/memories", "write", "memory.forget", "delete_memory"),
+    ("PUT", "/v1/batch", "write", "memory.edit", "update_memory"),
+    ("DELETE", "/v1/batch", "write", "memory.forget", "delete_memory"),
+    ("GET", "/v1/entities", "read", "view.scopes", ""),
+    ("GET", "/v1/ping", "read", "view.ping", ""),
+    ("DELETE", "/v2/entities/{kind}/{name}", "write", "memory.forget", "delete_memory"),
+    ("POST", "/v3/memories/add", "write", "memory.add", "create_memory"),
+    ("POST", "/v3/memories/search", "read", "memory.search", "search_memory"),
+    ("POST", "/v3/memories", "read", "memory.list", ""),
+    ("GET", "/api/meta", "read", "view.meta", ""),
+    ("GET", "/api/agents", "read", "view.meta", ""),
+    ("GET", "/api/jobs", "read", "job.list", ""),
+    ("GET", "/api/state", "read", "view.state", ""),
+    ("GET", "/api/state/{agent}", "read", "view.state", ""),
+    ("GET", "/api/l4", "read", "view.graph", ""),
+    ("GET", "/api/registry/{agent}", "read", "memory.list", ""),
+    ("POST", "/api/chat/{agent}", "write", "memory.chat", ""),
+    ("POST", "/api/explain/{agent}", "read", "memory.explain", "search_memory"),
+    ("POST", "/api/seed/{agent}", "write", "memory.add", "create_memory"),
+    ("POST", "/api/consolidate/{agent}", "write", "memory.consolidate", ""),
+    ("POST", "/api/abstract/{agent}", "write", "memory.abstract", ""),
+    ("POST", "/api/kg/dedupe", "write", "memory.dedupe", ""),
+    ("POST", "/api/reset", "admin", "memory.reset", "delete_memory"),
+    ("GET", "/api/memory/status", "read", "view.stats", ""),
+    ("PATCH", "/api/memory/recall", "write", "memory.recall", ""),
+    ("GET", "/api/memory/{product}", "read", "memory.list", ""),
+    ("DELETE", "/api/memory/{product}/{n}", "write", "memory.forget", "delete_memory"),
+    ("GET", "/metrics", "admin", "view.metrics", ""),
+    ("GET", "/health", OPEN, "view.health", ""),
+    ("GET", "/ready", OPEN, "view.ready", ""),
+    ("GET", "/openapi.json", OPEN, "view.description", ""),
+    ("GET", "/", OPEN, "view.page", ""),
+)
+
+_OWN_V1 = frozenset(parts[1] for rows in _ACTS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
+_NOTHING = Act("nothing", "read", "other")
+_PROXIED = Act("proxy", PROXY, "proxy")
+_CHAT = Act("proxy.chat", PROXY, "/v1/chat/completions")
+_FILES = Act("view.page", OPEN, "/ui/")
+
+
+def act_of(method: str, path: str) -> Act:
+    """What a request does. A path of ours that there is not takes the right to read; every other one is the proxy's."""
+    method = "GET" if method == "HEAD" else method
+    parts = tuple(path.strip("/").split("/"))
+    for known, act in _ACTS.get((method, len(parts)), ()):
+        if all(mine == its or mine.startswith("{") for mine, its in zip(known, parts, strict=True)):
+            return act
+    if path.startswith("/ui/") and method == "GET":
+        return _FILES
+    if parts[0] == "v1" and len(parts) > 1 and parts[1] in _OWN_V1:
+        return _NOTHING
+    return _CHAT if path == _CHAT.path else _PROXIED
+
+
+def described() -> set[tuple[str, str]]:
+    """Every method and path in the table."""
+    return {(method, act.path) for (method, _), rows in _ACTS.items() for _, act in rows}

@@ -1,0 +1,123 @@
+// The REST API by fetch: whose memory, the key, and failures that say what to do.
+
+import { keep, kept, recall } from "./kept.js";
+
+/** What went wrong, in words for people. */
+export class Problem extends Error {
+  constructor(status, text, hint = "") {
+    super(text);
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+let asking = null;
+let askForKey = async () => "";
+
+/** How a key is asked for: a function that resolves to one, or to "" where the reader gives none. */
+export function onKeyNeeded(answer) {
+  askForKey = answer;
+}
+
+/** The headers that say who asks. */
+export function identity() {
+  const headers = {};
+  const own = kept("key");
+  if (own) headers.authorization = `Bearer ${own}`;
+  const person = recall("person", "");
+  if (person) headers["x-engrams-user"] = encodeURIComponent(person);
+  return headers;
+}
+
+function address(path, query = {}) {
+  const url = new URL(path, location.origin);
+  const project = recall("project", "");
+  if (project && path.startsWith("/v1/")) url.searchParams.set("project", project);
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) if (each !== undefined && each !== null && each !== "") url.searchParams.append(name, each);
+  }
+  return url;
+}
+
+/** The raw answer of a request; a Problem where it failed. `body`: JSON; `raw`: bytes. */
+export async function ask(method, path, { body, raw, query, headers = {}, signal } = {}) {
+  for (let again = 0; ; again += 1) {
+    const answer = await sent(address(path, query), {
+      method,
+      signal,
+      headers: { ...identity(), ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+      body: body === undefined ? raw : JSON.stringify(body),
+    });
+    if (answer.ok) return answer;
+    if (answer.status === 401 && again < 2 && (await key())) continue;
+    throw await problem(answer);
+  }
+}
+
+async function sent(url, options) {
+  try {
+    return await fetch(url, { cache: "no-store", ...options });
+  } catch (fault) {
+    if (fault.name === "AbortError") throw fault;
+    throw new Problem(0, "engrams does not answer.", "Is `engrams serve` still running? The page tries again when you do.");
+  }
+}
+
+/** The key of this window; several requests that need one ask once. */
+async function key() {
+  asking ??= askForKey().finally(() => {
+    asking = null;
+  });
+  const given = await asking;
+  keep("key", given);
+  return given !== "";
+}
+
+async function problem(answer) {
+  let body = {};
+  try {
+    body = await answer.json();
+  } catch {
+    body = {};
+  }
+  const text = body.detail || body.error?.message || body.message || `The server said ${answer.status}.`;
+  return new Problem(
+    answer.status,
+    typeof text === "string" ? text : `The server said ${answer.status}.`,
+    typeof body.hint === "string" ? body.hint : "",
+  );
+}
+
+/** A request whose answer is JSON. */
+export async function json(method, path, options) {
+  const answer = await ask(method, path, options);
+  return answer.status === 204 ? {} : answer.json();
+}
+
+export const get = (path, query, signal) => json("GET", path, { query, signal });
+export const post = (path, body, query, signal) => json("POST", path, { body: body ?? {}, query, signal });
+
+/** GET, or null where this server does not have that path. */
+export async function maybe(path, query) {
+  try {
+    return await get(path, query);
+  } catch (fault) {
+    if (fault instanceof Problem && [404, 405, 501].includes(fault.status)) return null;
+    throw fault;
+  }
+}
+
+const id = (memory) => encodeURIComponent(memory.id ?? memory);
+
+export const memories = {
+  list: (query, signal) => get("/v1/memories", query, signal),
+  read: (memory) => get(`/v1/memories/${id(memory)}`),
+  history: (memory) => get(`/v1/memories/${id(memory)}/history`),
+  add: (body) => post("/v1/memories", body),
+  edit: (memory, body) => json("PATCH", `/v1/memories/${id(memory)}`, { body, headers: { "if-match": `"${memory.version}"` } }),
+  forget: (memory, reason) => json("DELETE", `/v1/memories/${id(memory)}`, { query: { reason } }),
+  restore: (memory) => post(`/v1/memories/${id(memory)}/restore`),
+  purge: (memory) => post("/v1/purge", { ids: [memory.id ?? memory] }),
+  search: (body, signal) => json("POST", "/v1/search", { body, signal }),
+  explain: (body, signal) => json("POST", "/v1/explain", { body, signal }),
+};

@@ -1,0 +1,91 @@
+// The start of the page: its frame, its views by address, its keys.
+
+import { onKeyNeeded } from "./api.js";
+import { prompt } from "./dialog.js";
+import { fill, h, icon } from "./dom.js";
+import { frame } from "./frame.js";
+import { fail } from "./notice.js";
+
+const VIEWS = {
+  chat: () => import("./views/chat.js"),
+  memories: () => import("./views/memories.js"),
+  tiers: () => import("./views/tiers.js"),
+  graph: () => import("./views/graph.js"),
+  timeline: () => import("./views/timeline.js"),
+  jobs: () => import("./views/jobs.js"),
+  charts: () => import("./views/charts.js"),
+  import: () => import("./views/import.js"),
+  settings: () => import("./views/settings.js"),
+};
+
+const main = document.getElementById("main");
+const side = frame(document.getElementById("side"));
+let leave = () => {};
+let turn = 0;
+
+/** `#/memories?layer=semantic` as a name and its parameters. */
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return { name: Object.hasOwn(VIEWS, path) ? path : "chat", params: new URLSearchParams(query ?? "") };
+}
+
+async function show() {
+  const mine = ++turn;
+  const { name, params } = route();
+  leave();
+  leave = () => {};
+  side.current(name);
+  try {
+    const view = await VIEWS[name]();
+    if (mine !== turn) return;
+    document.title = `${view.title} · engrams`;
+    const root = h("div", { class: `view view-${name}` });
+    fill(main, root);
+    leave = (await view.show(root, params)) ?? (() => {});
+    if (mine !== turn) leave();
+  } catch (fault) {
+    if (mine !== turn) return;
+    fill(
+      main,
+      h(
+        "div",
+        { class: "view" },
+        h(
+          "div",
+          { class: "problem", role: "alert" },
+          icon("warn"),
+          h("div", {}, h("p", {}, fault.message), h("p", { class: "soft" }, fault.hint ?? "")),
+        ),
+      ),
+    );
+  }
+}
+
+onKeyNeeded(() =>
+  prompt("This server asks for a key", "It is kept until you close this window, and sent to this server only.", "Key", {
+    secret: true,
+    yes: "Use this key",
+  }),
+);
+
+// The address belongs to the views, so the link to the content moves the focus only.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", async () => {
+  await show();
+  main.focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
+addEventListener("unhandledrejection", (event) => event.reason?.status !== undefined && fail(event.reason));
+addEventListener("keydown", (event) => {
+  if (event.target.closest?.("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") {
+    const box = main.querySelector("[data-search]");
+    if (box) event.preventDefault();
+    box?.focus();
+  }
+});
+
+show();

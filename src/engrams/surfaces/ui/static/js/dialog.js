@@ -1,0 +1,76 @@
+// Questions, and the drawer at the side. The browser's own dialog keeps the focus inside and closes on Escape.
+
+import { button, field, h } from "./dom.js";
+
+/** A drawer with a title; `body` is filled by the caller. Closing gives the focus back to where it was. */
+export function drawer(title, onClose = () => {}) {
+  const before = document.activeElement;
+  const body = h("div", { class: "drawer-body" });
+  const heading = h("h2", { id: "drawer-title", tabindex: "-1" }, title);
+  const box = h(
+    "dialog",
+    { class: "drawer", "aria-labelledby": "drawer-title", on: { close: () => closed() } },
+    h(
+      "div",
+      { class: "drawer-head" },
+      heading,
+      button("", () => box.close(), { icon: "close", kind: "plain", label: "Close" }),
+    ),
+    body,
+  );
+  box.addEventListener("click", (event) => event.target === box && box.close());
+  const closed = () => {
+    box.remove();
+    onClose();
+    if (before?.isConnected) before.focus();
+  };
+  document.body.append(box);
+  box.showModal();
+  return { body, heading, close: () => box.close() };
+}
+
+/** Ask for a yes; `detail` is a sentence or elements. */
+export function confirm(title, detail, yes, danger = true) {
+  return new Promise((done) => {
+    const box = boxed(
+      title,
+      [h("p", { class: "soft" }, detail)],
+      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: danger ? "danger" : "main-action" })],
+    );
+    box.addEventListener("close", () => done(box.returnValue === "yes"));
+  });
+}
+
+/** Ask for a line of text; "" where none is given. */
+export function prompt(title, detail, label, { secret = false, value = "", yes = "OK" } = {}) {
+  return new Promise((done) => {
+    const input = h("input", { class: "input", type: secret ? "password" : "text", value, autocomplete: "off", spellcheck: "false" });
+    const form = h("form", { class: "stack", on: { submit: (event) => (event.preventDefault(), box.close("yes")) } }, field(label, input));
+    const box = boxed(
+      title,
+      [h("p", { class: "soft" }, detail), form],
+      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: "main-action" })],
+    );
+    box.addEventListener("close", () => done(box.returnValue === "yes" ? input.value.trim() : ""));
+    input.focus();
+  });
+}
+
+let boxes = 0;
+
+function boxed(title, content, actions) {
+  const id = `box-${++boxes}`;
+  const before = document.activeElement;
+  const box = h(
+    "dialog",
+    { class: "box", "aria-labelledby": id },
+    h("div", { class: "inside" }, h("h2", { id }, title), content, h("div", { class: "row end" }, actions)),
+  );
+  box.addEventListener("close", () => {
+    box.remove();
+    if (before?.isConnected) before.focus();
+  });
+  document.body.append(box);
+  box.showModal();
+  return box;
+}

@@ -1,0 +1,131 @@
+// The navigation, recall on or off, whose memory this is, light or dark.
+
+import { get } from "./api.js";
+import { button, fill, h, icon, s, toggle } from "./dom.js";
+import { every } from "./live.js";
+import { recall, remember, watch } from "./kept.js";
+import { decide, isOn, learn } from "./switch.js";
+
+const LINKS = [
+  ["chat", "Chat", "chat"],
+  ["memories", "Memories", "memories"],
+  ["timeline", "Timeline", "time"],
+  ["graph", "Graph", "graph"],
+  ["tiers", "Tiers", "tiers", "second"],
+  ["charts", "Charts", "charts", "second"],
+  ["jobs", "Jobs", "jobs", "second"],
+  ["import", "Import", "import", "second"],
+  ["settings", "Settings", "settings", "second"],
+];
+
+/** Fill the side; the answer marks the current view. */
+export function frame(side) {
+  const failed = h("span", { class: "chip bad count", hidden: true });
+  const items = LINKS.map(([name, text, shape, rank]) =>
+    h("li", { class: rank ?? "first" }, h("a", { href: `#/${name}` }, icon(shape), h("span", {}, text), name === "jobs" && failed)),
+  );
+  const more = h(
+    "button",
+    { type: "button", class: "more", "aria-expanded": "false", on: { click: () => open(!nav.classList.contains("open")) } },
+    icon("more"),
+    h("span", {}, "More"),
+  );
+  const nav = h("nav", { class: "nav", "aria-label": "Views" }, h("ul", {}, items, h("li", { class: "rest" }, more)));
+  const open = (wanted) => {
+    nav.classList.toggle("open", wanted);
+    more.setAttribute("aria-expanded", String(wanted));
+  };
+  addEventListener("keydown", (event) => event.key === "Escape" && open(false));
+  fill(side, h("a", { class: "brand", href: "#/chat" }, mark(), "engrams"), nav, foot());
+  every(15, async () => {
+    const { dead } = await get("/v1/jobs");
+    failed.hidden = dead.length === 0;
+    fill(failed, dead.length, h("span", { class: "hidden-text" }, " failed"));
+  });
+  return {
+    current(name) {
+      open(false);
+      for (const item of items) {
+        const link = item.firstChild;
+        if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+      }
+    },
+  };
+}
+
+function mark() {
+  return s(
+    "svg",
+    { viewBox: "0 0 32 32", "aria-hidden": "true" },
+    s("rect", { width: 32, height: 32, rx: 8, fill: "var(--accent)" }),
+    [11.5, 16.8, 22.1].map((y, at) =>
+      s("path", {
+        d: `M9 ${y}c4.6-3.3 9.4-3.3 14 0`,
+        fill: "none",
+        stroke: "var(--accent-ink)",
+        "stroke-width": 2.2,
+        "stroke-linecap": "round",
+        opacity: 1 - at * 0.25,
+      }),
+    ),
+  );
+}
+
+function foot() {
+  const person = h("span", { class: "person" });
+  let own = "";
+  const drawn = () => {
+    const name = recall("person", "") || own || "you";
+    const project = recall("project", "");
+    fill(
+      person,
+      h("span", { class: "face", "aria-hidden": "true" }, [...name][0]),
+      h("span", { class: "clip" }, name, project && h("span", { class: "soft" }, ` · ${project}`)),
+    );
+  };
+  watch("person", drawn);
+  watch("project", drawn);
+  drawn();
+  get("/v1/scopes").then(
+    ({ scopes }) => {
+      own = scopes[0]?.[1] ?? "";
+      drawn();
+    },
+    () => {},
+  );
+  const switched = toggle("Recall", isOn(), decide);
+  learn();
+  watch("person", learn);
+  watch("recall", (value) => (switched.firstChild.checked = value === "on"));
+  return h(
+    "div",
+    { class: "foot" },
+    switched,
+    h(
+      "div",
+      { class: "row spread" },
+      h("a", { class: "button plain person-link", href: "#/settings", "aria-label": "Whose memory this is" }, person),
+      themer(),
+    ),
+  );
+}
+
+function themer() {
+  const dark = () =>
+    (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const draw = () => {
+    const next = dark() ? "light" : "dark";
+    box.setAttribute("aria-label", `Use the ${next} theme`);
+    box.title = `Use the ${next} theme`;
+    fill(box, icon(dark() ? "sun" : "moon"));
+  };
+  const box = button("", () => remember("theme", dark() ? "light" : "dark"), { kind: "plain", label: "Theme" });
+  watch("theme", (value) => {
+    if (value === "light" || value === "dark") document.documentElement.dataset.theme = value;
+    else delete document.documentElement.dataset.theme;
+    draw();
+  });
+  draw();
+  return box;
+}

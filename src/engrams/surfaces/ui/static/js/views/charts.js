@@ -1,0 +1,160 @@
+// Growth, latency and cost as they were in the last hours and days.
+
+import { get } from "../api.js";
+import { fill, h, head, tabs } from "../dom.js";
+import { bars, lines } from "../chart.js";
+import { capital, count, day, milliseconds, number } from "../format.js";
+import { every } from "../live.js";
+import { problem } from "../memory.js";
+import { LAYERS } from "../words.js";
+
+export const title = "Charts";
+
+const SPANS = [
+  ["60", "Last hour"],
+  ["360", "6 hours"],
+  ["1440", "Day"],
+];
+const MOST = 48;
+
+const whole = (value) => number(Math.round(value));
+
+export async function show(root) {
+  const tiles = h("div", { class: "tiles" });
+  const growth = h("section", { class: "card pad" });
+  const speed = h("section", { class: "card pad" });
+  const use = h("section", { class: "card pad" });
+  let minutes = "60";
+  const draw = async () => {
+    const [stats, series, timeline] = await Promise.all([
+      get("/v1/stats"),
+      get("/v1/stats/series", { minutes }),
+      get("/v1/timeline", { buckets: 40 }),
+    ]);
+    fill(tiles, numbers(stats, series));
+    fill(growth, grown(timeline));
+    fill(speed, latency(series.points));
+    fill(use, load(series.points));
+  };
+  const choose = tabs("Span", SPANS, minutes, (value) => {
+    minutes = value;
+    draw();
+  });
+  fill(
+    root,
+    head("Charts", "How memory grows, how fast it answers, and what the models cost."),
+    tiles,
+    growth,
+    h("div", { class: "row spread" }, h("h2", {}, "Since the server started"), choose),
+    h("div", { class: "pair" }, speed, use),
+  );
+  try {
+    await draw();
+  } catch (fault) {
+    fill(root, problem(fault));
+    return () => {};
+  }
+  return every(10, draw);
+}
+
+function numbers(stats, series) {
+  const searches = series.points.filter((point) => point.searches > 0);
+  const middle = searches.length
+    ? searches.reduce((sum, point) => sum + point.search_p50 * point.searches, 0) / searches.reduce((sum, point) => sum + point.searches, 0)
+    : null;
+  return [
+    tile(
+      "Current memories",
+      number(stats.active),
+      `${count(
+        Object.values(stats.status).reduce((sum, each) => sum + each, 0),
+        "memory",
+        "memories",
+      )} in all`,
+    ),
+    tile("Search", middle === null ? "–" : milliseconds(middle), "typical, this span"),
+    tile("Findable by meaning", `${Math.round(stats.embedded * 100)} %`, stats.embedder),
+    tile(
+      "Asked of models",
+      number(series.spent.calls),
+      series.spent.calls ? `${number(series.spent.tokens)} tokens` : "Costs nothing so far",
+    ),
+  ];
+}
+
+function tile(name, value, more) {
+  return h(
+    "div",
+    { class: "card tile" },
+    h("span", { class: "small soft" }, name),
+    h("strong", { class: "number" }, value),
+    h("span", { class: "small soft clip" }, more),
+  );
+}
+
+function grown(timeline) {
+  if (timeline.points.length === 0) return h("p", { class: "soft" }, "Growth is drawn here from the first memory on.");
+  let sum = 0;
+  const names = Object.entries(LAYERS);
+  const points = timeline.points.map((point) => {
+    for (const [layer] of names) sum += point.added[layer] ?? 0;
+    return { label: day(point.at), parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]) };
+  });
+  const legend = names.map(([, name]) => [`${name}-fill`, capital(name)]);
+  const summary = `${count(sum, "memory", "memories")} from ${day(timeline.points[0].at)} to today${timeline.more ? "; older ones are not drawn" : ""}.`;
+  return bars("Growth", points, { format: whole, summary, legend });
+}
+
+/** Minutes put together, so that a day is as readable as an hour. */
+function grouped(points) {
+  const size = Math.max(1, Math.ceil(points.length / MOST));
+  const groups = [];
+  for (let at = 0; at < points.length; at += size) groups.push(points.slice(at, at + size));
+  return groups;
+}
+
+const clock = (value) => new Date(value).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+
+function latency(points) {
+  const groups = grouped(points);
+  const worst = (group, name) => {
+    const asked = group.filter((point) => point.searches > 0).map((point) => point[name]);
+    return asked.length ? Math.max(...asked) : null;
+  };
+  const p95 = groups.map((group) => worst(group, "search_p95"));
+  if (!p95.some((value) => value !== null)) return quiet("Search time", "Each search is timed. The first one draws the first point.");
+  return lines(
+    "Search time",
+    groups.map((group) => clock(group[0].at)),
+    [
+      { name: "Half of them within", colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
+      { name: "95 of 100 within", colour: "sessions-fill", values: p95 },
+    ],
+    { format: milliseconds },
+  );
+}
+
+function load(points) {
+  const groups = grouped(points);
+  const total = (group, name) => group.reduce((sum, point) => sum + point[name], 0);
+  const all = points.reduce((sum, point) => sum + point.searches + point.writes, 0);
+  if (all === 0) return quiet("Searches and writes", "What is asked and what is stored, minute by minute.");
+  const columns = groups.map((group) => ({
+    label: clock(group[0].at),
+    parts: [
+      ["accent", total(group, "searches")],
+      ["facts-fill", total(group, "writes")],
+    ],
+  }));
+  return bars("Searches and writes", columns, {
+    format: whole,
+    legend: [
+      ["accent", "Searches"],
+      ["facts-fill", "Writes"],
+    ],
+  });
+}
+
+function quiet(name, text) {
+  return h("div", { class: "stack tight" }, h("h3", {}, name), h("p", { class: "soft small" }, text));
+}

@@ -1,0 +1,316 @@
+// Chat: answers as they come, and beside each what was recalled and why.
+
+import { drawer } from "../dialog.js";
+import { button, empty, fill, h, icon, select, toggle } from "../dom.js";
+import { open } from "../drawer.js";
+import { ago, count } from "../format.js";
+import { recall, remember, watch } from "../kept.js";
+import { problem } from "../memory.js";
+import { tried } from "../notice.js";
+import { prose } from "../prose.js";
+import { card } from "../recall.js";
+import { isOn } from "../switch.js";
+import { Talk, models } from "../talk.js";
+import { sessions, titled } from "./sessions.js";
+
+export const title = "Chat";
+
+const OFFLINE = "engrams-offline";
+let talk = new Talk();
+
+export async function show(root) {
+  const page = new Chat(root);
+  await page.start();
+  return () => page.end();
+}
+
+class Chat {
+  constructor(root) {
+    this.root = root;
+    this.model = recall("model", "");
+    this.log = h("ol", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "Conversation" });
+    this.input = h("textarea", {
+      class: "input",
+      rows: 1,
+      placeholder: "Write a message…",
+      "aria-label": "Your message",
+      on: { keydown: (event) => this.key(event), input: () => this.grow() },
+    });
+    this.send = button("", () => this.press(), { icon: "send", kind: "main-action", label: "Send" });
+    this.picker = h("span", {});
+    this.state = h("span", { class: "small soft" });
+    this.rows = new Map();
+  }
+
+  async start() {
+    const night = toggle("Incognito", talk.incognito, (on) => this.incognito(on));
+    const bar = h(
+      "div",
+      { class: "chat-bar" },
+      h("h1", {}, "Chat"),
+      h(
+        "div",
+        { class: "controls" },
+        this.picker,
+        night,
+        button("Earlier", () => earlier((session) => this.resume(session)), { icon: "time" }),
+        button("New chat", () => this.renew(new Talk()), { icon: "plus" }),
+      ),
+    );
+    const composer = h(
+      "form",
+      { class: "composer", on: { submit: (event) => (event.preventDefault(), this.press()) } },
+      h("div", { class: "composer-box" }, this.input, this.send),
+      h("p", { class: "composer-note" }, this.state),
+    );
+    fill(this.root, bar, this.log, composer);
+    this.unwatch = watch("recall", () => this.tell());
+    this.draw();
+    await this.offered();
+  }
+
+  end() {
+    this.unwatch();
+    this.gone = true;
+  }
+
+  async offered() {
+    try {
+      const names = await models();
+      if (!names.includes(this.model)) this.model = names[0] ?? OFFLINE;
+      const words = names.map((name) => [name, name === OFFLINE ? "Memory only, no model" : name]);
+      fill(
+        this.picker,
+        select("Model", words, this.model, (name) => {
+          this.model = name;
+          remember("model", name);
+          this.tell();
+        }),
+      );
+    } catch (fault) {
+      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, "Model server not reached"));
+    }
+    this.tell();
+    if (talk.turns.length === 0 && !this.gone) this.draw();
+  }
+
+  tell() {
+    const off = !isOn();
+    this.root.classList.toggle("night", talk.incognito);
+    fill(
+      this.state,
+      talk.incognito
+        ? [icon("mask", true), " Incognito: nothing is recalled, nothing is kept."]
+        : off
+          ? "Recall is off: facts stay out of answers. What you say is kept."
+          : this.model === OFFLINE
+            ? "No model is connected: answers are quotes from memory. What you say is kept."
+            : "Enter sends, Shift+Enter makes a new line.",
+    );
+  }
+
+  draw() {
+    this.rows.clear();
+    fill(this.log);
+    if (talk.turns.length === 0) this.log.append(h("li", { class: "log-empty" }, this.first()));
+    for (const turn of talk.turns) this.turn(turn);
+    this.tell();
+    this.ready();
+  }
+
+  first() {
+    const hints = [
+      "I moved to Lisbon in March and work as a nurse.",
+      "I prefer short answers without bullet points.",
+      "What do you know about me?",
+    ];
+    const box = empty(
+      "chat",
+      talk.incognito ? "Nobody takes notes here" : "Say it once",
+      talk.incognito
+        ? "This conversation lives in this window. Nothing is read from memory and nothing of it is stored."
+        : "Tell engrams something about you, then ask about it, today or in a year. Beside each answer you see what was recalled, why, and what was left out.",
+    );
+    if (!talk.incognito)
+      box.append(
+        h(
+          "div",
+          { class: "hints" },
+          hints.map((text) => h("button", { type: "button", class: "hint-button", on: { click: () => this.fillIn(text) } }, text)),
+        ),
+      );
+    if (this.model === OFFLINE)
+      box.append(
+        h(
+          "p",
+          { class: "small" },
+          "For a model's answers, start with ",
+          h("code", { class: "command" }, "engrams serve --set serve.upstream=http://localhost:11434/v1"),
+        ),
+      );
+    return box;
+  }
+
+  fillIn(text) {
+    this.input.value = text;
+    this.grow();
+    this.input.focus();
+  }
+
+  turn(turn) {
+    const said = h("div", { class: "said" });
+    const beside = h("div", { class: "beside" });
+    delete turn.drawn;
+    const row = h(
+      "li",
+      { class: `turn ${turn.role}` },
+      h("div", { class: "bubble" }, h("span", { class: "hidden-text" }, turn.role === "user" ? "You: " : "Answer: "), said),
+      turn.role === "assistant" && beside,
+    );
+    this.rows.set(turn, { row, said, beside });
+    this.log.append(row);
+    this.redraw(turn);
+  }
+
+  redraw(turn) {
+    if (this.gone || !talk.turns.includes(turn)) return;
+    if (!this.rows.has(turn)) {
+      if (this.rows.size === 0) fill(this.log);
+      for (const each of talk.turns) if (!this.rows.has(each)) this.turn(each);
+      return;
+    }
+    const { said, beside } = this.rows.get(turn);
+    const low = innerHeight + scrollY >= document.documentElement.scrollHeight - 160;
+    if (turn.role === "user") fill(said, turn.text);
+    else this.answer(turn, said, beside);
+    this.ready();
+    if (low && talk.running) scrollTo({ top: document.documentElement.scrollHeight });
+  }
+
+  answer(turn, said, beside) {
+    const waits = turn.state === "waiting" || (turn.state === "streaming" && !turn.text);
+    fill(
+      said,
+      waits && h("span", { class: "dots", role: "img", "aria-label": "Thinking" }, h("i"), h("i"), h("i")),
+      prose(turn.text),
+      turn.state === "stopped" && h("p", { class: "small soft" }, "Stopped."),
+      turn.state === "failed" && [
+        problem(turn.fault),
+        h(
+          "div",
+          { class: "row" },
+          button("Try again", () => this.again(turn), { icon: "retry" }),
+        ),
+      ],
+    );
+    const state = `${Boolean(turn.explained)} ${turn.note} ${turn.learned?.length ?? 0}`;
+    if (turn.drawn === state || !(turn.explained || turn.note || turn.learned?.length)) return;
+    turn.drawn = state;
+    const before = new Map([...beside.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));
+    fill(
+      beside,
+      card(turn, (memory) => open(memory)),
+    );
+    for (const each of beside.querySelectorAll("details")) each.open = before.get(each.firstChild.textContent) ?? each.open;
+  }
+
+  ready() {
+    const busy = talk.running !== null;
+    this.log.setAttribute("aria-busy", String(busy));
+    fill(this.send, icon(busy ? "stop" : "send"));
+    this.send.setAttribute("aria-label", busy ? "Stop" : "Send");
+    this.send.title = busy ? "Stop" : "Send";
+  }
+
+  key(event) {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (!talk.running) this.press();
+    }
+  }
+
+  grow() {
+    this.input.style.height = "auto";
+    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, 200)}px`;
+  }
+
+  press() {
+    if (talk.running) return talk.stop();
+    const text = this.input.value.trim();
+    if (!text) return this.input.focus();
+    this.input.value = "";
+    this.grow();
+    return this.run(text);
+  }
+
+  async run(text) {
+    await talk.say(text, this.model || OFFLINE, (turn) => this.redraw(turn));
+  }
+
+  again(turn) {
+    const at = talk.turns.indexOf(turn);
+    const [question] = talk.turns.splice(at - 1, 2);
+    this.draw();
+    return this.run(question.text);
+  }
+
+  incognito(on) {
+    const fresh = new Talk();
+    fresh.incognito = on;
+    this.renew(fresh);
+  }
+
+  renew(fresh) {
+    talk.stop();
+    if (fresh.incognito === false)
+      fresh.incognito = talk.incognito && fresh.turns.length === 0 && this.root.querySelector(".switch input")?.checked;
+    talk = fresh;
+    this.draw();
+    this.input.focus();
+  }
+
+  async resume(session) {
+    const found = await Talk.of(session);
+    this.root.querySelector(".switch input").checked = false;
+    talk.stop();
+    talk = found;
+    this.draw();
+    scrollTo(0, document.documentElement.scrollHeight);
+  }
+}
+
+/** A list of stored conversations to go on with. */
+async function earlier(resume) {
+  const side = drawer("Earlier conversations");
+  try {
+    const list = (await sessions()).map((each) =>
+      h(
+        "li",
+        { class: "memory" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "memory-open",
+            on: {
+              click: tried(async () => {
+                side.close();
+                await resume(each.id);
+              }),
+            },
+          },
+          h("span", { class: "memory-text" }, titled(each)),
+          h("span", { class: "memory-about soft" }, `${count(each.turns, "turn")} · ${ago(each.last_active)}`),
+        ),
+      ),
+    );
+    fill(
+      side.body,
+      list.length
+        ? h("ul", { class: "list" }, list)
+        : empty("time", "No conversations yet", "Every conversation that memory has heard is listed here, and you can go on with it."),
+    );
+  } catch (fault) {
+    fill(side.body, problem(fault));
+  }
+}

@@ -1,0 +1,310 @@
+// Facts, sessions and rules: the notebook by topic, search by meaning, lists by what they are.
+
+import { json, memories } from "../api.js";
+import { drawer } from "../dialog.js";
+import { bar, button, empty, field, fill, h, head, icon, select, tabs } from "../dom.js";
+import { forget, open } from "../drawer.js";
+import { capital, count, plain } from "../format.js";
+import { later } from "../live.js";
+import { line, problem, waiting } from "../memory.js";
+import { say, tried } from "../notice.js";
+import { tell } from "../talk.js";
+import { KINDS, LAYERS, LAYER_OF } from "../words.js";
+import { conversations, sessions } from "./sessions.js";
+
+export const title = "Memories";
+
+const STATUSES = [
+  ["active", "Current"],
+  ["superseded", "No longer so"],
+  ["archived", "Archived"],
+  ["candidate", "Held back"],
+  ["forgotten", "Forgotten"],
+  ["", "Everything"],
+];
+const ALL = ["active", "superseded", "archived", "candidate", "forgotten"];
+
+export async function show(root, params) {
+  const page = new Memories(root, params);
+  page.frame();
+  await page.draw();
+}
+
+class Memories {
+  constructor(root, params) {
+    this.root = root;
+    this.layer = params.get("layer") ?? "";
+    this.query = params.get("q") ?? "";
+    this.status = "active";
+    this.tag = params.get("tag") ?? "";
+    this.shape = "topics";
+    this.turn = 0;
+    this.list = h("div", { class: "results" });
+    this.sum = h("p", { class: "small soft", role: "status" });
+  }
+
+  frame() {
+    const names = Object.entries(LAYERS).map(([layer, name]) => [layer, capital(name)]);
+    const search = h("input", {
+      class: "input",
+      type: "search",
+      value: this.query,
+      placeholder: "Search by meaning or words",
+      "aria-label": "Search memories",
+      data: { search: "" },
+      on: {
+        input: later(() => {
+          this.query = search.value.trim();
+          this.draw();
+        }),
+      },
+    });
+    this.status_box = select("Which", STATUSES, this.status, (value) => {
+      this.status = value;
+      this.draw();
+    });
+    this.shapes = tabs(
+      "Show as",
+      [
+        ["topics", "By topic"],
+        ["list", "Newest first"],
+      ],
+      this.shape,
+      (value) => {
+        this.shape = value;
+        this.draw();
+      },
+    );
+    fill(
+      this.root,
+      head(
+        "Memories",
+        "What engrams knows. Open one to see where it came from, to correct it, or to let it be forgotten.",
+        button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
+      ),
+      h(
+        "div",
+        { class: "stack" },
+        h(
+          "div",
+          { class: "row" },
+          tabs("Layer", [["", "All"], ...names], this.layer, (value) => {
+            this.layer = value;
+            this.draw();
+          }),
+          h("span", { class: "grow" }),
+          this.shapes,
+        ),
+        h("div", { class: "row" }, h("div", { class: "searchbox" }, icon("search"), search), this.status_box),
+      ),
+      this.sum,
+      this.list,
+    );
+  }
+
+  get kinds() {
+    return this.layer ? KINDS.filter((kind) => LAYER_OF[kind] === this.layer) : [];
+  }
+
+  async draw() {
+    const mine = ++this.turn;
+    const still = () => mine === this.turn;
+    const spoken = this.layer === "episodic" && !this.query;
+    const notebook = !this.query && !spoken && this.status === "active" && this.shape === "topics";
+    this.shapes.hidden = Boolean(this.query) || spoken || this.status !== "active";
+    this.status_box.hidden = spoken || Boolean(this.query);
+    if (!this.list.firstChild) fill(this.list, waiting());
+    try {
+      if (this.query) await this.found(still);
+      else if (spoken) await this.spoken(still);
+      else if (notebook) await this.notebook(still);
+      else await this.listed(still);
+    } catch (fault) {
+      if (still()) fill(this.list, problem(fault));
+    }
+  }
+
+  open = (memory) => open(memory, () => this.draw());
+
+  line(memory, ...more) {
+    const act =
+      memory.status === "forgotten"
+        ? button(
+            "",
+            tried(async () => {
+              await memories.restore(memory);
+              say("It is back.");
+              this.draw();
+            }),
+            { icon: "undo", kind: "plain", label: `Bring back: ${memory.text.slice(0, 60)}` },
+          )
+        : button(
+            "",
+            tried(() => forget(memory, () => this.draw())),
+            { icon: "trash", kind: "plain", label: `Forget: ${memory.text.slice(0, 60)}` },
+          );
+    return line(memory, this.open, ...more, memory.status === "purged" ? null : act);
+  }
+
+  async found(still) {
+    const { hits, abstain } = await memories.search({ query: this.query, kinds: this.kinds, limit: 30, history: true });
+    if (!still()) return;
+    fill(this.sum, hits.length === 0 ? "" : abstain ? "Nothing came near; these are the nearest." : count(hits.length, "result"));
+    const scored = (hit) =>
+      h(
+        "span",
+        { class: "score" },
+        bar(hit.score),
+        h("span", { class: "number small soft", title: "Score, 0 to 1" }, hit.score.toFixed(2)),
+      );
+    fill(
+      this.list,
+      hits.length
+        ? h(
+            "ul",
+            { class: "list" },
+            hits.map((hit) => this.line({ ...hit.memory, status: hit.status }, scored(hit))),
+          )
+        : empty(
+            "search",
+            "Nothing found",
+            "Search goes by meaning and by words. Try a name, a place, or the question you would ask a friend who was there.",
+          ),
+    );
+  }
+
+  async notebook(still) {
+    const book = await json("GET", "/v1/notebook", { query: { layer: this.layer, limit: 200 } });
+    if (!still()) return;
+    const total = book.topics.reduce((sum, topic) => sum + topic.memories.length, 0);
+    fill(this.sum, total ? `${count(total, "memory", "memories")} in ${count(book.topics.length, "topic")}` : "");
+    fill(
+      this.list,
+      total
+        ? book.topics.map((topic) =>
+            h(
+              "section",
+              { class: "topic", "aria-label": plain(topic.topic) },
+              h("h2", {}, plain(topic.topic), h("span", { class: "chip number" }, topic.memories.length)),
+              h(
+                "ul",
+                { class: "list" },
+                topic.memories.map((memory) => this.line(memory)),
+              ),
+            ),
+          )
+        : this.nothing(),
+    );
+  }
+
+  async listed(still, after = "") {
+    const page = await memories.list({ kind: this.kinds, status: this.status || ALL, tag: this.tag, limit: 50, after });
+    if (!still()) return;
+    const lines = page.memories.map((memory) => this.line(memory));
+    const old = after ? this.list.querySelector("ul") : null;
+    this.list.querySelector(".next")?.remove();
+    if (old) old.append(...lines);
+    else fill(this.list, lines.length ? h("ul", { class: "list" }, lines) : this.nothing());
+    const shown = this.list.querySelectorAll(".memory").length;
+    fill(this.sum, shown ? `${count(shown, "memory", "memories")}${page.next ? " so far" : ""}` : "");
+    if (page.next)
+      this.list.append(
+        h(
+          "div",
+          { class: "row next" },
+          button(
+            "Show more",
+            tried(() => this.listed(still, page.next)),
+          ),
+        ),
+      );
+  }
+
+  async spoken(still) {
+    const list = await sessions();
+    if (!still()) return;
+    fill(this.sum, list.length ? count(list.length, "conversation") : "");
+    fill(
+      this.list,
+      list.length
+        ? conversations(list, () => this.draw())
+        : empty(
+            "chat",
+            "No sessions yet",
+            "Conversations appear here with what was said, when, and what was made of it.",
+            h("a", { class: "button main-action", href: "#/chat" }, "Start one"),
+          ),
+    );
+  }
+
+  nothing() {
+    if (this.status !== "active")
+      return empty(
+        "memories",
+        "None of those",
+        "Memories that were replaced, archived, held back or forgotten wait here. Nothing is lost until you erase it.",
+      );
+    const words = {
+      semantic: [
+        "No facts yet",
+        "Facts are what engrams makes of what you say: “I moved to Lisbon in March” becomes where you live, since when, and what it replaces.",
+      ],
+      procedural: ["No rules yet", "Rules say how you want things done. Try telling it “When I ask for code, always add type hints.”"],
+    };
+    const [name, text] = words[this.layer] ?? [
+      "Nothing here yet",
+      "Say something in a chat, import old conversations, or add a memory by hand. Everything stays on this machine.",
+    ];
+    return empty(
+      "memories",
+      name,
+      text,
+      button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
+      h("a", { class: "button", href: "#/import" }, icon("import"), "Import a file"),
+    );
+  }
+
+  add() {
+    const side = drawer("Add a memory");
+    const text = h("textarea", { class: "input", rows: 4, required: true, placeholder: "My sister Ines plays the cello." });
+    const result = h("div", { class: "stack", role: "status" });
+    const save = tried(async (event) => {
+      event.preventDefault();
+      const { results } = await tell(text.value);
+      const receipt = results[0];
+      fill(
+        result,
+        h(
+          "div",
+          { class: "card pad stack tight" },
+          h(
+            "div",
+            { class: "row" },
+            h("span", { class: "chip good" }, capital(receipt.outcome)),
+            receipt.searchable.length > 0 &&
+              h("span", { class: "small soft" }, `Found by ${receipt.searchable.join(" and ")} search from now on`),
+          ),
+          receipt.learned.length > 0 &&
+            h(
+              "ul",
+              { class: "stack tight" },
+              receipt.learned.map((each) => h("li", { class: "small" }, h("span", { class: "chip" }, plain(each.verdict)), " ", each.text)),
+            ),
+        ),
+      );
+      text.value = "";
+      this.draw();
+    });
+    fill(
+      side.body,
+      h(
+        "form",
+        { class: "stack", on: { submit: save } },
+        field("What should be remembered?", text, "Facts are worked out of it, and the receipt says which."),
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button main-action" }, "Remember")),
+      ),
+      result,
+    );
+    text.focus();
+  }
+}

@@ -1,0 +1,220 @@
+// What was known at a moment of the past, and what has changed since.
+
+import { get, memories } from "../api.js";
+import { button, empty, fill, h, head, tabs, toggle } from "../dom.js";
+import { bars } from "../chart.js";
+import { open } from "../drawer.js";
+import { count, day, moment, number } from "../format.js";
+import { later } from "../live.js";
+import { line, problem, waiting } from "../memory.js";
+import { KINDS, LAYERS } from "../words.js";
+
+export const title = "Timeline";
+
+const SPOKEN = ["turn", "exchange", "gap"];
+const STEPS = 200;
+const LIMIT = 300;
+
+export async function show(root) {
+  const page = new Timeline(root);
+  await page.start();
+}
+
+class Timeline {
+  constructor(root) {
+    Object.assign(this, { root, spoken: false, part: "then", turn: 0, at: null });
+    this.chart = h("div", {});
+    this.slider = h("input", {
+      type: "range",
+      class: "slider",
+      min: 0,
+      max: STEPS,
+      step: 1,
+      value: STEPS,
+      "aria-label": "As of",
+      on: { input: () => this.moved(), change: () => this.moved() },
+    });
+    this.date = h("input", { type: "date", class: "input date", "aria-label": "As of this day", on: { change: () => this.dated() } });
+    this.told = h("output", { class: "told" });
+    this.parts = h("div", {});
+    this.list = h("div", { role: "region", "aria-label": "What was known", "aria-live": "polite" });
+    this.ask = later(() => this.draw(), 120);
+  }
+
+  async start() {
+    const box = h(
+      "section",
+      { class: "card pad stack" },
+      this.chart,
+      this.slider,
+      h(
+        "div",
+        { class: "row" },
+        this.told,
+        h("span", { class: "grow" }),
+        this.date,
+        button("Today", () => this.jump(STEPS), { icon: "time" }),
+        toggle("With what was said", this.spoken, (on) => {
+          this.spoken = on;
+          this.draw();
+        }),
+      ),
+    );
+    fill(
+      this.root,
+      head("Timeline", "Facts change, history stays. Move back to see what was true and known at that time, and what has changed since."),
+      box,
+      this.parts,
+      this.list,
+    );
+    try {
+      this.line = await get("/v1/timeline", { buckets: 60 });
+    } catch (fault) {
+      fill(this.root, problem(fault));
+      return;
+    }
+    if (this.line.points.length === 0) {
+      fill(
+        this.root,
+        head("Timeline", "Facts change, history stays."),
+        empty(
+          "time",
+          "No past yet",
+          "When something you said is no longer so, the old fact is closed, not deleted. Here you can go back to any day and see what was known then.",
+          h("a", { class: "button main-action", href: "#/chat" }, "Say something"),
+          h("a", { class: "button", href: "#/import" }, "Import older conversations"),
+        ),
+      );
+      return;
+    }
+    this.first = new Date(this.line.points[0].at).getTime();
+    this.date.min = iso(this.first);
+    this.date.max = iso(Date.now());
+    this.moved();
+  }
+
+  /** The end of the slider is now; each step before it is a share of the time since the first memory. */
+  moved() {
+    const step = Number(this.slider.value);
+    this.at = step >= STEPS ? null : new Date(this.first + ((Date.now() - this.first) * step) / STEPS);
+    this.changed();
+  }
+
+  dated() {
+    if (!this.date.value) return;
+    const end = new Date(`${this.date.value}T23:59:59`);
+    this.at = end.getTime() >= Date.now() ? null : end;
+    this.slider.value = this.at ? Math.round(((this.at.getTime() - this.first) / (Date.now() - this.first)) * STEPS) : STEPS;
+    this.changed();
+  }
+
+  jump(step) {
+    this.slider.value = step;
+    this.moved();
+  }
+
+  changed() {
+    const text = this.at ? `As of ${moment(this.at)}` : "As of now";
+    fill(this.told, text);
+    this.slider.setAttribute("aria-valuetext", text);
+    this.date.value = iso(this.at ?? Date.now());
+    const edge = (this.at ?? new Date()).getTime();
+    const names = Object.entries(LAYERS);
+    fill(
+      this.chart,
+      bars(
+        "When it was said",
+        this.line.points.map((point) => ({
+          label: day(point.at),
+          parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]),
+        })),
+        { format: (value) => number(Math.round(value)), lit: (at) => new Date(this.line.points[at].at).getTime() <= edge },
+      ),
+    );
+    this.ask();
+  }
+
+  get kinds() {
+    return this.spoken ? [] : KINDS.filter((kind) => !SPOKEN.includes(kind));
+  }
+
+  async draw() {
+    const mine = ++this.turn;
+    if (!this.list.firstChild) fill(this.list, waiting());
+    try {
+      const query = { kind: this.kinds, limit: LIMIT };
+      const [now, then] = await Promise.all([
+        memories.list(query),
+        this.at
+          ? memories.list({ ...query, as_of: this.at.toISOString(), status: ["active", "superseded", "archived", "forgotten"] })
+          : null,
+      ]);
+      if (mine === this.turn) this.show(now.memories, then?.memories ?? now.memories);
+    } catch (fault) {
+      if (mine === this.turn) fill(this.list, problem(fault));
+    }
+  }
+
+  show(now, then) {
+    const known = new Set(now.map((memory) => memory.id));
+    const before = new Set(then.map((memory) => memory.id));
+    const gone = then.filter((memory) => !known.has(memory.id) || ended(memory));
+    const came = now.filter((memory) => !before.has(memory.id));
+    const sets = { then, gone, came };
+    if (!this.at) {
+      this.part = "then";
+      fill(this.parts, h("p", { class: "small soft" }, `${count(then.length, "memory", "memories")} known today`));
+    } else
+      fill(
+        this.parts,
+        tabs(
+          "Compared with today",
+          [
+            ["then", "Known then", then.length],
+            ["gone", "No longer so", gone.length],
+            ["came", "Learned since", came.length],
+          ],
+          this.part,
+          (value) => {
+            this.part = value;
+            this.fill(sets[value], gone);
+          },
+        ),
+      );
+    this.fill(sets[this.part], gone);
+  }
+
+  fill(set, gone) {
+    const over = new Set(gone.map((memory) => memory.id));
+    const words = {
+      then: "Nothing was known yet on that day.",
+      gone: "Everything known then is still so.",
+      came: "Nothing was learned since.",
+    };
+    fill(
+      this.list,
+      set.length
+        ? h(
+            "ul",
+            { class: "list" },
+            set.map((memory) =>
+              line(
+                { ...memory, status: this.at && this.part !== "came" ? "active" : memory.status },
+                (each) => open(each, () => this.draw()),
+                this.at &&
+                  this.part === "then" &&
+                  over.has(memory.id) &&
+                  h("span", { class: "chip warn" }, ended(memory) ? `until ${day(memory.valid_to)}` : "changed since"),
+              ),
+            ),
+          )
+        : h("p", { class: "soft pad" }, this.at ? words[this.part] : "Nothing but conversations so far. Facts appear as they are learned."),
+    );
+  }
+}
+
+const ended = (memory) => Boolean(memory.valid_to) && new Date(memory.valid_to) <= new Date();
+const iso = (value) => {
+  const date = new Date(value);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+};

@@ -1,0 +1,275 @@
+"""The review of facts (001): old ones that are out of date are put away, related ones are merged. Plan, apply, undo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from engrams import prompts
+from engrams.clock import new_id, parse_time
+from engrams.errors import ConflictError
+from engrams.ports import EMBED, Ask, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Message, Put, Query, Reach, Store
+from engrams.settings import ReviewSettings
+from engrams.types import MERGED, Derived, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status
+
+ACTOR = "review"
+MARK = "review"
+"""The metadata of what a review changed: the review's id, by which it is undone."""
+
+_FACTS = (Kind.FACT, Kind.PREFERENCE)
+_ASKED = 60
+_PAGE = 500
+_MOST_EVIDENCE = 64
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+_OUTDATED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "outdated": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"id": {"type": "integer"}, "reason": {"type": "string"}}, "required": ["id"]},
+        }
+    },
+    "required": ["outdated"],
+}
+_GROUPS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "groups": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"ids": {"type": "array", "items": {"type": "integer"}}, "text": {"type": "string"}},
+                "required": ["ids", "text"],
+            },
+        }
+    },
+    "required": ["groups"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A fact that is out of date, and why."""
+
+    record: Record
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Facts that one takes the place of."""
+
+    sources: tuple[Record, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a review would do. ``notes``: what was left out, and why."""
+
+    id: str
+    owner: Scope
+    removals: tuple[Removal, ...] = ()
+    merges: tuple[Merge, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.removals or self.merges)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Active facts by scope and category, protected ones left out."""
+
+    facts: tuple[Record, ...] = ()
+    groups: dict[tuple[Scope, str], list[Record]] = field(default_factory=dict)
+
+
+class Review:
+    """One owner's at a time. The model is asked without any lock held; what changed meanwhile makes ``apply`` raise."""
+
+    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: ReviewSettings) -> None:
+        self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
+
+    def run(self, job: Job) -> None:
+        """Review an owner's facts, in the background: plan and apply, unless a plan is to be confirmed first."""
+        owner = Scope.parse(job.payload["owner"])
+        plan = Plan("", owner) if self._settings.confirm else self.plan(owner)
+        if plan.empty:
+            self._store.finish(job.lease, self._clock())
+        else:
+            self.apply(plan, job.lease)
+
+    def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> Plan:
+        """What a review would do now; changes nothing. ``stale``, ``merge``: which parts (None: as set). Without a chat model: nothing.
+
+        ModelError, BudgetError: the model failed.
+        """
+        now, chat = self._clock(), self._chat
+        plan = Plan(new_id(now), owner.owner)
+        if chat is None:
+            return replace(plan, notes=("there is no chat model",))
+        found = self._found(owner.owner)
+        notes: list[str] = []
+        removals: tuple[Removal, ...] = ()
+        if self._settings.stale if stale is None else stale:
+            removals = self._outdated(chat, found.facts, now)
+        merges: list[Merge] = []
+        if self._settings.merge if merge is None else merge:
+            gone = {removal.record.id for removal in removals}
+            for records in found.groups.values():
+                left = [record for record in records if record.id not in gone]
+                if len(left) >= self._settings.facts and len(merges) < self._settings.groups:
+                    merges += self._merged(chat, left, notes)[: self._settings.groups - len(merges)]
+        return replace(plan, removals=removals, merges=tuple(merges), notes=tuple(notes))
+
+    def apply(self, plan: Plan, lease: str = "") -> tuple[Derived, ...]:
+        """Carry a plan out in one transaction; what became of what. ConflictError: one of its facts changed since."""
+        now = self._clock()
+        changes: list[Change] = []
+        puts: list[Put] = []
+        edges: list[Edge] = []
+        told: list[Derived] = []
+        for removal in plan.removals:
+            record = removal.record
+            fields = {"status": Status.ARCHIVED, "meta": {**record.meta, MARK: plan.id}}
+            changes.append(Change(plan.owner, record.id, fields, "review", record.version))
+            told.append(Derived(record.id, record.kind, record.text, "remove", (), removal.reason))
+        for merge in plan.merges:
+            new = merged(merge, plan.id, now)
+            puts.append(Put(new))
+            for source in merge.sources:
+                fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "meta": {**source.meta, MARK: plan.id}}
+                changes.append(Change(plan.owner, source.id, fields, "merge", source.version))
+                edges += [Edge(plan.owner, new.id, source.id, type) for type in (EdgeType.SUPERSEDES, EdgeType.DERIVED_FROM)]
+            told.append(Derived(new.id, new.kind, new.text, "refine", tuple(source.id for source in merge.sources), "merged"))
+        card = self._embedder.card
+        jobs = (JobSpec(EMBED, card.id),) if puts and card.dimension else ()
+        reasons = "; ".join(dict.fromkeys(removal.reason for removal in plan.removals if removal.reason))
+        finish = (lease,) if lease else ()
+        self._store.commit(
+            Batch(ACTOR, reasons[:240] or "merged", now, tuple(puts), tuple(changes), edges=tuple(edges), jobs=jobs, finish=finish)
+        )
+        return tuple(told)
+
+    def undo(self, owner: Scope, id: str) -> int:
+        """Take a review back: what it put away or merged is as before, what it made is put away. How many memories that were."""
+        now, own = self._clock(), owner.owner
+        query = Query(Reach(own, (own,), tree=True), statuses=(Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED), order="oldest")
+        changed = [record for record in self._every(query) if record.meta.get(MARK) == id]
+        changes = []
+        for record in changed:
+            meta = {name: value for name, value in record.meta.items() if name != MARK}
+            if MERGED in record.meta and not record.superseded_by and record.status is Status.ACTIVE:
+                fields: dict[str, Any] = {"status": Status.ARCHIVED, "meta": {**record.meta, MARK: ""}}
+            elif record.status is not Status.ACTIVE:
+                fields = {"status": Status.ACTIVE, "superseded_by": "", "meta": meta}
+            else:
+                raise ConflictError(
+                    f"The memory {record.id} was changed since.", hint="Put it right by hand: `engrams show` tells how it was."
+                )
+            changes.append(Change(own, record.id, fields, "undo", record.version))
+        if changes:
+            self._store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes)))
+        return len(changes)
+
+    def _outdated(self, chat: Chat, facts: Sequence[Record], now: datetime) -> tuple[Removal, ...]:
+        section = self._settings
+        old = sorted((fact for fact in facts if now - heard(fact) > timedelta(days=section.days)), key=lambda fact: (heard(fact), fact.id))
+        if len(old) < section.least:
+            return ()
+        # Of very many a part each day, so that every one has its turn.
+        start = now.toordinal() * _ASKED % len(old) if len(old) > _ASKED else 0
+        asked = (old[start:] + old[:start])[:_ASKED]
+        listed = "\n".join(f"{number}. {prompts.quote(fact.text)} ({heard(fact):%Y-%m-%d})" for number, fact in enumerate(asked, 1))
+        text = prompts.load("review").render(today=f"{now:%Y-%m-%d}", facts=listed, limit=str(section.most))
+        rows = chat.ask(Ask((Message("user", text),), "review", _OUTDATED)).data["outdated"]
+        picked = {row["id"]: str(row.get("reason") or "out of date")[:200] for row in rows if 1 <= row["id"] <= len(asked)}
+        return tuple(Removal(asked[number - 1], reason) for number, reason in list(picked.items())[: section.most])
+
+    def _merged(self, chat: Chat, records: Sequence[Record], notes: list[str]) -> list[Merge]:
+        asked = list(records[:_ASKED])
+        section = self._settings
+        listed = "\n".join(f"{number}. {prompts.quote(fact.text)}" for number, fact in enumerate(asked, 1))
+        text = prompts.load("merge").render(groups=str(section.groups), sources=str(section.sources), facts=listed)
+        rows = chat.ask(Ask((Message("user", text),), "merge", _GROUPS, max_tokens=2048)).data["groups"]
+        taken: set[int] = set()
+        found = []
+        for row in rows:
+            ids = [number for number in dict.fromkeys(row["ids"]) if 1 <= number <= len(asked)]
+            sources, told = tuple(asked[number - 1] for number in ids), " ".join(str(row["text"]).split())
+            if why := self._refused(sources, told, bool(taken & set(ids))):
+                notes.append(f"not merged: {why}")
+                continue
+            taken |= set(ids)
+            found.append(Merge(sources, told))
+        return found
+
+    def _refused(self, sources: Sequence[Record], text: str, taken: bool) -> str:
+        """Why facts are not merged to this text; empty: they may be."""
+        if not 2 <= len(sources) <= self._settings.sources:
+            return f"{len(sources)} facts"
+        if taken:
+            return "a fact is in two groups"
+        if len({(source.kind, source.subject) for source in sources}) > 1:
+            return "they are about different things"
+        missing = {number for source in sources for number in _NUMBER.findall(source.text)} - set(_NUMBER.findall(text))
+        if missing or not text:
+            return f"the text lacks {', '.join(sorted(missing)) or 'everything'}"
+        return ""
+
+    def _found(self, owner: Scope) -> _Found:
+        query = Query(Reach(owner, (owner,), tree=True), _FACTS, (Status.ACTIVE,), order="oldest")
+        found = _Found(tuple(record for record in self._every(query) if record.category != "correction"))
+        for record in found.facts:
+            found.groups.setdefault((record.scope, record.category), []).append(record)
+        return found
+
+    def _every(self, query: Query) -> Iterator[Record]:
+        after = ""
+        while True:
+            page = self._store.find(replace(query, after=after, limit=_PAGE))
+            yield from page.records
+            if not page.next:
+                return
+            after = page.next
+
+
+def heard(record: Record) -> datetime:
+    """When it was last said, as far as is known: a fact that was said again is not old."""
+    again = [parse_time(str(entry["at"])) for entry in record.meta.get("reinforcements", ()) if isinstance(entry, dict) and entry.get("at")]
+    return max([record.recorded_at, *again])
+
+
+def merged(merge: Merge, plan: str, now: datetime) -> Record:
+    """The fact that takes the place of others; it names them, and rests on all that they rest on."""
+    newest = max(merge.sources, key=lambda source: (source.recorded_at, source.id))
+    begun = [source.valid_from for source in merge.sources]
+    quotes = [item for source in merge.sources for item in source.evidence]
+    names = [Evidence("", source.id) for source in merge.sources]
+    return replace(
+        newest,
+        id=new_id(now),
+        text=merge.text,
+        external_id="",
+        predicate="",
+        object="",
+        valid_from=None if None in begun else min(moment for moment in begun if moment),
+        tags=tuple(dict.fromkeys(tag for source in merge.sources for tag in source.tags)),
+        evidence=tuple(dict.fromkeys([*names, *quotes]))[:_MOST_EVIDENCE],
+        provenance=Provenance(newest.provenance.channel, ACTOR, prompts.load("merge").hash, "merged"),
+        importance=max(source.importance for source in merge.sources),
+        confidence=min(source.confidence for source in merge.sources),
+        trust=min(source.trust for source in merge.sources),
+        strength=max(source.strength for source in merge.sources),
+        access_count=0,
+        last_accessed=None,
+        summary="",
+        version=1,
+        meta={MERGED: [source.id for source in merge.sources], MARK: plan},
+    )

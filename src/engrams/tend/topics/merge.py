@@ -1,0 +1,105 @@
+"""Topics into one, concepts over several, and the tag that members share. Pure but for the links they look up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from engrams.ports import Batch, Graph
+from engrams.tend.topics import label
+from engrams.tend.topics.board import new_id
+from engrams.tend.topics.cluster import alike, mean, unit
+from engrams.types import Edge, EdgeType, Record, Scope, Topic
+
+
+def merged(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
+    """One write in which each group of like topics becomes its largest member; how many are gone then."""
+    into: dict[str, str] = {}
+    rows: list[Topic] = []
+    for places in alike(_centres(topics), floor):
+        group = sorted((topics[place] for place in places), key=lambda topic: (-topic.members, topic.id))
+        into |= {topic.id: group[0].id for topic in group[1:]}
+        total = sum(topic.members for topic in group)
+        centre = sum(np.frombuffer(topic.centroid, np.float32) * topic.members for topic in group) / total
+        rows.append(replace(group[0], members=total, centroid=np.asarray(centre, np.float32).tobytes(), at=at))
+        rows += [replace(topic, members=0) for topic in group[1:]]
+    if not into:
+        return Batch("topics", "merged", at), 0
+    owner = topics[0].scope.owner
+    edges = graph.edges(owner, [*into, *dict.fromkeys(into.values())])
+    return Batch("topics", "merged", at, edges=_moved(edges, into), topics=tuple(rows)), len(into)
+
+
+def _moved(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
+    """The edges at topics that go, at those they go into: weights and counts of what comes together add up."""
+    sums: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
+    fresh: dict[tuple[str, str, EdgeType], int] = {}
+    for edge in edges:
+        ends = into.get(edge.source, edge.source), into.get(edge.target, edge.target)
+        if edge.type is EdgeType.CO_OCCURS:
+            ends = (min(ends), max(ends))
+        if ends[0] == ends[1]:
+            continue
+        key = (*ends, edge.type)
+        weight, count = sums.get(key, (0.0, 0))
+        whole = 1.0 if edge.type is EdgeType.IN_TOPIC else weight + edge.weight
+        sums[key] = (whole, count + edge.count)
+        if (edge.source, edge.target) != ends:
+            fresh[key] = fresh.get(key, 0) + edge.count
+    # A store adds the count that it is given to the one that is there.
+    return tuple(Edge(edges[0].owner, *key, sums[key][0], count) for key, count in fresh.items())
+
+
+def abstracted(
+    scope: Scope,
+    topics: Sequence[Topic],
+    old: Sequence[Topic],
+    floor: float,
+    named: Callable[[Sequence[Sequence[str]]], list[str]],
+    at: datetime,
+) -> tuple[Batch | None, list[Topic]]:
+    """One write that puts a concept over each group of near topics in place of the old concepts, and the concepts."""
+    groups = [[topics[place] for place in places] for places in alike(_centres(topics), floor)]
+    names = named([[topic.label for topic in group] for group in groups])
+    made, edges = [], []
+    for group, name in zip(groups, names, strict=True):
+        largest = max(group, key=lambda topic: (topic.members, topic.id))
+        concept = Topic(
+            id=new_id("concept", (scope.key, *sorted(topic.id for topic in group))),
+            scope=scope,
+            label=name or largest.label,
+            members=len(group),
+            model=largest.model,
+            centroid=mean(unit(_centres(group))).tobytes(),
+            at=at,
+            named=bool(name),
+        )
+        made.append(concept)
+        edges += [Edge(scope.owner, concept.id, topic.id, EdgeType.ABSTRACTED_FROM) for topic in group]
+    gone = [replace(topic, members=0) for topic in old if topic.id not in {concept.id for concept in made}]
+    if not made and not gone:
+        return None, []
+    return Batch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
+
+
+def tagged(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
+    """For each group without a common tag, the word that its texts share: the fields to change, and the links to the tag."""
+    edits: dict[str, dict[str, Any]] = {}
+    edges: list[Edge] = []
+    for records in groups:
+        shared = set.intersection(*(set(record.tags) for record in records))
+        word = "" if shared else label.inferred([record.text for record in records])
+        for record in records if word else ():
+            edits[record.id] = {"tags": (*record.tags, word)}
+            edges.append(Edge(record.scope.owner, record.id, f"tag:{word}", EdgeType.HAS_TAG))
+    return tuple(edits.items()), tuple(edges)
+
+
+def _centres(topics: Sequence[Topic]) -> Any:
+    if not topics:
+        return np.zeros((0, 1), np.float32)
+    return np.stack([np.frombuffer(topic.centroid, np.float32) for topic in topics])

@@ -1,0 +1,185 @@
+"""Files on their way in: received piece by piece, then imported by a job that shows how far it is and survives a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from engrams.clock import new_id
+from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
+from engrams.ports import Clock, Job, JobSpec, Store
+from engrams.settings import JobSettings
+from engrams.tend.runner import Runner
+from engrams.tend.transfer import LoadReport
+from engrams.types import Scope
+
+IMPORT = "import"
+KEEP = timedelta(days=1)
+"""How long what was never finished, and the report of what was, stay."""
+
+_ID = re.compile(r"[0-9a-z]{26}")
+
+
+class Loader(Protocol):
+    """The part of the engine that imports go through."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def load(self, source: Path, *, scope: Scope, format: str, progress: Callable[[int, int], None] | None) -> LoadReport: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file. ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1:
+    not told. ``done`` of ``total`` pieces are imported. ``report``: what became of them, as LoadReport has it."""
+
+    id: str
+    scope: str
+    format: str
+    name: str
+    length: int
+    created_at: str
+    state: str = "receiving"
+    done: int = 0
+    total: int = 0
+    error: str = ""
+    report: Mapping[str, Any] | None = None
+
+
+class Uploads:
+    """Each owner's files lie in a folder of their own; another owner's id is not found."""
+
+    def __init__(self, engine: Loader, folder: Path, clock: Clock, settings: JobSettings) -> None:
+        self._engine, self._folder, self._clock, self._settings = engine, folder, clock, settings
+        self._runner = Runner(engine.store, {IMPORT: self._run}, clock, settings.model_copy(update={"workers": min(1, settings.workers)}))
+
+    def resume(self) -> None:
+        """Go on with what the last process left, and sweep what nobody will finish."""
+        if not self._folder.is_dir():
+            return
+        for place in self._folder.glob("*/*"):
+            upload = _read(place)
+            if upload.state == "waiting":
+                # Its process may have ended between saying so and asking for the job; asking twice is asking once.
+                self._ask(upload)
+            elif upload.state in ("receiving", "done") and self._clock() - datetime.fromtimestamp(place.stat().st_mtime, UTC) > KEEP:
+                shutil.rmtree(place)
+        self._runner.wake()
+
+    def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> Upload:
+        """A place for a file."""
+        upload = Upload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
+        place = self._place(scope.owner, upload.id)
+        place.mkdir(parents=True, mode=0o700)
+        _write(place, upload)
+        return upload
+
+    def size(self, owner: Scope, id: str) -> int:
+        """Bytes received."""
+        file = self._found(owner, id) / "file"
+        return file.stat().st_size if file.exists() else 0
+
+    def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
+        """More of the file; the bytes received with it. ConflictError: it does not go on at ``offset``."""
+        place = self._found(owner, id)
+        if _read(place).state != "receiving":
+            raise ConflictError("This file is complete.", hint="Send another one as a new import.")
+        with (place / "file").open("ab") as file:
+            if file.tell() != offset:
+                raise ConflictError(f"The file has {file.tell()} bytes, not {offset}.", hint="Go on after those that are there.")
+            file.write(chunk)
+            return file.tell()
+
+    def finish(self, owner: Scope, id: str) -> Upload:
+        """The file is whole: import it. InputError: it is not as long as was said."""
+        place = self._found(owner, id)
+        upload, size = _read(place), self.size(owner, id)
+        if upload.state != "receiving":
+            return upload
+        if upload.length >= 0 and size != upload.length:
+            raise InputError(f"The file has {size} bytes of {upload.length}.", hint="Send the rest with PATCH.")
+        (place / "file").touch()
+        waiting = replace(upload, state="waiting")
+        _write(place, waiting)
+        self._ask(upload)
+        self._runner.wake()
+        return waiting
+
+    def get(self, owner: Scope, id: str) -> Upload:
+        return _read(self._found(owner, id))
+
+    def list(self, owner: Scope) -> tuple[Upload, ...]:
+        """Latest first."""
+        home = self._home(owner)
+        places = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
+        return tuple(_read(place) for place in places if _ID.fullmatch(place.name))
+
+    def drop(self, owner: Scope, id: str) -> None:
+        """Forget a file that is still being received, or its report. ConflictError: it is being imported."""
+        place = self._found(owner, id)
+        if _read(place).state in ("waiting", "running"):
+            raise ConflictError("It is being imported.", hint="Wait until it is done.")
+        shutil.rmtree(place)
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def _ask(self, upload: Upload) -> None:
+        key = f"{upload.scope}|{upload.id}"
+        self._engine.store.enqueue((JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock())
+
+    def _run(self, job: Job) -> None:
+        scope = Scope.parse(job.payload["scope"])
+        place = self._found(scope.owner, job.payload["upload"])
+        if _read(place).state == "done":
+            self._engine.store.finish(job.lease, self._clock())
+            return
+        upload = replace(_read(place), state="running", error="")
+
+        def progress(done: int, total: int) -> None:
+            _write(place, replace(upload, done=done, total=total))
+            self._engine.store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease))
+
+        try:
+            report = self._engine.load(place / "file", scope=scope, format=upload.format, progress=progress)
+        except ClosedError:
+            raise
+        except EngramsError as problem:
+            _write(place, replace(upload, state="failed", error=problem.message))
+            raise
+        told = asdict(report)
+        _write(place, replace(_read(place), state="done", report={**told, "bad": told["bad"][:1000]}))
+        (place / "file").unlink(missing_ok=True)
+        self._engine.store.finish(job.lease, self._clock())
+
+    def _home(self, owner: Scope) -> Path:
+        return self._folder / hashlib.blake2b(owner.key.encode("utf-8"), digest_size=16).hexdigest()
+
+    def _place(self, owner: Scope, id: str) -> Path:
+        return self._home(owner) / id
+
+    def _found(self, owner: Scope, id: str) -> Path:
+        place = self._place(owner, id) if _ID.fullmatch(id) else None
+        if place is None or not (place / "about.json").is_file():
+            raise NotFoundError("There is no such import here.", hint="GET /v1/imports lists them.")
+        return place
+
+
+def _read(place: Path) -> Upload:
+    return Upload(**json.loads((place / "about.json").read_text("utf-8")))
+
+
+def _write(place: Path, upload: Upload) -> None:
+    """Whole or not at all."""
+    new = place / f"about.{os.getpid()}.new"
+    new.write_text(json.dumps(asdict(upload), ensure_ascii=False), "utf-8")
+    new.replace(place / "about.json")

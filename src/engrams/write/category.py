@@ -1,0 +1,23 @@
+"""What a statement is about, in the six words of the engine's document (001); other words stay as they are."""
+
+from __future__ import annotations
+
+from engrams.types import Kind
+
+CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
+"""What somebody likes; what is so; what holds for now; how they do things; what they want; what was wrong before."""
+
+_SPELLED = {"behaviour": "behavior", "behaviors": "behavior", "preferences": "preference", "goals": "goal", "corrections": "correction"}
+_OF_KIND = {
+    Kind.PREFERENCE: "preference",
+    Kind.CORRECTION: "correction",
+    Kind.PROCEDURE: "behavior",
+    Kind.RULE: "behavior",
+    Kind.NEGATIVE: "behavior",
+}
+
+
+def category_of(given: str, kind: Kind) -> str:
+    """The category that a model gave, in one spelling; where it gave none, the one of the kind."""
+    word = " ".join(given.casefold().split())
+    return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")

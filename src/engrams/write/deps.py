@@ -1,0 +1,27 @@
+"""What the write flow works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrams.ports import Chat, Clock, Embedder, Records, Search
+from engrams.settings import Limits, WriteSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """Stores, models and settings. ``ignore``: lines of a project's ignore files (``ignored.read``).
+
+    ``gaps``: questions that memory could not answer, for a model to watch out for. ``lane``: the one lane that is asked again.
+    """
+
+    records: Records
+    settings: WriteSettings
+    limits: Limits
+    clock: Clock
+    search: Search | None = None
+    embedder: Embedder | None = None
+    chat: Chat | None = None
+    ignore: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    lane: str = ""

@@ -1,0 +1,49 @@
+"""What was put into a prompt must not come back as a memory: its pieces are known by their fingerprints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from engrams.text.shape import word_count
+from engrams.text.terms import tokens
+from engrams.types import content_hash
+
+_LEAST = 4
+"""Words a piece must have: "yes, exactly" is nobody's echo."""
+_MOST = 20_000
+"""Characters looked at; what is longer than any context is none."""
+_PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+(?=\s|$)|[.!?。！？]|\n|$)", re.MULTILINE)
+
+
+def fingerprint(text: str) -> str:
+    """The same for texts that differ only in case, blanks and punctuation."""
+    return content_hash(" ".join(tokens(text)))
+
+
+def marks(text: str) -> frozenset[str]:
+    """Fingerprints of a text: of the whole, each line and each sentence that has four words at least."""
+    return frozenset(fingerprint(piece) for piece in {text, *text.splitlines(), *_sentences(text)} if word_count(piece) >= _LEAST)
+
+
+def without(text: str, echoes: Collection[str]) -> str:
+    """The text without the lines and sentences that are echoes; empty where nothing else was in it."""
+    if not echoes or len(text) > _MOST:
+        return text
+    if fingerprint(text) in echoes:
+        return ""
+    kept = [line for line in text.splitlines(keepends=True) if not _is(line, echoes)]
+    return "".join(piece for line in kept for piece in _sentences(line) if not _is(piece, echoes)).strip()
+
+
+def echoed(text: str, known: Collection[str]) -> tuple[str, ...]:
+    """Those of the text's own fingerprints that are known, in a fixed order."""
+    return tuple(sorted(marks(text) & set(known))) if known and len(text) <= _MOST else ()
+
+
+def _is(piece: str, echoes: Collection[str]) -> bool:
+    return word_count(piece) >= _LEAST and fingerprint(piece) in echoes
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (found for found in _PIECE.findall(text) if found)

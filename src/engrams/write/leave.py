@@ -1,0 +1,16 @@
+"""What becomes of a turn that leaves the working tier."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from engrams.ports import Change
+from engrams.types import Record, Status, Tier
+
+
+def left(record: Record, importance: float, promote: float, at: datetime) -> Change:
+    """Recent from the importance ``promote`` on; else put away: the journal keeps it, and no read finds it (000)."""
+    if importance >= promote:
+        return Change(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
+    fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}
+    return Change(record.scope.owner, record.id, fields, "discard")

@@ -1,0 +1,66 @@
+"""Facts and rules asked for apart and at the same time: two lanes, of which one may fail without the other (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Chat
+from engrams.types import LAYER_OF, Cost, Decision, Layer, Record
+from engrams.write.candidate import Candidate
+from engrams.write.llm.extract import Briefing, extract
+
+LANES = ("facts", "rules")
+"""Names of the prompts, and of the lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    found: dict[str, list[Candidate]]
+    cost: Cost
+    decisions: list[Decision]
+    problem: ModelError | BudgetError | None = None
+
+
+def lanes(
+    records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int, decisions: list[Decision], only: str = ""
+) -> tuple[dict[str, list[Candidate]], Cost, str]:
+    """What both lanes found (or the one named ``only``), by record, what it cost, and the lane that failed, if one did.
+
+    What a lane decided is told with its name, so that neither hides the other's. A lane that fails finds nothing; ModelError or
+    BudgetError where no lane is left. What both found of one message counts as a rule.
+    """
+    names = (only,) if only else LANES
+    with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
+        done = list(pool.map(lambda name: _run(name, records, briefing, chat, batch), names))
+    failed = [(name, lane.problem) for name, lane in zip(names, done, strict=True) if lane.problem is not None]
+    if len(failed) == len(names):
+        _, problem = failed[0]
+        if problem is not None:
+            raise problem
+    found: dict[str, list[Candidate]] = {}
+    cost = Cost()
+    for name, lane in zip(names, done, strict=True):
+        decisions.extend(replace(one, reason=f"{name}: {one.reason}") for one in lane.decisions)
+        cost += lane.cost
+        for source, candidates in lane.found.items():
+            found.setdefault(source, []).extend(candidates)
+    return {source: _once(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
+
+
+def _run(name: str, records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int) -> _Lane:
+    told: list[Decision] = []
+    try:
+        found, cost = extract(records, replace(briefing, prompt=name), chat, batch, told)
+    except (ModelError, BudgetError) as problem:
+        return _Lane({}, Cost(calls=1), [*told, Decision("extract", "failed", problem.message[:200])], problem)
+    return _Lane(found, cost, told)
+
+
+def _once(candidates: list[Candidate]) -> list[Candidate]:
+    """Without facts that rest on the very words a rule rests on."""
+    ruled = {item.quote for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL for item in one.evidence}
+    kept = [one for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL or not ruled & {item.quote for item in one.evidence}]
+    return list(dict.fromkeys(kept))

@@ -1,0 +1,137 @@
+"""Held candidates at the end of a session: which are one, and what bears them out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engrams.text.fold import fold
+from engrams.text.terms import terms
+from engrams.types import Evidence, Layer, Record
+from engrams.write.policy import promotes
+from engrams.write.slots import same
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_OVERLAP, _SHARED = 0.5, 3
+_CLOSE = 0.8
+_QUOTES = 3
+_HIGH, _SURE = 0.9, 3
+"""Confidence of a rule that was given three times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Held candidates that say one thing, the one that speaks for them first."""
+
+    members: tuple[Record, ...]
+
+    @property
+    def lead(self) -> Record:
+        return self.members[0]
+
+    @property
+    def procedural(self) -> bool:
+        return self.lead.layer is Layer.PROCEDURAL
+
+    @property
+    def support(self) -> int:
+        """How often it was said."""
+        return sum(record.strength for record in self.members)
+
+    @property
+    def repetition(self) -> bool:
+        return any(record.meta.get("hold") == "require_repetition" for record in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """What may bear a candidate out: what was said in the session, the parts of its account, statements of earlier sessions."""
+
+    transcript: Sequence[Record] = ()
+    account: Sequence[str] = ()
+    earlier: Sequence[Record] = ()
+    vectors: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def clusters(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[Cluster, ...]:
+    """Held candidates by what they say, in the order in which that was first said. Where a rule is among them, it speaks for all."""
+    groups: list[list[Record]] = []
+    for record in sorted(held, key=lambda one: (one.recorded_at, one.id)):
+        group = next((group for group in groups if any(alike(record, one, vectors or {}) for one in group)), None)
+        if group is None:
+            groups.append([record])
+        else:
+            group.append(record)
+    return tuple(Cluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups)
+
+
+def alike(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
+    """The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning.
+
+    Near in meaning alone is not enough: "allergic to nuts" and "allergic to shellfish" stay apart. So does what is denied.
+    """
+    rules = one.layer is Layer.PROCEDURAL, other.layer is Layer.PROCEDURAL
+    about = fold(one.subject) == fold(other.subject)
+    if one.meta.get("polarity") != other.meta.get("polarity") or (not about and rules[0] == rules[1]):
+        return False
+    equal = bool(one.object) and fold(one.object) == fold(other.object)
+    if equal and about and same(one.predicate) == same(other.predicate):
+        return True
+    mine, theirs = _words(one), _words(other)
+    both = len(mine & theirs)
+    if both and (both >= _SHARED or both >= _OVERLAP * len(mine | theirs)):
+        return True
+    near = vectors.get(one.id), vectors.get(other.id)
+    return equal and near[0] is not None and near[1] is not None and float(near[0] @ near[1]) >= _CLOSE
+
+
+def matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
+    """Those held that say what the record says, or were taken from it."""
+    return tuple(
+        one
+        for one in held
+        if one.id != record.id and (record.id in {quote.source for quote in one.evidence} or (_words(record) and alike(one, record, {})))
+    )
+
+
+def ripe(cluster: Cluster, bearing: Bearing) -> str:
+    """Why a cluster is to be stored; empty: it stays held. A rule must have been given twice; else support decides (004)."""
+    if any(record.meta.get("review") for record in cluster.members):
+        return ""
+    support = cluster.support
+    if cluster.procedural:
+        return f"given {support} times" if support >= 2 else ""
+    transcript = sum(_said(cluster, turn) for turn in bearing.transcript)
+    account = sum(_mentions(cluster.lead, part) for part in bearing.account)
+    earlier = sum(any(alike(one, member, bearing.vectors) for member in cluster.members) for one in bearing.earlier)
+    if not promotes(support, repetition=cluster.repetition, transcript=transcript, arc=account, earlier=earlier):
+        return ""
+    return f"support: said {support}, in the session's account {account}, in earlier sessions {earlier}"
+
+
+def merged(cluster: Cluster) -> Record:
+    """The one record that a cluster becomes: its lead, with everybody's quotes and strength."""
+    quotes: dict[tuple[str, str], Evidence] = {(item.quote, item.source): item for one in cluster.members for item in one.evidence}
+    evidence = tuple(quotes.values())
+    lead = cluster.lead
+    if not cluster.procedural:
+        return replace(lead, evidence=evidence, strength=cluster.support, confidence=max(one.confidence for one in cluster.members))
+    confidence = max(lead.confidence, _HIGH) if cluster.support >= _SURE else min(lead.confidence, 0.6)
+    return replace(lead, evidence=evidence[:_QUOTES], strength=cluster.support, confidence=confidence)
+
+
+def _words(record: Record) -> frozenset[str]:
+    return frozenset(terms(record.object or record.text))
+
+
+def _said(cluster: Cluster, turn: Record) -> bool:
+    return any(item.source == turn.id or (item.quote and item.quote in turn.text) for one in cluster.members for item in one.evidence)
+
+
+def _mentions(record: Record, part: str) -> bool:
+    """Whether a part of an account speaks of it: half the words of its object, one at least."""
+    words = _words(record)
+    return bool(words) and 2 * len(words & set(terms(part))) >= len(words)

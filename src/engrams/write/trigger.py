@@ -1,0 +1,38 @@
+"""When a conversation that gathers is learned from (003). Triggers decide only when it runs, never what is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engrams.settings import SessionSettings
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+NEVER = timedelta(days=36500)
+"""When a job is due that waits for the end of its session."""
+GATHERS = ("batch", "end", "manual")
+
+
+def fires(texts: Sequence[str], cosine: float | None, settings: SessionSettings, topic: float, *, end: bool = False) -> str:
+    """Why turns that gathered are to be learned from now; empty: not yet.
+
+    There must be ``least`` characters; then ``every`` turns are enough, or a change of topic after ``change`` turns, or the
+    session's end. ``cosine``: of the last turn to the one before it (None: unknown).
+    """
+    if sum(len(text) for text in texts) < settings.least:
+        return ""
+    if end:
+        return "session end"
+    if len(texts) >= settings.every:
+        return f"{len(texts)} turns"
+    changed = cosine is not None and cosine < topic
+    return "topic change" if changed and len(texts) >= settings.change else ""
+
+
+def last_cosine(rows: Floats) -> float | None:
+    """Of the last two turns that have a vector."""
+    known = [row for row in rows if row.any()]
+    return float(known[-1] @ known[-2]) if len(known) >= 2 else None

@@ -1,0 +1,180 @@
+"""The rolling summary of a conversation: brought up to date after every extraction, one for each conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, build
+from engrams.ports import ROLL
+from engrams.session.summary import summary_id
+from engrams.settings import load
+from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.types import Kind, Scope, Status, Turn
+
+ANN = ("user", "ann")
+TALK = (*ANN, "conversation", "c1")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+NAME = summary_id(Scope(TALK), "", "rolling")
+
+
+def learned(request: Any) -> dict[str, Any]:
+    """The statements of a model that takes every message as a fact."""
+    shown = request.prompt.partition("The messages:")[2]
+    texts = [line.rpartition(': "')[2].rstrip('"') for line in shown.splitlines() if line.startswith("[")]
+    rows = [{"turn": n, "text": text, "quote": text, "subject": "Kim", "predicate": f"p{text}"} for n, text in enumerate(texts, 1)]
+    return {"statements": rows}
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """A model that learns everything, adds everything, and numbers its summaries."""
+    made: list[str] = []
+
+    def summary(_request: Any) -> str:
+        made.append("")
+        return f"Summary {len(made)}."
+
+    with ScriptedModel() as server:
+        server.when("keep the summary of a conversation", summary)
+        server.when("The messages:", learned)
+        yield server.when("decisions", {"decisions": []})
+
+
+def named(model: ScriptedModel, **more: Any) -> dict[str, Any]:
+    """Settings with that model, at once, its jobs run by hand."""
+    return {
+        "chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0, "write__debounce": 0.0,
+        "jobs__workers": 0, "summary__rolling": True, **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
+    """An engine that keeps rolling summaries."""
+    with temp_engine(clock=Ticker(START), **named(model)) as made:
+        yield made
+
+
+def tell(engine: MemoryEngine, text: str, scope: tuple[str, ...] = TALK) -> None:
+    """Say something, and do what follows from it."""
+    engine.observe(Turn(text), scope=scope)
+    engine.drain()
+
+
+def prompts(model: ScriptedModel) -> list[str]:
+    """What the model was asked to summarise."""
+    return [request.prompt for request in model.requests if "keep the summary of a conversation" in request.prompt]
+
+
+@pytest.mark.covers("S2.45")
+def test_the_summary_before_and_the_new_facts_go_in(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """Each time: the summary so far and only what is new; one record of a known id, and another conversation has its own."""
+    tell(engine, "Kim plays the oboe in Ghent")
+    assert "(none)" in prompts(model)[0] and "oboe" in prompts(model)[0]
+    assert engine.get(NAME, scope=TALK).text == "Summary 1."
+    tell(engine, "Kim bakes rye bread on Sundays")
+    assert "Summary 1." in prompts(model)[1] and "rye bread" in prompts(model)[1] and "oboe" not in prompts(model)[1]
+    record = engine.get(NAME, scope=TALK)
+    assert (record.text, record.kind, record.version) == ("Summary 2.", Kind.SUMMARY, 2)
+    tell(engine, "Lou repairs old radios", (*ANN, "conversation", "c2"))
+    summaries = engine.list(scope=ANN, kinds=(Kind.SUMMARY,)).records
+    assert {one.scope.labels[-1]: one.text for one in summaries} == {"c1": "Summary 2.", "c2": "Summary 3."}
+    assert build.summaries(engine).of(TALK) == "Summary 2."
+
+
+@pytest.mark.covers("S2.45")
+def test_the_summary_is_one_file(model: ScriptedModel, home: Path) -> None:
+    """In the files a conversation has one summary, rewritten in place."""
+    settings = {name.replace("__", "."): value for name, value in named(model, vault__on=True, vault__git=False).items()}
+    with engrams.open(load({"home": str(home), **settings}, environ={}).settings, clock=Ticker(START)) as engine:
+        tell(engine, "Kim plays the oboe in Ghent")
+        tell(engine, "Kim bakes rye bread on Sundays")
+        (file,) = (home / "vault").rglob("summaries/*.md")
+        assert "Summary 2." in file.read_text("utf-8") and "conversation/c1/summaries" in file.as_posix()
+
+
+@pytest.mark.covers("S2.45")
+def test_nothing_new_keeps_it_unchanged(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """No new fact: no call and no new version; a job that runs twice summarises once."""
+    tell(engine, "Kim plays the oboe in Ghent")
+    before = engine.get(NAME, scope=TALK)
+    model.when("never", {})
+    tell(engine, "Kim plays the oboe in Ghent")
+    assert engine.get(NAME, scope=TALK) == before and len(prompts(model)) == 1
+    from engrams.ports import JobSpec
+
+    facts = [record.id for record in engine.list(scope=TALK, kinds=(Kind.FACT,)).records]
+    engine.store.enqueue((JobSpec(ROLL, "again", {"scope": Scope(TALK).key, "session": "", "items": facts}),), engine.now())
+    engine.drain()
+    assert engine.get(NAME, scope=TALK) == before and len(prompts(model)) == 1
+
+
+@pytest.mark.covers("S2.46")
+def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
+    """The summary stays, the facts are there, the job is seen to fail, waits in the dead-letter list, and can be done again."""
+    clock = Ticker(START)
+    with temp_engine(clock=clock, **named(model, jobs__retries=2)) as engine:
+        tell(engine, "Kim plays the oboe in Ghent")
+        engine.observe(Turn("Kim bakes rye bread on Sundays"), scope=TALK)
+        engine.work.run()
+        for _ in range(4):
+            model.fail("http_500")
+            engine.drain()
+            clock.forward(minutes=5)
+        model.heal()
+        assert engine.get(NAME, scope=TALK).text == "Summary 1."
+        assert any("rye bread" in record.text for record in engine.list(scope=TALK, kinds=(Kind.FACT,)).records)
+        assert [dead["kind"] for dead in engine.status()["dead"]] == [ROLL]
+        engine.retry()
+        engine.drain()
+        assert engine.get(NAME, scope=TALK).text != "Summary 1." and "rye bread" in prompts(model)[-1]
+
+
+@pytest.mark.covers("S2.46")
+def test_switched_off_writes_none(model: ScriptedModel) -> None:
+    """Without `summary.rolling` facts are learned and there is no summary; the preset of the proxy has it on."""
+    with temp_engine(clock=Ticker(START), **named(model, summary__rolling=False)) as engine:
+        tell(engine, "Kim plays the oboe in Ghent")
+        assert engine.list(scope=TALK, kinds=(Kind.SUMMARY,), statuses=tuple(Status)).records == ()
+        assert len(engine.list(scope=TALK, kinds=(Kind.FACT,)).records) == 1
+    assert load({"preset": "proxy"}, environ={}).settings.summary.rolling
+    assert not load({}, environ={}).settings.summary.rolling
+
+
+def test_what_was_forgotten_or_erased_leaves_the_summary(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """A summary goes with a fact that went into it; the next one is made from what is left, and nothing brings the words back."""
+    tell(engine, "Kim plays the oboe in Ghent")
+    tell(engine, "Kim bakes rye bread on Sundays")
+    oboe = next(record for record in engine.list(scope=TALK, kinds=(Kind.FACT,)).records if "oboe" in record.text)
+    engine.forget(oboe.id, scope=TALK)
+    assert build.summaries(engine).of(TALK) == ""
+    tell(engine, "Kim drives a red van")
+    assert "oboe" not in prompts(model)[-1] and "rye bread" in prompts(model)[-1] and "red van" in prompts(model)[-1]
+    assert build.summaries(engine).of(TALK) == "Summary 3."
+    engine.purge([engine.list(scope=TALK, kinds=(Kind.FACT,)).records[0].id], scope=TALK)
+    assert build.summaries(engine).of(TALK) == ""
+    assert "Summary" not in str(engine.history(NAME, scope=TALK)[-1])
+
+
+def test_a_summary_is_no_search_result(engine: MemoryEngine) -> None:
+    """Neither a search nor a context takes a rolling summary for a memory; the trace says so."""
+    tell(engine, "Kim plays the oboe in Ghent")
+    found = engine.explain("Summary oboe Ghent", scope=TALK)
+    assert found.hits and all(hit.record.kind is not Kind.SUMMARY for hit in found.hits)
+    assert any(row.dropped == "a running summary" for row in found.trace.rows)
+
+
+def test_turns_outside_of_a_conversation_have_no_summary(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """What is told to an owner as such belongs to no conversation; a session of theirs is one."""
+    engine.add("Kim plays the oboe in Ghent", scope=ANN)
+    engine.drain()
+    assert prompts(model) == []
+    engine.observe(Turn("Kim bakes rye bread", session="s1"), scope=ANN)
+    engine.drain()
+    assert build.summaries(engine).of(ANN, "s1") == "Summary 1."

@@ -1,0 +1,106 @@
+"""engrams chat: its commands, and memory under control in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engrams.testing import ScriptedModel
+
+DENTIST = "The dentist is Dr. Okafor in Mill Lane"
+
+
+def texts(done: Any) -> list[str]:
+    return [record["text"] for record in done.json["records"]]
+
+
+def chatted(engrams: Any, *lines: str, options: tuple[str, ...] = ()) -> Any:
+    done = engrams("chat", *options, stdin="\n".join(lines) + "\n")
+    assert done.code == 0
+    return done
+
+
+def scripted(model: ScriptedModel) -> tuple[str, ...]:
+    sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.extract=off", "jobs.workers=0"]
+    return tuple(part for text in sets for part in ("--set", text))
+
+
+@pytest.mark.covers("S4.50")
+def test_forgetting_in_words(engrams: Any) -> None:
+    """`forget …` asks back, and only a yes on the next turn forgets; none of that talk is kept."""
+    engrams("add", DENTIST)
+    kept = chatted(engrams, "forget about the dentist", "what time is it?", "yes")
+    assert "Shall I forget" in kept.out
+    assert DENTIST in texts(engrams("list", "--json"))
+    gone = chatted(engrams, "Forget about the dentist, please.", "yes")
+    assert "Forgotten." in gone.out
+    left = texts(engrams("list", "--status", "all", "--kind", "turn", "--json"))
+    assert not [text for text in left if "forget about" in text.lower()]
+    assert DENTIST not in texts(engrams("list", "--json"))
+
+
+def test_facts_by_number(engrams: Any) -> None:
+    """/facts numbers what is known; /edit corrects one of them, /forget puts one away, /restore brings it back."""
+    engrams("add", DENTIST, "--set", "write.extract=off")
+    shown = chatted(engrams, "/facts dentist", "/edit 1 The dentist is Dr. Obi in Mill Lane")
+    assert "Dr. Okafor" in shown.out and "Corrected: The dentist is Dr. Obi" in shown.out
+    (record,) = engrams("list", "--kind", "note", "--json").json["records"]
+    assert record["text"] == "The dentist is Dr. Obi in Mill Lane"
+    done = chatted(engrams, "/facts", "/forget 1", "/facts", f"/restore {record['id']}", "/edit", "/edit 1", "/facts nothing like this")
+    assert "Forgotten: The dentist" in done.out and "Restored: The dentist" in done.out
+    assert done.err.count("/edit needs") == 2
+
+
+def test_incognito(engrams: Any) -> None:
+    """Between /incognito on and off nothing is read and nothing is kept; a model is asked without memory."""
+    engrams("add", DENTIST)
+    with ScriptedModel() as model:
+        model.say("I do not know.", "It is Dr. Okafor.")
+        lines = ("/incognito on", "my PIN is 4711, who is my dentist?", "/incognito off", "who is my dentist then?", "/incognito maybe")
+        done = chatted(engrams, *lines, options=scripted(model))
+        first, second = (json.dumps(request.body) for request in model.requests)
+    assert "Okafor" not in first and "Okafor" in second
+    assert "is on or off" in done.err
+    kept = texts(engrams("list", "--status", "all", "--json"))
+    assert not [text for text in kept if "4711" in text or "do not know" in text]
+    assert "who is my dentist then?" in kept
+    without = chatted(engrams, "/incognito", "I like tea.")
+    assert "nothing is read or kept" in without.out
+    assert "I like tea." not in texts(engrams("list", "--json"))
+
+
+def test_what_was_recalled_is_shown_beside_the_answer(engrams: Any) -> None:
+    """With a model the memories it was given are told on standard error, by the numbers that /why and /forget take."""
+    engrams("add", DENTIST)
+    with ScriptedModel() as model:
+        model.say("Your dentist is Dr. Okafor.")
+        done = chatted(engrams, "who is my dentist?", "/forget 1", options=scripted(model))
+    assert f"1. {DENTIST}" in done.err
+    assert done.out.splitlines()[0] == "Your dentist is Dr. Okafor."
+    assert f"Forgotten: {DENTIST}" in done.out
+
+
+@pytest.mark.covers("S4.49")
+def test_recall_off_outlasts_the_chat(engrams: Any) -> None:
+    """Switched off, by command or in words, nothing known is used, in the next chat too, until it is switched on; what is said is kept."""
+    engrams("add", DENTIST)
+    off = chatted(engrams, "turn off your memory", "who is the dentist?", "My cat is called Tom.")
+    assert "Recall is off" in off.out and "Okafor" not in off.out
+    assert "My cat is called Tom." in texts(engrams("list", "--kind", "turn", "--json"))
+    again = chatted(engrams, "who is the dentist?", "memory status", "/recall on", "who is the dentist?")
+    head, _, tail = again.out.partition("Recall is on.")
+    assert "Recall is off." in head and "Okafor" not in head and "Okafor" in tail
+    with ScriptedModel() as model:
+        model.say("I do not know.")
+        chatted(engrams, "/recall off", "who is my dentist?", options=scripted(model))
+        assert "Okafor" not in json.dumps(model.requests[-1].body)
+
+
+def test_wrong_commands(engrams: Any) -> None:
+    """A command that is none, or misses something, is told and ends nothing."""
+    done = chatted(engrams, "/recall perhaps", "/restore nothing-like-it", "/forget 3", "/why", "/quit", "never read")
+    assert done.err.count("error:") == 3
+    assert "Nothing was asked yet" in done.out
+    assert texts(engrams("list", "--json")) == []

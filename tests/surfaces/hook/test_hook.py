@@ -1,0 +1,178 @@
+"""Hooks of coding agents: the answers in this process, and how the command behaves as one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams.surfaces.hook.event import Event, parse, project, reply
+from engrams.surfaces.hook.run import Call, answer
+from engrams.surfaces.hook.transcript import messages
+from engrams.types import Kind
+
+START = [sys.executable, "-m", "engrams.surfaces.cli.start", "hook"]
+REX = "My dog is called Rex and he is a greyhound."
+
+
+@pytest.fixture
+def call(home: Path) -> Call:
+    return Call({"home": str(home), "user": "ann"})
+
+
+def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        records = engine.list(scope=("user", "ann", *scope), kinds=(Kind.TURN,), order="oldest").records
+        return [(record.role, record.text, record.session) for record in records]
+
+
+def hooked(home: Path, *arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*START, "--home", str(home), "--user", "ann", *arguments], input=stdin, capture_output=True, timeout=60)
+
+
+def line(kind: str, content: Any, **more: Any) -> str:
+    return json.dumps({"type": kind, "message": {"role": kind, "content": content}, **more})
+
+
+def test_a_session_from_start_to_end(call: Call, home: Path) -> None:
+    """A prompt is kept, the answer is kept, and the next session begins with the profile and gets what its prompt needs."""
+    assert answer(call, Event("SessionStart", "s1")) == ""
+    assert answer(call, Event("UserPromptSubmit", "s1", said=REX)) == ""
+    assert answer(call, Event("Stop", "s1", answer="Nice to meet Rex.")) == ""
+    assert told(home) == [("user", REX, "s1"), ("assistant", "Nice to meet Rex.", "s1")]
+    start = json.loads(answer(call, Event("SessionStart", "s2")))["hookSpecificOutput"]
+    assert start["hookEventName"] == "SessionStart" and "Rex" in start["additionalContext"]
+    prompt = json.loads(answer(call, Event("UserPromptSubmit", "s2", said="What is my dog called?")))["hookSpecificOutput"]
+    assert prompt["hookEventName"] == "UserPromptSubmit" and "greyhound" in prompt["additionalContext"]
+    assert told(home)[-1] == ("user", "What is my dog called?", "s2")
+
+
+def test_what_the_hooks_missed_is_in_the_transcript(call: Call, home: Path, tmp_path: Path) -> None:
+    """At the end of a turn all that was said and not yet kept is taken from the transcript, once however often it is read."""
+    file = tmp_path / "t.jsonl"
+    lines = [
+        line("user", REX),
+        line("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Nice to meet Rex."}, {"type": "tool_use"}]),
+        line("user", [{"type": "tool_result", "content": "secret output"}]),
+        line("assistant", "From a helper.", isSidechain=True),
+        line("user", "<system-reminder>be brief</system-reminder>He is five years old."),
+        "not json",
+        "[]",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    answer(call, Event("UserPromptSubmit", "s1", said=REX))
+    for name in ("Stop", "PreCompact", "SessionEnd"):
+        answer(call, Event(name, "s1", transcript=str(file)))
+    assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
+
+
+@pytest.mark.parametrize("path", ["", "/does/not/exist", "a\0b", "/"])
+def test_a_transcript_that_is_not_there(path: str) -> None:
+    """It says nothing."""
+    assert messages(path) == []
+
+
+def test_projects_are_apart_when_asked(home: Path) -> None:
+    """--project . keeps each folder's memory in a project of its name; another folder does not see it."""
+    call = Call({"home": str(home), "user": "ann"}, project=".")
+    answer(call, Event("UserPromptSubmit", "s1", said=REX, folder="/src/alpha"))
+    assert told(home, "project", "alpha")[0][1] == REX
+    assert answer(call, Event("UserPromptSubmit", "s2", said="What is my dog called?", folder="/src/beta")) == ""
+    assert project(Event("x", folder="/src/alpha"), "fixed") == "fixed"
+
+
+def test_disabled_is_silent(home: Path) -> None:
+    """With memory off nothing is read, written or made."""
+    assert answer(Call({"home": str(home), "user": "ann", "enabled": False}), Event("UserPromptSubmit", "s1", said=REX)) == ""
+    assert not (home / "memory.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b'{"hook_event_name":"UserPromptSubmit","prompt":"/clear"}', ""),
+        (b'{"hook_event_name":"UserPromptSubmit","prompt":"/usr/bin is full"}', "/usr/bin is full"),
+        (b'{"hook_event_name":"UserPromptSubmit","prompt":" hi <command-name>x</command-name>"}', "hi"),
+        (b'{"hook_event_name":"UserPromptSubmit","prompt":5}', ""),
+        (b'{"prompt":"\xff\\ud800"}', "\ufffd\ud800"),
+    ],
+)
+def test_what_was_said(raw: bytes, said: str) -> None:
+    """The agent's own commands and reminders are no words of the user's."""
+    event = parse(raw)
+    assert event is not None and event.said == said
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"5", b"{", b"[" * 100_000])
+def test_what_is_no_event(raw: bytes) -> None:
+    """Anything but an object is none."""
+    assert parse(raw) is None
+
+
+def test_only_some_events_may_add_to_the_prompt() -> None:
+    """For any other event there is no output, which agents would take for an instruction."""
+    assert reply(Event("Stop"), "text") == reply(Event("SessionStart"), "") == ""
+    assert json.loads(reply(Event("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
+
+
+def test_as_a_command(home: Path) -> None:
+    """The event on standard input, the answer on standard output, exit code 0; another event loads nothing heavy."""
+    kept = hooked(home, stdin=json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX}).encode())
+    assert (kept.returncode, kept.stdout, kept.stderr) == (0, b"", b"")
+    found = hooked(home, stdin=b'{"hook_event_name":"UserPromptSubmit","session_id":"s2","prompt":"What is my dog called?"}')
+    assert "greyhound" in json.loads(found.stdout)["hookSpecificOutput"]["additionalContext"]
+    script = (
+        "import sys; sys.argv = ['engrams', 'hook']\n"
+        "try:\n    from engrams.surfaces.cli.start import run; run()\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    quiet = subprocess.run([sys.executable, "-c", script], input=b'{"hook_event_name":"Notification"}', capture_output=True, timeout=60)
+    assert quiet.returncode == 0
+    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.memory", "engrams.settings"} & set(quiet.stderr.decode().split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "said"),
+    [
+        ((), b"nonsense", "no event"),
+        (("--set", "read.limit=many"), b'{"hook_event_name":"SessionStart"}', "SettingsError"),
+        (("--home", "/dev/null/x"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "StoreError"),
+        (("--tokens", "many"), b"{}", "--tokens"),
+        (("--unknown",), b"{}", "passed over"),
+        (("--set", "limits.text_bytes=5"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "InputError"),
+    ],
+)
+def test_it_fails_open(home: Path, arguments: tuple[str, ...], stdin: bytes, said: str) -> None:
+    """Whatever is wrong, the exit code is 0, standard output is empty and standard error says what."""
+    done = hooked(home, *arguments, stdin=stdin)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert said in done.stderr.decode()
+
+
+def test_it_never_hangs(home: Path) -> None:
+    """An event that never ends is given up after the time limit; so is a reader that has gone."""
+    read, write = os.pipe()
+    begun = time.monotonic()
+    try:
+        done = subprocess.run([*START, "--home", str(home), "--seconds", "0.2"], stdin=read, capture_output=True, timeout=60)
+    finally:
+        os.close(read)
+        os.close(write)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"longer than 0.2 s" in done.stderr
+    assert time.monotonic() - begun < 30
+    with subprocess.Popen(
+        [*START, "--home", str(home), "--user", "ann"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as gone:
+        assert gone.stdin and gone.stdout and gone.stderr
+        gone.stdout.close()
+        gone.stdin.write(b'{"hook_event_name":"SessionStart"}')
+        gone.stdin.close()
+        assert gone.wait(60) == 0

@@ -1,0 +1,106 @@
+"""Imports in the background: received piece by piece, watched, resumed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from tests.surfaces.http.running import running
+
+from engrams.memory import MemoryEngine
+from engrams.surfaces.http.app import create_app
+from engrams.testing import temp_engine
+
+LINES = "\n".join(json.dumps({"role": "user", "content": f"Crate {number} stands in hall {number % 3}."}) for number in range(40)).encode()
+
+
+@pytest.fixture
+def engine() -> Iterator[MemoryEngine]:
+    with temp_engine(user="ann", serve__upload_bytes=100_000) as found:
+        yield found
+
+
+@pytest.fixture
+def api(engine: MemoryEngine) -> Iterator[httpx2.Client]:
+    with running(create_app(engine, engine.settings)) as url, httpx2.Client(base_url=url + "/v1", timeout=30) as client:
+        yield client
+
+
+def done(api: httpx2.Client, id: str) -> dict[str, object]:
+    """The import once it is over."""
+    for _ in range(1000):
+        told: dict[str, object] = api.get(f"/imports/{id}").json()
+        if told["state"] in ("done", "failed"):
+            return told
+        time.sleep(0.02)
+    raise AssertionError(told)
+
+
+def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """The answer comes before the import is done; its progress and report are read at Location; the file itself is gone."""
+    answer = api.post("/imports", content=LINES, params={"format": "turns", "name": "chats"})
+    assert (answer.status_code, answer.headers["location"]) == (202, f"/v1/imports/{answer.json()['id']}")
+    told = done(api, answer.json()["id"])
+    assert (told["state"], told["name"], told["received"], told["done"]) == ("done", "chats", 0, 40)
+    assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
+    assert [each["id"] for each in api.get("/imports").json()["imports"]] == [told["id"]]
+    assert not list((engine.settings.home / "uploads").rglob("file"))
+    assert api.delete(f"/imports/{told['id']}").status_code == 204
+    assert api.get(f"/imports/{told['id']}").status_code == 404
+
+
+def test_a_broken_upload_goes_on(api: httpx2.Client) -> None:
+    """`received` says where to go on; a piece at another offset is a conflict; the last one starts the import."""
+    head = {"upload-length": str(len(LINES))}
+    begun = api.post("/imports", content=LINES[:100], headers=head, params={"format": "turns"}).json()
+    assert (begun["state"], begun["received"]) == ("receiving", 100)
+    wrong = api.patch(f"/imports/{begun['id']}", content=LINES[50:], headers={"upload-offset": "50"})
+    assert (wrong.status_code, "100 bytes" in wrong.json()["detail"]) == (409, True)
+    more = api.patch(f"/imports/{begun['id']}", content=LINES[100:900], headers={"upload-offset": "100"}).json()
+    assert (more["state"], more["received"]) == ("receiving", 900)
+    last = api.patch(f"/imports/{begun['id']}", content=LINES[900:], headers={"upload-offset": "900"})
+    assert last.status_code == 202
+    told = done(api, begun["id"])
+    assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
+
+
+def test_the_next_process_goes_on() -> None:
+    """What was waiting when the server ended is imported by the next one, once."""
+    with temp_engine(user="ann", jobs__workers=0) as engine:
+        with running(create_app(engine, engine.settings)) as url:
+            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}).json()["id"]
+            assert httpx2.get(url + f"/v1/imports/{id}").json()["state"] == "waiting"
+        from engrams import build
+
+        with build.open(engine.settings, jobs__workers=2) as other, running(create_app(other, other.settings)) as url:
+            with httpx2.Client(base_url=url + "/v1") as api:
+                told = done(api, id)
+            assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
+
+
+def test_a_file_that_is_none_is_a_visible_failure(api: httpx2.Client) -> None:
+    """What cannot be read is in the report, or the import failed and says why; it never vanishes."""
+    id = api.post("/imports", content=b"\xff\xfe\x00 not a chat", params={"format": "chatgpt"}).json()["id"]
+    told = done(api, id)
+    assert told["error"] or (isinstance(told["report"], dict) and told["report"]["bad"])
+
+
+def test_limits(api: httpx2.Client) -> None:
+    """A file that is, or says it will be, larger than allowed is a 413; an unknown id and a hostile one are 404."""
+    assert api.post("/imports", content=b"x", headers={"upload-length": "100001"}).status_code == 413
+    assert api.post("/imports", content=b"x" * 100_001).status_code == 413
+    assert api.post("/import", content=b"x" * 100_001).status_code == 413
+    for id in ("0" * 26, "..%2F..%2Fx", "%00"):
+        assert api.get(f"/imports/{id}").status_code == 404, id
+        assert api.patch(f"/imports/{id}", content=b"x", headers={"upload-offset": "0"}).status_code == 404
+
+
+def test_incognito_takes_no_files() -> None:
+    """Files would leave a trace on disk."""
+    with temp_engine(user="ann", incognito=True) as engine, running(create_app(engine, engine.settings)) as url:
+        for answer in (httpx2.post(url + "/v1/imports", content=LINES), httpx2.get(url + "/v1/imports"), httpx2.get(url + "/v1/export")):
+            assert answer.status_code == 422
+        assert not engine.settings.home.exists()

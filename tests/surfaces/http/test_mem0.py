@@ -1,0 +1,212 @@
+"""The API that clients of mem0 know. The fast tests send what the client (2.2) sends; a slow one is the client itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.surfaces.http.running import running
+
+from engrams.keys import Keyring
+from engrams.memory import MemoryEngine
+from engrams.surfaces.http.app import create_app
+from engrams.testing import temp_engine
+from engrams.types import Scope
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[MemoryEngine]:
+    with temp_engine(user="nobody", limits__meta_bytes=2000) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def api(engine: MemoryEngine) -> Iterator[httpx2.Client]:
+    with (
+        running(create_app(engine, engine.settings)) as url,
+        httpx2.Client(base_url=url, headers={"authorization": "Token m0-anything"}, timeout=30) as client,
+    ):
+        yield client
+
+
+def add(api: httpx2.Client, text: str, **more: object) -> list[dict[str, str]]:
+    answer = api.post("/v3/memories/add/", json={"messages": [{"role": "user", "content": text}], **more})
+    assert answer.status_code == 200, answer.text
+    events: list[dict[str, str]] = answer.json()["results"]
+    return events
+
+
+def memories(api: httpx2.Client, filters: dict[str, object], **query: int) -> list[str]:
+    answer = api.post("/v3/memories/", json={"filters": filters}, params=query)
+    assert answer.status_code == 200, answer.text
+    return [each["memory"] for each in answer.json()["results"]]
+
+
+def test_the_client_is_welcomed(api: httpx2.Client) -> None:
+    """The first request of every client, with the organisation and project it insists on."""
+    told = api.get("/v1/ping/").json()
+    assert told["status"] == "ok" and told["org_id"] and told["project_id"]
+
+
+def test_add_and_search(api: httpx2.Client) -> None:
+    """What was said is found with its user, its metadata and a score; what was learned from it is an event of its own."""
+    events = add(api, "I live in Paris.", user_id="bob", metadata={"from": "test"})
+    assert [event["event"] for event in events] == ["ADD", "ADD"]
+    assert events[0]["memory"] == "I live in Paris."
+    found = api.post("/v3/memories/search/", json={"query": "where do I live?", "filters": {"user_id": "bob"}, "top_k": 1}).json()["results"]
+    assert len(found) == 1
+    assert (found[0]["user_id"], found[0]["metadata"]["from"]) == ("bob", "test")
+    assert 0 < found[0]["score"] <= 1
+    high = {"query": "where do I live?", "filters": {"user_id": "bob"}, "threshold": 0.999}
+    assert api.post("/v3/memories/search/", json=high).json()["results"] == []
+
+
+def test_a_fact_replaces_another(api: httpx2.Client) -> None:
+    """Moving house is an UPDATE, and the old place is no longer listed."""
+    add(api, "I live in Lyon.", user_id="moves")
+    events = add(api, "I moved to Oslo.", user_id="moves")
+    assert "UPDATE" in {event["event"] for event in events}
+    assert not any("lives in Lyon" in text for text in memories(api, {"user_id": "moves"}))
+
+
+def test_parts_of_memory(api: httpx2.Client) -> None:
+    """Users, agents, apps and runs are told apart, alone and together, in each form that filters take."""
+    add(api, "The red key.", user_id="p1", infer=False)
+    add(api, "The blue key.", user_id="p1", agent_id="a1", run_id="r1", infer=False)
+    add(api, "The green key.", user_id="p2", run_id="r1", infer=False)
+    assert set(memories(api, {"user_id": "p1"})) == {"The red key.", "The blue key."}
+    assert memories(api, {"AND": [{"user_id": "p1"}, {"run_id": "r1"}]}) == ["The blue key."]
+    assert memories(api, {"user_id": "p1", "agent_id": "a1"}) == ["The blue key."]
+    assert memories(api, {"user_id": {"in": ["p2"]}}) == ["The green key."]
+    assert memories(api, {"user_id": "p1", "agent_id": "*"}) == ["The blue key.", "The red key."]
+    assert memories(api, {"user_id": "p"}) == memories(api, {"user_id": "p1", "run_id": "r"}) == []
+    names = {(each["type"], each["name"]) for each in api.get("/v1/entities/").json()["results"]}
+    assert {("user", "p1"), ("user", "p2"), ("agent", "a1"), ("run", "r1")} <= names
+
+
+def test_filters(api: httpx2.Client) -> None:
+    """Comparisons, metadata, AND, OR and NOT; what there is not is a 400 that names what there is."""
+    for number in range(4):
+        add(api, f"Box {number}.", user_id="f", infer=False, metadata={"size": number})
+
+    def sizes(*tests: dict[str, object], **more: object) -> set[str]:
+        return set(memories(api, {"AND": [{"user_id": "f"}, *tests], **more}))
+
+    assert sizes({"metadata": {"size": 2}}) == {"Box 2."}
+    assert sizes({"size": {"gte": 2}}) == {"Box 2.", "Box 3."}
+    assert sizes({"OR": [{"size": 0}, {"size": 3}]}) == {"Box 0.", "Box 3."}
+    assert sizes({"NOT": [{"size": {"in": [0, 1, 2]}}]}) == {"Box 3."}
+    assert sizes({"keywords": {"contains": "Box 1"}}) == {"Box 1."}
+    assert sizes({"created_at": {"gte": "2001-01-01"}}) == {f"Box {number}." for number in range(4)}
+    assert sizes({"created_at": {"lt": "2001-01-01"}}) == set()
+    for wrong in ({"size": {"like": 1}}, {"OR": [{"user_id": "x"}]}, {"AND": ["x"]}, {"created_at": {"gte": "soon"}}):
+        answer = api.post("/v3/memories/", json={"filters": {"user_id": "f", **wrong}})
+        assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), wrong
+    two = api.post("/v3/memories/", json={"filters": {"AND": [{"user_id": "f"}, {"user_id": "g"}]}})
+    assert two.status_code == 400
+    deep: dict[str, object] = {"size": 1}
+    for _ in range(20):
+        deep = {"AND": [deep]}
+    assert api.post("/v3/memories/", json={"filters": deep}).status_code == 400
+
+
+def test_pages(api: httpx2.Client) -> None:
+    """Every memory is on exactly one page; next and previous lead there."""
+    for number in range(5):
+        add(api, f"Page text {number}.", user_id="pages", infer=False)
+    seen = [text for page in (1, 2, 3) for text in memories(api, {"user_id": "pages"}, page=page, page_size=2)]
+    assert sorted(seen) == [f"Page text {number}." for number in range(5)]
+    first = api.post("/v3/memories/", json={"filters": {"user_id": "pages"}}, params={"page": 1, "page_size": 2}).json()
+    assert first["next"] and first["previous"] is None
+    assert api.post(first["next"], json={"filters": {"user_id": "pages"}}).json()["previous"]
+    assert memories(api, {"user_id": "pages"}, page=9, page_size=2) == []
+
+
+def test_one_memory(api: httpx2.Client) -> None:
+    """Read, change, history, delete by id, as the client asks: with a slash at the end and without a user."""
+    one = add(api, "The gate is green.", user_id="one", infer=False)[0]["id"]
+    assert api.get(f"/v1/memories/{one}/").json()["memory"] == "The gate is green."
+    assert api.put(f"/v1/memories/{one}/", json={"text": "The gate is blue.", "metadata": {"k": 1}}).json()["memory"] == "The gate is blue."
+    told = api.get(f"/v1/memories/{one}/history/").json()
+    assert [(each["event"], each["new_memory"]) for each in told] == [("ADD", "The gate is green."), ("UPDATE", "The gate is blue.")]
+    assert api.put("/v1/batch/", json={"memories": [{"memory_id": one, "text": "The gate is gone."}]}).status_code == 200
+    assert api.get(f"/v1/memories/{one}/").json()["metadata"]["k"] == 1
+    assert api.delete(f"/v1/memories/{one}/").json() == {"message": "Memory deleted successfully!"}
+    assert memories(api, {"user_id": "one"}) == []
+    assert api.get("/v1/memories/" + "0" * 26 + "/").status_code == 404
+
+
+def test_forgetting_a_user(api: httpx2.Client) -> None:
+    """All of one user's memories go, nobody else's; without saying whose, nothing does."""
+    for user in ("leaves", "stays", "entity"):
+        add(api, f"A note of {user}.", user_id=user, infer=False)
+    assert api.delete("/v1/memories/", params={"user_id": "leaves"}).status_code == 200
+    assert api.delete("/v2/entities/user/entity/").status_code == 200
+    assert (memories(api, {"user_id": "leaves"}), memories(api, {"user_id": "entity"})) == ([], [])
+    assert len(memories(api, {"user_id": "stays"})) == 1
+    assert api.delete("/v1/memories/").status_code == 400
+    assert api.delete("/v1/memories/", params={"filters": "{'user_id': 'stays'}"}).status_code == 200
+    assert memories(api, {"user_id": "stays"}) == []
+    assert api.delete("/v1/memories/", params={"filters": "__import__('os')"}).status_code == 400
+
+
+def test_what_is_not_there_is_said(api: httpx2.Client) -> None:
+    """Expiry is refused, not swallowed; an empty message and too much metadata too."""
+    said = {"messages": [{"role": "user", "content": "x y z"}], "user_id": "u"}
+    assert api.post("/v3/memories/add/", json={**said, "expiration_date": "2030-01-01"}).status_code == 400
+    assert api.post("/v3/memories/add/", json={"messages": [{"role": "user", "content": " "}]}).status_code == 400
+    assert api.post("/v3/memories/add/", json={**said, "metadata": {"x": "y" * 3000}}).status_code == 400
+    assert api.post("/v3/memories/add/", json={"messages": []}).status_code == 422
+    parts = [{"role": "user", "content": [{"type": "text", "text": "Seen in parts."}, {"type": "image_url"}]}]
+    assert api.post("/v3/memories/add/", json={"messages": parts, "user_id": "parts", "infer": False}).status_code == 200
+    assert memories(api, {"user_id": "parts"}) == ["Seen in parts."]
+
+
+_SCRIPT = """
+import sys
+from mem0 import MemoryClient
+client = MemoryClient(api_key=sys.argv[2], host=sys.argv[1])
+client.add([{"role": "user", "content": "I live in Paris."}, {"role": "assistant", "content": "Nice!"}], user_id="bob", metadata={"k": 1})
+client.add("I moved to Oslo.", user_id="carl", run_id="r1")
+mine = {"user_id": "bob"}
+found = client.search("where do I live?", filters=mine, top_k=3)["results"]
+assert "Paris" in found[0]["memory"], found
+assert not client.search("Oslo", filters={"AND": [mine, {"run_id": "r1"}]})["results"]
+assert client.get_all(filters=mine, page=1, page_size=1)["next"]
+id = found[0]["id"]
+assert client.get(id)["id"] == id
+assert client.update(id, text="I live in Lyon.")["memory"] == "I live in Lyon."
+assert client.history(id)[-1]["new_memory"] == "I live in Lyon."
+assert {each["name"] for each in client.users()["results"]} >= {"bob", "carl"}
+client.batch_update([{"memory_id": id, "text": "I live in Nice."}])
+client.delete(id)
+client.delete_all(user_id="bob")
+assert client.get_all(filters=mine)["results"] == []
+client.delete_users(user_id="carl")
+assert client.get_all(filters={"user_id": "carl"})["results"] == []
+print("done")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keyed", [False, True])
+def test_the_client_itself(tmp_path: Path, keyed: bool) -> None:
+    """mem0's own client does everything it does with its own server, without a key and with one.
+
+    Its dependencies are large, so that it is not among the test requirements: TEST_MEM0_PYTHON names an interpreter that has it.
+    """
+    python = os.environ.get("TEST_MEM0_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import mem0"], capture_output=True).returncode:
+        pytest.skip("mem0ai is not installed; TEST_MEM0_PYTHON names an interpreter that has it")
+    with temp_engine(user="nobody", serve__keys="always" if keyed else "auto") as engine:
+        _, key = Keyring.of(engine.settings.home).add("app", Scope(("app", "shop")), ("read", "write"), engine.now())
+        with running(create_app(engine, engine.settings)) as url:
+            env = {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path)}
+            command = [python, "-c", _SCRIPT, url, key if keyed else "anything"]
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

@@ -1,0 +1,123 @@
+"""Chat in the page."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from tests.surfaces.ui.conftest import Window
+
+from engrams.types import Kind
+
+
+def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> None:
+    """A model's answer is shown as text with its marks, and beside it the memory that went in, its score, and what was left out."""
+    spoken.tell("My sister Ines plays the cello.", "I keep bees.", "My car is a red Volvo.")
+    assert spoken.served.model is not None
+    spoken.served.model.say("**Ines** plays it.\n\n- the cello\n- on Sundays")
+    spoken.go("chat")
+    spoken.say("Who plays the cello?")
+    answer = spoken.page.locator(".turn.assistant").last
+    expect(answer.locator(".said strong")).to_have_text("Ines")
+    expect(answer.locator(".said li")).to_have_count(2)
+    recall = answer.get_by_label("What was recalled")
+    expect(recall).to_contain_text("went into this answer")
+    expect(recall.locator(".recall-list li").first).to_contain_text("My sister Ines plays the cello.")
+    score = float(recall.locator(".why > summary .number").first.inner_text())
+    assert 0 < score <= 1
+    recall.locator(".why > summary").first.click()
+    expect(recall.locator(".parts").first).to_contain_text("Meaning")
+    recall.get_by_text("Left out").click()
+    expect(recall.locator(".recall-list.left li").first).to_contain_text("0.")
+    sent = spoken.served.model.requests[-1].body
+    assert "Ines" in str(sent["messages"][0]) and "memory" not in sent
+
+
+def test_without_a_model_answers_are_quotes(window: Window) -> None:
+    """With no model connected the page says so, and answers with what memory holds."""
+    window.tell("My sister Ines plays the cello.")
+    window.go("chat")
+    expect(window.page.get_by_text("No model is connected")).to_be_visible()
+    window.say("Who plays the cello?")
+    expect(window.page.locator(".turn.assistant .said")).to_contain_text("My sister Ines plays the cello.")
+
+
+def test_what_is_said_is_learned_and_shown(window: Window) -> None:
+    """Beside the answer stands what was made of what the person said."""
+    window.go("chat")
+    window.say("I moved to Lisbon and I work as a nurse.")
+    expect(window.page.locator(".learned")).to_contain_text("Lisbon")
+
+
+def test_an_incognito_chat_leaves_nothing(spoken: Window) -> None:
+    """Nothing is read and nothing is kept of an incognito conversation, and the page says so."""
+    spoken.tell("My sister Ines plays the cello.")
+    before = spoken.served.engine.stats(spoken.scope)
+    spoken.go("chat")
+    spoken.page.get_by_role("switch", name="Incognito").check()
+    expect(spoken.page.get_by_text("Incognito: nothing is recalled, nothing is kept.")).to_be_visible()
+    spoken.say("My secret hideout is in Évora. Who plays the cello?")
+    expect(spoken.page.get_by_label("What was recalled")).to_contain_text("nothing was read from memory")
+    assert spoken.served.model is not None
+    assert "Ines" not in str(spoken.served.model.requests[-1].body)
+    assert spoken.served.engine.drain()
+    assert spoken.served.engine.stats(spoken.scope) == before
+
+
+def test_recall_can_be_turned_off(spoken: Window) -> None:
+    """With recall off nothing is put into the answer, and what is said is still kept."""
+    spoken.tell("My sister Ines plays the cello.")
+    spoken.go("chat")
+    spoken.page.get_by_role("switch", name="Recall").uncheck()
+    expect(spoken.page.get_by_text("Recall is off: facts stay out")).to_be_visible()
+    spoken.say("Who plays the cello in our house?")
+    expect(spoken.page.get_by_label("What was recalled")).to_contain_text("Recall is off")
+    assert spoken.served.model is not None
+    assert "Ines" not in str(spoken.served.model.requests[-1].body["messages"])
+    turns = spoken.served.engine.list(scope=spoken.scope, kinds=(Kind.TURN,)).records
+    assert any("in our house" in turn.text for turn in turns)
+
+
+def test_a_failing_model_is_told_and_can_be_asked_again(spoken: Window) -> None:
+    """An upstream's failure is shown in words; trying again sends the same message."""
+    assert spoken.served.model is not None
+    spoken.served.model.fail("http_500", only="chat")
+    spoken.go("chat")
+    spoken.say("Are you there?")
+    again = spoken.page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    expect(spoken.page.get_by_role("alert")).to_be_visible()
+    spoken.served.model.say("I am here.")
+    again.click()
+    expect(spoken.page.locator(".turn.assistant .said").last).to_contain_text("I am here.")
+    expect(spoken.page.locator(".turn.user")).to_have_count(1)
+
+
+def test_an_earlier_conversation_can_be_taken_up(spoken: Window) -> None:
+    """A stored conversation is listed and opens with what was said in it."""
+    assert spoken.served.model is not None
+    spoken.served.model.say("Noted: the Algarve.")
+    spoken.go("chat")
+    spoken.say("We plan a trip to the Algarve in June.")
+    spoken.page.get_by_role("button", name="New chat").click()
+    expect(spoken.page.locator(".turn")).to_have_count(0)
+    spoken.page.get_by_role("button", name="Earlier").click()
+    spoken.page.locator("dialog .memory-open").first.click()
+    expect(spoken.page.locator(".turn.user")).to_contain_text("Algarve")
+    expect(spoken.page.locator(".turn.assistant")).to_contain_text("Noted")
+
+
+@pytest.mark.parametrize("spoken", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
+def test_hostile_answers_are_text(spoken: Window) -> None:
+    """Markup in a question, an answer or a memory is shown as it was written and does nothing."""
+    evil = "<img src=x onerror=document.title='owned'> <script>document.title='owned'</script> [click](javascript:alert(1))"
+    spoken.tell(f"My note about cellos: {evil}")
+    assert spoken.served.model is not None
+    spoken.served.model.say(f"**Here** {evil} `<b>` [fine](https://example.org/x)")
+    spoken.go("chat")
+    spoken.say(f"What is my note about cellos? {evil}")
+    said = spoken.page.locator(".turn.assistant .said")
+    expect(said).to_contain_text("<img src=x onerror")
+    expect(said.locator("img, script")).to_have_count(0)
+    assert said.locator("a").evaluate_all("all => all.map(a => a.protocol)") == ["https:"]
+    expect(spoken.page.locator(".turn.user .said")).to_contain_text("<script>")
+    assert "owned" not in spoken.page.title()

@@ -1,0 +1,131 @@
+"""Facts, sessions and rules in the page: finding, changing, forgetting."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from tests.surfaces.ui.conftest import Window
+
+from engrams.types import Kind, Status
+
+
+def test_facts_stand_by_topic_and_are_found_by_meaning(window: Window) -> None:
+    """The notebook shows topics; a search shows scored results; a layer narrows both."""
+    window.tell("I live in Lisbon.", "My sister Ines plays the cello.", "When I ask for code, always add type hints.")
+    window.go("memories")
+    expect(window.page.get_by_role("heading", name="Home")).to_be_visible()
+    expect(window.page.locator(".memory").filter(has_text="Lisbon")).to_have_count(1)
+    window.page.get_by_label("Search memories").fill("who makes music?")
+    expect(window.page.locator(".memory .score").first).to_be_visible()
+    expect(window.page.locator(".memory").filter(has_text="cello").first).to_be_visible()
+    window.page.get_by_label("Search memories").fill("")
+    window.page.get_by_role("group", name="Layer").get_by_text("Sessions").click()
+    expect(window.page.locator(".memory")).to_have_count(1)
+    window.page.locator(".memory-open").first.click()
+    expect(window.page.get_by_role("dialog")).to_contain_text("I live in Lisbon.")
+
+
+def test_an_edit_is_kept_with_its_difference(window: Window) -> None:
+    """A corrected text is saved with its reason, and the history shows word by word what changed."""
+    id = window.served.engine.add("The cellar key is green.", scope=window.scope).id
+    window.go("memories")
+    window.page.get_by_text("The cellar key is green.").click()
+    side = window.page.get_by_role("dialog")
+    side.get_by_role("button", name="Edit").click()
+    side.get_by_label("Text").fill("The cellar key is blue.")
+    side.get_by_label("Tags").fill("house, #keys")
+    side.get_by_label("Why").fill("it was painted")
+    side.get_by_role("button", name="Save").click()
+    expect(side.locator(".quote")).to_have_text("The cellar key is blue.")
+    expect(side.locator(".history del").filter(has_text="green")).to_be_visible()
+    expect(side.locator(".history ins").filter(has_text="blue")).to_be_visible()
+    expect(side.locator(".history")).to_contain_text("it was painted")
+    record = window.served.engine.get(id, scope=window.scope)
+    assert (record.text, record.tags) == ("The cellar key is blue.", ("house", "keys"))
+
+
+def test_an_edit_of_what_changed_meanwhile_is_refused(window: Window) -> None:
+    """Two edits of one version: the second is told, and loses nothing of the first."""
+    id = window.served.engine.add("The cellar key is green.", scope=window.scope).id
+    window.go("memories")
+    window.page.get_by_text("The cellar key is green.").click()
+    side = window.page.get_by_role("dialog")
+    side.get_by_role("button", name="Edit").click()
+    window.served.engine.edit(id, scope=window.scope, text="The cellar key is red.")
+    side.get_by_label("Text").fill("The cellar key is blue.")
+    side.get_by_role("button", name="Save").click()
+    expect(side.get_by_role("alert")).to_be_visible()
+    assert window.served.engine.get(id, scope=window.scope).text == "The cellar key is red."
+
+
+def test_forgetting_can_be_undone(window: Window) -> None:
+    """A forgotten memory leaves the list at once and comes back with one press."""
+    id = window.served.engine.add("The attic key is red.", scope=window.scope).id
+    window.go("memories")
+    window.page.get_by_role("button", name="Forget: The attic key is red.").click()
+    expect(window.page.locator(".memory")).to_have_count(0)
+    assert window.served.engine.get(id, scope=window.scope).status is Status.FORGOTTEN
+    window.page.get_by_role("button", name="Undo").click()
+    expect(window.page.locator(".memory")).to_have_count(1)
+    assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
+
+
+def test_forgotten_ones_wait_in_their_own_list(window: Window) -> None:
+    """What was forgotten is listed when asked for, and can be brought back from there."""
+    id = window.served.engine.add("The attic key is red.", scope=window.scope).id
+    window.served.engine.forget(id, scope=window.scope)
+    window.go("memories")
+    expect(window.page.get_by_text("Nothing here yet")).to_be_visible()
+    window.page.get_by_label("Which").select_option(label="Forgotten")
+    window.page.get_by_role("button", name="Bring back: The attic key is red.").click()
+    expect(window.page.get_by_text("None of those")).to_be_visible()
+    assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
+
+
+def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
+    """Nothing is erased before the question is answered; then it is gone, and the page says that a second look found nothing."""
+    id = window.served.engine.add("The attic key is red.", scope=window.scope).id
+    window.go("memories")
+    window.page.get_by_text("The attic key is red.").click()
+    window.page.get_by_role("button", name="Erase for good").click()
+    window.page.get_by_role("button", name="Cancel").click()
+    assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
+    window.page.get_by_role("button", name="Erase for good").click()
+    window.page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
+    expect(window.page.get_by_text("a second look found none")).to_be_visible()
+    assert window.served.engine.get(id, scope=window.scope).status is Status.PURGED
+
+
+def test_a_memory_is_added_with_its_receipt(window: Window) -> None:
+    """A text given by hand is stored, and the page shows what became of it."""
+    window.go("memories")
+    window.page.get_by_role("button", name="Add a memory").first.click()
+    window.page.get_by_label("What should be remembered?").fill("I moved to Porto in May 2024.")
+    window.page.get_by_role("button", name="Remember").click()
+    expect(window.page.locator("dialog .chip.good")).to_have_text("Stored")
+    expect(window.page.locator("dialog")).to_contain_text("Porto in May 2024")
+
+
+def test_stored_markup_is_shown_as_text(window: Window) -> None:
+    """Markup, marks that turn the writing around, and very long words in stored text are shown and do no harm."""
+    texts = ["<img src=x onerror=document.title='owned'>", "<script>document.title='owned'</script>", "\u202etxet desrever", "x" * 3000]
+    for text in texts:
+        window.served.engine.add(text, scope=window.scope, kind=Kind.NOTE)
+    window.go("memories")
+    expect(window.page.locator(".memory")).to_have_count(len(texts))
+    for text in texts[:3]:
+        expect(window.page.locator(".memory-text").filter(has_text=text)).to_have_count(1)
+    expect(window.page.locator("main img, main script")).to_have_count(0)
+    window.page.get_by_text("onerror").click()
+    expect(window.page.get_by_role("dialog").locator(".quote")).to_have_text(texts[0])
+    assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert "owned" not in window.page.title()
+
+
+def test_another_person_sees_none_of_it(window: Window) -> None:
+    """The person is chosen in the settings; the memories are theirs alone."""
+    window.served.engine.add("The attic key is red.", scope=window.scope)
+    window.go("settings")
+    window.page.get_by_label("Whose memory", exact=True).fill("somebody else")
+    window.page.keyboard.press("Tab")
+    window.go("memories")
+    expect(window.page.get_by_text("Nothing here yet")).to_be_visible()

@@ -1,0 +1,187 @@
+"""The other views: tiers, graph, timeline, jobs, charts, import, settings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+from tests.surfaces.ui.conftest import Window
+
+from engrams.ports import Claim, Failure, JobSpec
+from engrams.types import Kind, Turn
+
+EMPTY = {
+    "chat": "Say it once",
+    "memories": "Nothing here yet",
+    "timeline": "No past yet",
+    "graph": "Nothing to connect yet",
+    "tiers": "Nothing here right now.",
+    "charts": "Growth is drawn here",
+    "jobs": "Nothing has failed.",
+    "import": "Drop files here",
+    "settings": "This browser",
+}
+
+
+def test_the_first_visit_teaches(window: Window) -> None:
+    """Every view of an empty memory says what belongs in it and how to get it there."""
+    for view, text in EMPTY.items():
+        window.go(view)
+        expect(window.page.get_by_text(text).first).to_be_visible()
+        expect(window.page.get_by_role("link", name=view.capitalize())).to_have_attribute("aria-current", "page")
+        expect(window.page).to_have_title(f"{view.capitalize()} · engrams")
+
+
+@pytest.mark.covers("S0.55")
+def test_the_page_shows_tiers_graph_and_last_trace(window: Window) -> None:
+    """One page at ``GET /`` shows how many memories are in each tier, the graph of their links, and how the last question went."""
+    window.tell("My sister Ines plays the cello.", "I keep bees.")
+    window.go("tiers")
+    recent = window.page.get_by_role("region", name="Recent")
+    count = window.served.engine.stats(window.scope)["tier"]["recent"]
+    expect(recent.locator("strong.number").first).to_have_text(str(count))
+    expect(recent.locator(".memory").first).to_be_visible()
+    window.page.get_by_label("Question to memory").fill("Who plays the cello?")
+    window.page.get_by_label("Question to memory").press("Enter")
+    trace = window.page.get_by_role("region", name="Last recall")
+    expect(trace.locator(".recall-list li").first).to_contain_text("cello")
+    trace.get_by_text("How it was chosen").click()
+    expect(trace).to_contain_text("Candidates")
+    window.go("graph")
+    expect(window.page.get_by_role("application")).to_be_visible()
+    expect(window.page.get_by_role("status").filter(has_text="nodes,")).to_be_visible()
+
+
+def test_tiers_follow_what_happens(window: Window) -> None:
+    """A memory that is stored while the view is open appears in it by itself."""
+    window.tell("I keep bees.")
+    window.go("tiers")
+    expect(window.page.locator(".column .memory").first).to_be_visible()
+    window.served.engine.add("The attic key is red.", scope=window.scope)
+    expect(window.page.locator(".column .memory").filter(has_text="attic key")).to_have_count(1)
+
+
+def test_the_graph_is_walked_by_keyboard_and_read_as_a_list(window: Window) -> None:
+    """Arrow keys select nodes, Enter opens one; the list says the same in words; a filter narrows both."""
+    window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.")
+    window.go("graph")
+    canvas = window.page.get_by_role("application")
+    canvas.focus()
+    canvas.press("ArrowRight")
+    expect(window.page.locator(".node-info p")).to_be_visible()
+    canvas.press("+")
+    canvas.press("Enter")
+    expect(window.page.get_by_role("dialog").locator(".quote")).to_be_visible()
+    window.page.keyboard.press("Escape")
+    expect(canvas).to_be_focused()
+    window.page.get_by_role("group", name="Show as").get_by_text("List").click()
+    expect(window.page.locator(".memory").filter(has_text="Berlin").first).to_contain_text("link")
+    window.page.get_by_label("Filter the graph").fill("cello")
+    expect(window.page.locator(".memory").filter(has_text="Berlin")).to_have_count(0)
+    expect(window.page.locator(".memory").filter(has_text="cello").first).to_be_visible()
+
+
+def test_the_slider_goes_back_in_time(window: Window) -> None:
+    """As of a day of the past the page shows what was true and known then, and what has changed since."""
+    now = datetime.now(UTC)
+    said = [("I live in Paris.", 400), ("I moved to Berlin.", 200), ("I moved to Lisbon.", 20)]
+    window.served.engine.observe([Turn(text, at=now - timedelta(days=days), session=f"s{days}") for text, days in said], scope=window.scope)
+    assert window.served.engine.drain()
+    window.go("timeline")
+    facts = window.page.get_by_role("region", name="What was known").locator(".memory")
+    expect(facts.filter(has_text="Lisbon")).to_have_count(1)
+    expect(facts.filter(has_text="Paris")).to_have_count(0)
+    slider = window.page.get_by_role("slider", name="As of")
+    slider.fill("40")
+    expect(facts.filter(has_text="Paris")).to_have_count(1)
+    expect(facts.filter(has_text="Lisbon")).to_have_count(0)
+    window.page.get_by_role("group", name="Compared with today").get_by_text("Learned since").click()
+    expect(facts.filter(has_text="Lisbon")).to_have_count(1)
+    slider.press("End")
+    expect(window.page.get_by_text("As of now")).to_be_visible()
+    expect(facts.filter(has_text="Lisbon")).to_have_count(1)
+
+
+def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
+    """A dead letter is listed with its reason and counted in the navigation; one press puts it back to waiting."""
+    store, now = window.served.engine.store, window.served.engine.now()
+    kind = f"errand-{window.user}"
+    store.enqueue([JobSpec(kind, "k", {"scope": window.scope.key})], now)
+    job = store.claim(Claim("w", now, kinds=(kind,)))
+    assert job is not None
+    store.fail(Failure(job.lease, "ModelError: the <b>model</b> said no", now, None))
+    window.go("jobs")
+    row = window.page.locator(".dead").filter(has_text="the <b>model</b> said no")
+    expect(row).to_be_visible()
+    expect(window.page.get_by_role("navigation").get_by_text("1 failed")).to_be_visible()
+    row.get_by_role("button", name="Try again").click()
+    expect(row).to_have_count(0)
+    assert [each.state for each in store.queue(("waiting",), 100) if each.kind == kind] == ["waiting"]
+
+
+def test_files_are_imported_by_dropping_them(window: Window) -> None:
+    """A dropped file is sent with its progress; the report says what was stored, and what could not be read."""
+    window.go("import")
+    lines = '{"role": "user", "content": "The attic key is red."}\n{"role": "user", "content": "The cellar key is green."}\nnot json\n'
+    data = window.page.evaluate_handle(
+        "text => { const data = new DataTransfer(); data.items.add(new File([text], 'talk.jsonl')); return data; }", lines
+    )
+    window.page.locator(".drop").dispatch_event("drop", {"dataTransfer": data})
+    row = window.page.locator(".list .memory").filter(has_text="talk.jsonl")
+    expect(row.locator(".chip")).to_have_text("Done")
+    expect(row).to_contain_text("2 memories stored")
+    expect(row).to_contain_text("1 line could not be read")
+    stored = window.served.engine.list(scope=window.scope, kinds=(Kind.TURN,)).records
+    assert {record.text for record in stored} == {"The attic key is red.", "The cellar key is green."}
+
+
+def test_a_large_file_is_sent_in_pieces(window: Window) -> None:
+    """A file of more than one piece arrives whole, by the file chooser as by dropping."""
+    window.go("import")
+    long = "word " * 40_000
+    body = "".join(f'{{"role": "user", "content": "Note {number}: {long}"}}\n' for number in range(6))
+    file = {"name": "large.jsonl", "mimeType": "application/json", "buffer": body.encode()}
+    window.page.get_by_label("Files to import").set_input_files(file)
+    row = window.page.locator(".list .memory").filter(has_text="large.jsonl")
+    expect(row).to_contain_text("6 memories stored")
+
+
+def test_charts_say_their_numbers(window: Window) -> None:
+    """Growth, search time and load are drawn, each with its title and summary for those who do not see it."""
+    window.tell("I keep bees.", "My sister Ines plays the cello.")
+    window.page.request.post(f"{window.served.url}/v1/search", data={"query": "bees"}, headers={"x-engrams-user": window.user})
+    window.go("charts")
+    growth = window.page.get_by_role("img", name="Growth")
+    expect(growth).to_be_visible()
+    total = sum(window.served.engine.stats(window.scope)["layer"].values())
+    assert f"{total} memories" in str(growth.get_attribute("aria-label"))
+    expect(window.page.get_by_role("img", name="Search time")).to_be_visible()
+
+
+def test_settings_show_what_is_in_effect_and_no_secret(window: Window) -> None:
+    """Each setting can be found with its value; the theme changes at once and is remembered."""
+    window.go("settings")
+    window.page.get_by_label("Find a setting").fill("upstream_key")
+    expect(window.page.get_by_role("cell", name="not set")).to_be_visible()
+    window.page.get_by_role("group", name="Theme").get_by_text("Dark").click()
+    window.page.reload()
+    assert window.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> None:
+    """A server that demands a key is shown nothing without one; the page asks once, and keeps it in session storage only."""
+    wrong, right = "engrams_000000000000_" + "x" * 43, locked.secret
+    locked.served.engine.add("The attic key is red.", scope=locked.scope)
+    locked.page.goto(f"{locked.served.url}/#/memories")
+    locked.page.get_by_label("Key", exact=True).fill(wrong)
+    locked.page.get_by_role("button", name="Use this key").click()
+    expect(locked.page.get_by_label("Key", exact=True)).to_have_value("")
+    expect(locked.page.locator(".memory")).to_have_count(0)
+    locked.page.get_by_label("Key", exact=True).fill(right)
+    locked.page.get_by_role("button", name="Use this key").click()
+    expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
+    locked.page.reload()
+    expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
+    assert locked.page.evaluate("sessionStorage.getItem('engrams.key')") == right
+    assert right not in locked.page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")

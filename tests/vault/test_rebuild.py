@@ -1,0 +1,106 @@
+"""The files are enough: without the database, or beside an older one, the same memories come back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.vault.conftest import ALICE, Desk, converged
+
+from engrams.build import reindex
+from engrams.errors import StoreError
+from engrams.types import Edge, EdgeType, Scope, Status
+from engrams.vault.parts import MARK
+
+
+def lived(desk: Desk) -> None:
+    """Statements, what replaced them, an edit by hand, a forgotten one, deeper scopes, links."""
+    desk.add("I live in Paris.")
+    desk.add("I moved to Berlin.")
+    desk.add("My dentist is Doctor Brown.")
+    tea = desk.add("I like tea.")
+    desk.engine.edit(tea.id, scope=ALICE, text="I like green tea.", reason="more exactly")
+    gone = desk.add("My car is red.")
+    desk.engine.forget(gone.id, scope=ALICE, reason="sold")
+    deep = desk.add("The project ships in June.", scope=(*ALICE, "project", "apollo"))
+    desk.edit(deep, "June", "July")
+    from engrams.ports import Batch
+
+    owner = Scope(ALICE)
+    edges = (Edge(owner, tea.id, deep.id, EdgeType.RELATES_TO, 0.25, 3), Edge(owner, deep.id, tea.id, EdgeType.CONTRADICTS))
+    desk.engine.store.commit(Batch("test", "linked", desk.engine.now(), edges=edges))
+    desk.sync()
+
+
+def told(desk: Desk) -> tuple[list[object], set[tuple[str, str, str, float, int]]]:
+    records = desk.everything()
+    edges = desk.engine.store.edges(Scope(ALICE), [record.id for record in records])
+    return sorted(records, key=str), {(str(edge.type), edge.source, edge.target, edge.weight, edge.count) for edge in edges}
+
+
+def without(home: Path, *names: str) -> None:
+    for name in names:
+        for path in home.glob(f"{name}*"):
+            path.unlink()
+
+
+@pytest.mark.covers("S2.19", "S2.21")
+@pytest.mark.parametrize("lost", [("memory.db",), ("memory.db", "vault.db"), ("vault.db",)])
+def test_a_deleted_database_comes_back_equal(desk: Desk, lost: tuple[str, ...]) -> None:
+    """Records with their times, versions and status, and the edges with weight and count, are those of before."""
+    lived(desk)
+    before = told(desk)
+    assert {record.status for record in desk.everything()} >= {Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}
+    files = {path: path.read_bytes() for path in desk.files()}
+    desk.engine.close()
+    without(desk.home, *lost)
+    desk.again()
+    desk.engine.drain()
+    assert told(desk) == before
+    assert {path: path.read_bytes() for path in desk.files()} == files
+    converged(desk)
+
+
+def test_reindex_builds_the_same_beside_the_old_one(desk: Desk) -> None:
+    """`engrams reindex` keeps the old database, and makes an equal one from the files."""
+    lived(desk)
+    before = told(desk)
+    settings = desk.engine.settings
+    desk.engine.close()
+    made = reindex(settings)
+    assert made == {"memories": len(before[0]), "files": len(before[0]), "problems": 0}
+    assert (desk.home / "memory.db.old").exists()
+    desk.again()
+    assert told(desk) == before
+
+
+def test_an_older_database_put_back_takes_the_newer_files_in(desk: Desk) -> None:
+    """A copy of the database from yesterday beside the files of today learns what is in the files alone."""
+    desk.add("I live in Paris.", settle=False)
+    desk.engine.close()
+    shutil.copy(desk.home / "memory.db", desk.home / "yesterday")
+    desk.again()
+    desk.add("My dentist is Doctor Brown.", settle=False)
+    desk.engine.close()
+    without(desk.home, "memory.db")
+    (desk.home / "yesterday").rename(desk.home / "memory.db")
+    desk.again()
+    assert [record.text for record in desk.everything()] == ["I live in Paris.", "My dentist is Doctor Brown."]
+    converged(desk)
+
+
+@pytest.mark.covers("S3.54")
+def test_files_read_well_and_say_their_format(desk: Desk) -> None:
+    """A person reads a memory's file without any program; the vault names the format it has, and a newer one is left alone."""
+    record = desk.add("My dentist is Doctor Brown.", settle=False)
+    lines = desk.file(record).read_text("utf-8").splitlines()
+    assert lines[0] == "---" and f'id: "{record.id}"' in lines and lines[-1] == "My dentist is Doctor Brown."
+    mark = desk.root / MARK
+    assert mark.read_text().strip().endswith("format 1")
+    mark.write_text(mark.read_text().replace("format 1", "format 9"))
+    desk.edit(record, "Brown", "Green")
+    with pytest.raises(StoreError) as caught:
+        desk.sync()
+    assert "format 9" in caught.value.message and "newest" in caught.value.hint
+    assert desk.get(record).text == "My dentist is Doctor Brown."

@@ -43,16 +43,20 @@ SAID = {
 
 def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
-    with ScriptedModel(models=("qwen3:8b",), answer=lambda _: ANSWER) as model:
-        with temp_engine(user="Lena", serve__upstream=model.url + "/v1") as engine, served(engine) as url, sync_playwright() as play:
-            remember(engine)
-            browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            for name, scheme, draw in (("chat", "light", chat), ("timeline", "dark", timeline)):
-                page = browser.new_context(viewport=SIZE, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
-                page.goto(url)
-                draw(page)
-                page.screenshot(path=OUT / f"{name}.png")
-            browser.close()
+    with (
+        ScriptedModel(models=("qwen3:8b",), answer=lambda _: ANSWER) as model,
+        temp_engine(user="Lena", serve__upstream=model.url + "/v1") as engine,
+        served(engine) as url,
+        sync_playwright() as play,
+    ):
+        remember(engine)
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name, scheme, draw in (("chat", "light", chat), ("timeline", "dark", timeline)):
+            page = browser.new_context(viewport=SIZE, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
+            page.goto(url)
+            draw(page)
+            page.screenshot(path=OUT / f"{name}.png")
+        browser.close()
 
 
 def remember(engine: MemoryEngine) -> None:

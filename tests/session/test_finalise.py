@@ -220,6 +220,7 @@ def test_the_next_part_starts_behind_the_last(model: ScriptedModel) -> None:
 def test_forgetting_takes_what_is_held_along(talk: Talk) -> None:
     """A fact that is forgotten during a session does not come back from what was held of it."""
     receipt = talk.engine.add("I like jazz.", scope=ALICE)
+    talk.say("The evening was long.")
     fact = next(one for one in receipt.derived)
     record = talk.engine.get(fact.id, scope=ALICE)
     twin = Record(

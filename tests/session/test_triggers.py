@@ -97,7 +97,9 @@ def test_a_change_of_topic_fires_after_four_turns(model: ScriptedModel) -> None:
 def test_one_setting_covers_the_others(model: ScriptedModel, trigger: str, calls: int) -> None:
     """Each turn, after quiet, at the end or when asked: the same turns, learned from at another time."""
     talk = modelled(model, trigger)
-    talk.say("I live in Paris.", "I play the oboe.", "I work at Acme.")
+    for text in ("I live in Paris.", "I play the oboe.", "I work at Acme."):
+        talk.engine.observe(Turn(text, session="s"), scope=ALICE)
+        talk.engine.drain()
     assert len(model.requests) == calls
     if trigger == "manual":
         talk.engine.sessions.learn("s", scope=ALICE)

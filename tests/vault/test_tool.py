@@ -81,6 +81,32 @@ def test_nothing_outside_is_reached(tool: Tool, path: str) -> None:
     assert list(tool.root.parent.iterdir()) == [tool.root]
 
 
+def test_a_model_s_call_is_carried_out_as_it_comes(tool: Tool) -> None:
+    """A call is one object; unknown commands, missing, extra and mistyped parameters are errors for the model."""
+    made = tool.run({"command": "create", "path": "/memories/a.txt", "file_text": "one\ntwo\n"})
+    assert made == "File created successfully at: /memories/a.txt"
+    assert tool.run({"command": "view", "path": "/memories/a.txt", "view_range": None}).endswith("     2\ttwo\n     3\t")
+    tool.run({"command": "insert", "path": "/memories/a.txt", "insert_line": 2, "insert_text": "three"})
+    tool.run({"command": "str_replace", "path": "/memories/a.txt", "old_str": "one\n"})
+    tool.run({"command": "rename", "old_path": "/memories/a.txt", "new_path": "/memories/b/c.txt"})
+    assert (tool.root / "b/c.txt").read_text() == "two\nthree\n"
+    for bad in (
+        {},
+        {"command": "_place", "path": "/memories"},
+        {"command": "view"},
+        {"command": "view", "path": "/memories", "more": 1},
+        {"command": "view", "path": 7},
+        {"command": "insert", "path": "/memories/b/c.txt", "insert_line": "1", "insert_text": "x"},
+        {"command": "create", "path": "/memories/b/c.txt/d", "file_text": "below a file"},
+        {"command": "create", "path": "/memories/" + "x" * 3000, "file_text": ""},
+        {"command": "create", "path": "/memories/\ud800", "file_text": ""},
+        {"command": "rename", "old_path": "/memories/b/c.txt", "new_path": "/memories/b/c.txt/d"},
+    ):
+        refused(tool.run, bad)
+    assert tool.run({"command": "delete", "path": "/memories/b"}) == "Successfully deleted /memories/b"
+    assert list(tool.root.iterdir()) == []
+
+
 def test_links_are_not_followed_out(tool: Tool, tmp_path: Path) -> None:
     """A symbolic link that leads out is neither read, written, listed nor walked."""
     (tmp_path / "secret.txt").write_text("secret")

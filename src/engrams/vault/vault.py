@@ -234,7 +234,8 @@ class Vault:
         return Tool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._told, self._cleaned)
 
     def _told(self, files: Sequence[Path]) -> None:
-        paths = [file.relative_to(self.parts.disk.root).as_posix() for file in files]
+        root = self.parts.disk.root.resolve()
+        paths = [file.resolve().relative_to(root).as_posix() for file in files]
         self.parts.state.touch((path, {"does": "edit", "actor": "agent", "why": "edited by an agent"}) for path in paths)
         self.look(paths)
 

@@ -104,7 +104,7 @@ def address(listener: socket.socket) -> str:
 def greeting(settings: Settings, listener: socket.socket) -> str:
     up = urlsplit(settings.serve.upstream)
     behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else "no upstream: chat is answered from memory"
-    return f"engrams listens on {address(listener)}/v1 ({behind}). Press Ctrl-C to stop."
+    return f"engrams listens on {address(listener)}/v1 ({behind}); the page is {address(listener)}/. Press Ctrl-C to stop."
 
 
 def _leave_on_term() -> None:

@@ -52,6 +52,7 @@ def measure(folder: Path, sizes: Sequence[int], repeats: int, owners: int) -> di
     report["start"] = {"records": middle, **stage("start", home=home, rounds=5 if repeats <= 100 else 11)}
     report["ack"] = {"records": middle, **stage("ack", home=home, count=repeats)}
     report["load"] = stage("load", home=str(folder / "load"), size=middle)
+    report["proxy"] = {"records": middle, **stage("proxy", home=home, seconds=10.0 if repeats <= 100 else 30.0)}
     if owners:
         report["owners"] = stage("owners", home=str(folder / "owners"), count=owners)
     return report
@@ -59,7 +60,8 @@ def measure(folder: Path, sizes: Sequence[int], repeats: int, owners: int) -> di
 
 def stage(name: str, **given: Any) -> dict[str, Any]:
     print(f"… {name} {given.get('size') or given.get('count') or ''}", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "bench.speed.stages", name, json.dumps(given)]
+    place = ["bench.speed.proxy"] if name == "proxy" else ["bench.speed.stages", name]
+    command = [sys.executable, "-m", *place, json.dumps(given)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{name} failed:\n{done.stderr}")
@@ -101,6 +103,11 @@ def table(report: dict[str, Any]) -> str:
         (
             f"cold start, median: engrams --help {start['help']['median_ms']:.0f} ms, first search on {start['records']:,} records "
             f"{start['search']['median_ms']:.0f} ms (python -c pass: {start['python_pass']['median_ms']:.0f} ms)"
+        ),
+        (
+            f"proxy, {report['proxy']['streams']} streams on {report['proxy']['records']:,} records: first byte over the upstream's p50 "
+            f"{report['proxy']['overhead_ms']['p50']:.1f} ms, p95 {report['proxy']['overhead_ms']['p95']:.1f} ms, "
+            f"{len(report['proxy']['faults'])} faults"
         ),
         f"core install: {report['core_install_mb']['total']:.0f} MB unpacked",
     ]

@@ -1,7 +1,8 @@
 """``python -m bench.vault [--quick]``: what the files cost, as a table and as bench/out/vault.json.
 
-``add`` without a vault, with one, and with git; all files from an existing memory (export), the database from the files
-(reindex), a look at unchanged files (sync); and how long after a save an edit is found by search.
+``add`` without a vault, with one, and with git, until it is acknowledged (durable and found by words) and until rules have learned
+from it; all files from an existing memory (export), the database from the files (reindex), a look at unchanged files (sync); how long
+after a save an edit is found by search; and the work of a watcher with nothing to do.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     report: dict[str, Any] = {"machine": machine.facts(), "add": {}, "sync": {}}
     adds = 100 if given.quick else 500
-    for name, settings in (("off", {}), ("on", {"vault__on": True, "vault__git": False}), ("git", {"vault__on": True})):
-        report["add"][name] = fresh(lambda home, settings=settings: added(home, adds, settings))
+    for name, settings in (("off", {}), ("on", {"vault__on": True, "vault__git": False}), ("on, git", {"vault__on": True})):
+        for settle in (False, True):
+            told = fresh(lambda home, settings=settings, settle=settle: added(home, adds, settings, settle))
+            report["add"][f"{name}: {'learned from' if settle else 'acknowledged'}"] = told
     for size in (1000,) if given.quick else (1000, 10_000):
         report["sync"][str(size)] = fresh(lambda home, size=size: synchronised(home, size))
     report["edit"] = fresh(lambda home: edited(home, 15 if given.quick else 60))
+    report["idle"] = fresh(idle)
     print(table(report))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -51,16 +55,16 @@ def fresh(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def added(home: Path, count: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """Milliseconds until ``add`` answers, its rules included, while the files follow in the background."""
+def added(home: Path, count: int, settings: dict[str, Any], settle: bool) -> dict[str, Any]:
+    """Milliseconds until ``add`` answers, while the files follow in the background."""
     with engrams.open(home=home, **settings) as memory:
         for number in range(20):
-            memory.add(f"Warming up with sentence number {number}.", scope=OWNER)
+            memory.add(f"Warming up with sentence number {number}.", scope=OWNER, settle=settle)
         taken = []
         for number in range(count):
             text = f"My colleague number {number} works on project {number % 17} in room {number % 40}."
             begin = time.perf_counter()
-            memory.add(text, scope=OWNER)
+            memory.add(text, scope=OWNER, settle=settle)
             taken.append((time.perf_counter() - begin) * 1000)
             time.sleep(0.02)
     return spread(taken)
@@ -119,6 +123,17 @@ def edited(home: Path, count: int) -> dict[str, Any]:
     return spread(taken)
 
 
+def idle(home: Path) -> dict[str, Any]:
+    """Milliseconds of processor time in ten seconds of a watcher over 1,000 files that nobody touches."""
+    with engrams.open(home=home, vault__on=True, vault__git=False, vault__watch="auto", write__extract="off") as memory:
+        memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
+        memory.drain()
+        time.sleep(4)
+        begin = time.process_time()
+        time.sleep(10)
+        return {"cpu_ms_in_10_s": round((time.process_time() - begin) * 1000, 2)}
+
+
 def spread(taken: Sequence[float]) -> dict[str, Any]:
     ordered = sorted(taken)
     return {"p50_ms": round(statistics.median(ordered), 2), "p95_ms": round(ordered[int(len(ordered) * 0.95)], 2), "count": len(ordered)}
@@ -129,6 +144,7 @@ def table(report: dict[str, Any]) -> str:
     for name, told in report["add"].items():
         rows.append((f"add, vault {name}", f"{told['p50_ms']:.2f} ms", f"{told['p95_ms']:.2f} ms"))
     rows.append(("hand edit until found", f"{report['edit']['p50_ms']:.0f} ms", f"{report['edit']['p95_ms']:.0f} ms"))
+    rows.append(("watcher idle, processor in 10 s", f"{report['idle']['cpu_ms_in_10_s']:.1f} ms", ""))
     for size, told in report["sync"].items():
         rows.append((f"{int(size):,} files: write all", f"{told['write_seconds']:.2f} s", ""))
         rows.append((f"{int(size):,} files: look at all", f"{told['look_seconds']:.3f} s", ""))

@@ -88,6 +88,7 @@ def test_another_owner_sees_nothing(engine: MemoryEngine) -> None:
 def test_a_context_keeps_its_budget(engine: MemoryEngine) -> None:
     """What was found stands in the context, which never costs more than allowed."""
     engine.add("The spare key is under the blue flowerpot", scope=ANN)
+    engine.sessions.recall(ANN, on=True)
     context = engine.context("Where is the spare key?", scope=ANN, tokens=120)
     assert "flowerpot" in context.text
     assert engine.counter.count(context.text) <= 120

@@ -1,7 +1,7 @@
-"""Ends sessions and dies, over and over: ``python ending.py HOME ROUNDS SEED``.
+"""Ends sessions and dies, over and over: ``python ending.py HOME KILLS SEED``.
 
-The home holds sessions that nobody ended. Each round forks a child that ends them and kills itself with SIGKILL just before, or
-just after, one of its writes to the store; the last rounds may finish. Everything is imported before the first fork.
+The home holds sessions that nobody ended. Each life is a forked child that ends them and kills itself with SIGKILL just before, or
+just after, one of its writes to the store, if it makes so many. Everything is imported before the first fork.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ def life(home: str, clock: Ticker, number: int, dice: random.Random) -> None:
         memory.drain(5)
 
 
-def main(home: str, rounds: int, seed: int) -> None:
-    dice = random.Random(seed)
+def main(home: str, kills: int, seed: int) -> None:
     clock = Ticker()
-    for number in range(rounds):
+    number = killed = 0
+    while killed < kills:
+        number += 1
         clock.forward(hours=1)
         child = os.fork()
         if not child:
@@ -70,9 +71,9 @@ def main(home: str, rounds: int, seed: int) -> None:
                 os._exit(3)
             os._exit(0)
         _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
             sys.exit(3)
-        dice.random()
 
 
 if __name__ == "__main__":

@@ -28,13 +28,14 @@ def prepared(home: Path) -> None:
             memory.observe([Turn(f"{text[:-1]} with {name}.", session=f"s{name}") for text in CLIMBING], scope=OWNER)
 
 
-def storm(home: Path, rounds: int, seed: int) -> None:
+def storm(home: Path, kills: int, seed: int) -> None:
     prepared(home)
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, str(ENDING), str(home), str(rounds), str(seed)], capture_output=True, text=True, timeout=600, cwd=root)
+    command = [sys.executable, str(ENDING), str(home), str(kills), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=kills * 6 + 60, cwd=root)
     assert done.returncode == 0, done.stderr
     clock = Ticker()
-    clock.forward(days=rounds)
+    clock.forward(days=kills)
     with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
         assert memory.drain(60)
         memory.retry()

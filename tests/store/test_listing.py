@@ -20,7 +20,7 @@ def test_an_empty_store_answers_empty(store: Store) -> None:
     assert store.find(Query(reach())).records == store.get(ALICE, ["x"]) == store.history(ALICE, "x") == ()
     assert store.scopes(None) == store.scopes(ALICE) == store.missing("m", "", 10) == store.outbox(10) == ()
     assert store.edges(ALICE, ["x"]) == store.queue() == store.idle(START) == store.sessions(reach()) == ()
-    empty = {name: {} for name in ("status", "kind", "layer", "tier", "active", "layers", "model")}
+    empty = {name: {} for name in ("status", "kind", "layer", "tier", "active", "active_layers", "model")}
     assert store.counts(None) == store.counts(reach()) == empty
     assert store.speakers(reach()) == store.workload() == {}
     assert store.next_due() is store.load(ALICE, "s") is None
@@ -175,7 +175,7 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
         "layer": {"episodic": 3, "semantic": 1},
         "tier": {"recent": 3, "longterm": 1},
         "active": {"recent": 2, "longterm": 1},
-        "layers": {"episodic": 2, "semantic": 1},
+        "active_layers": {"episodic": 2, "semantic": 1},
         "model": {},
     }
     assert store.counts(None)["status"] == {"active": 5, "candidate": 1}
@@ -191,7 +191,7 @@ def test_counts_follow_changes(store: Store) -> None:
     change(store, one, status=Status.FORGOTTEN)
     assert store.speakers(Reach(ALICE, (PROJECT,))) == {}
     store.purge(ALICE, [one.id], START)
-    assert store.counts(None) == {"status": {"purged": 1}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "layers": {}, "model": {}}
+    assert store.counts(None) == {"status": {"purged": 1}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     assert store.scopes(None) == ()
 
 

@@ -126,6 +126,14 @@ def test_repetition_makes_a_held_candidate_active(talk: Talk) -> None:
     assert [(record.status, record.strength) for record in talk.facts(*Status)] == [(Status.ACTIVE, 3)]
 
 
+@pytest.mark.covers("S4.5", "S4.7")
+def test_a_loss_waits_even_where_it_is_asked_to_be_remembered(talk: Talk) -> None:
+    """An explicit instruction is stored now; a loss is not, however it is said."""
+    talk.say("Remember that my father passed away last week.", "Remember that I live in Paris.")
+    assert talk.texts() == ["The user lives in Paris"]
+    assert [fact.meta["hold"] for fact in talk.facts(Status.CANDIDATE)] == ["commit_at_session_end"]
+
+
 @pytest.mark.covers("S4.9")
 def test_what_nobody_reviewed_stays_held_however_often_it_is_said(talk: Talk) -> None:
     """With the policy left to a model that is not there, repeating a statement does not store it."""

@@ -124,8 +124,9 @@ class Usage:
                 mine = [use for use in uses if use.scope.owner == owner]
                 try:
                     self._write(owner, mine)
-                    for use in mine if self._then is not None else ():
-                        self._then(use.scope, use.hits)
+                    if self._then is not None:
+                        for use in mine:
+                            self._then(use.scope, use.hits)
                 except EngramsError as problem:
                     _log.warning("uses were not counted: %s", problem.message)
                 except Exception:  # noqa: BLE001 - the edge of the flow: counting must end neither its thread nor the caller's close

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
@@ -199,7 +200,8 @@ class Tool:
                 file.write(text.encode("utf-8", "replace"))
             temporary.replace(place)
         except OSError as problem:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
             raise _failed(place.name, problem) from None
         self.changed([place])
 

@@ -73,6 +73,25 @@ def test_what_the_hooks_missed_is_in_the_transcript(call: Call, home: Path, tmp_
     assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
 
 
+def test_the_end_of_a_session_ends_it_here(call: Call, home: Path) -> None:
+    """SessionEnd finalises the session; one in which nothing was said is no error."""
+    answer(call, Event("UserPromptSubmit", "s1", said=REX))
+    answer(call, Event("SessionEnd", "s1"))
+    assert answer(call, Event("SessionEnd", "never-begun")) == ""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        assert engine.sessions.state("s1", scope=("user", "ann")) == "rotation_required"
+
+
+def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
+    """The shell lines of the guide do what it says: what one session was told begins the next."""
+    guide = Path(__file__).parents[3] / "docs" / "guides" / "agents.md"
+    lines = guide.read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
+    command = " ".join([*START, "--home", str(home), "--user", "ann"])
+    done = subprocess.run(["sh", "-c", lines.replace("engrams hook", command)], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tabs over spaces" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
 @pytest.mark.parametrize("path", ["", "/does/not/exist", "a\0b", "/"])
 def test_a_transcript_that_is_not_there(path: str) -> None:
     """It says nothing."""

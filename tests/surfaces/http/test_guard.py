@@ -15,7 +15,7 @@ from engrams.surfaces.http.guard import Guard, is_loopback, name_of
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     app = FastAPI()
-    app.add_middleware(Guard, own="My.Box.example")
+    app.add_middleware(Guard, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
 
     @app.api_route("/", methods=["GET", "POST"])
     def hello() -> str:
@@ -37,6 +37,7 @@ def url() -> Iterator[str]:
         "host.docker.internal:8100",
         "a.localhost",
         "my.box.example",
+        "memory.example.com:443",
     ],
 )
 def test_names_nobody_else_can_own(url: str, host: str) -> None:
@@ -88,3 +89,17 @@ def test_names() -> None:
     assert [name_of(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == ["a", "::1", "::1", "a", "x"]
     assert all(is_loopback(name) for name in ("localhost", "127.9.9.9", "::1", "a.localhost"))
     assert not any(is_loopback(name) for name in ("0.0.0.0", "10.0.0.1", "localhosts", ""))
+
+
+def test_sites_that_are_named_may_read(url: str) -> None:
+    """A named site is told so, before it asks and with the answer; another one, and one that only looks like it, is not."""
+    asked = {"origin": "https://app.example", "access-control-request-method": "PATCH", "access-control-request-headers": "x-a"}
+    before = httpx2.options(url, headers=asked)
+    assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, "https://app.example")
+    assert "PATCH" in before.headers["access-control-allow-methods"] and before.headers["access-control-allow-headers"] == "x-a"
+    answer = httpx2.post(url, headers={"origin": "https://app.example"})
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://app.example")
+    assert "etag" in answer.headers["access-control-expose-headers"] and "Origin" in answer.headers["vary"]
+    for other in ("https://app.example.evil.example", "http://app.example", "https://app.example:444"):
+        assert httpx2.post(url, headers={"origin": other}).status_code == 403
+    assert "access-control-allow-origin" not in httpx2.post(url, headers={"origin": "http://localhost:3000"}).headers

@@ -82,7 +82,7 @@ def speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int]:
 def counts(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
     """Records by status; those that were not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
     within = Clause("1") if seen is None else filters.reach(seen)
-    found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "layers": {}, "model": {}}
+    found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"
     for status, *axes, total in composed(connection, text, within.values):
         _count(found["status"], status, total)
@@ -91,7 +91,7 @@ def counts(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapp
                 _count(found[axis], name, total)
         if status == Status.ACTIVE:
             _count(found["active"], axes[-1], total)
-            _count(found["layers"], axes[1], total)
+            _count(found["active_layers"], axes[1], total)
     if seen is None:
         found["model"] = dict(every(connection, "count_vectors"))
     else:

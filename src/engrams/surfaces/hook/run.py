@@ -70,7 +70,11 @@ def answer(call: Call, event: Event) -> str:
         # The agent waits: what was said is learned from at the end of the turn.
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
     with open_engine(settings) as engine:
-        text = _exchange(engine, event, scope.within("project", name) if name else scope, call.tokens)
+        place = scope.within("project", name) if name else scope
+        text = _exchange(engine, event, place, call.tokens)
+        # A session that the store does not know is one in which nothing was said.
+        if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
+            engine.sessions.end(event.session, scope=place)
         if not waits:
             engine.drain(call.seconds * _LEARNING)
     return events.reply(event, text)

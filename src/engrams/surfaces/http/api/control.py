@@ -27,7 +27,7 @@ def router(settings: Settings) -> APIRouter:
     @routes.get("/status", responses=declared())
     def status(caller: Asks) -> shapes.Status:
         """How many memories there are of each layer, and whether facts are recalled."""
-        held = caller.engine.store.counts(caller.reach)["layers"]
+        held = caller.engine.store.counts(caller.reach)["active_layers"]
         counts = {layer.value: held.get(layer, 0) for layer in Layer}
         names = {layer.value: name for layer, name in PRODUCT.items()}
         return shapes.Status(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))

@@ -67,7 +67,7 @@ def _running(routes: APIRouter) -> None:
         held = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
         working = [views.Item(**item) for item in caller.engine.tiers.working(caller.scope)]
-        return views.State(tiers=dict(held["active"]), layers=dict(held["layers"]), detail=plain(detail), working=working)
+        return views.State(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=plain(detail), working=working)
 
     @routes.get("/settings", responses=declared())
     def settings(caller: Asks) -> views.Shown:

@@ -73,7 +73,9 @@ def test_revoking_ends_it_for_every_process(ring: Keyring, clock: Ticker, home: 
     assert ring.revoke(made.id, clock()).revoked_at == first.revoked_at
 
 
-@pytest.mark.parametrize("text", ["", "engrams_", "engrams_" + "a" * 56, "engrams_../../../x_" + "a" * 43, "\0", "engrams_\ud800", "é" * 64])
+@pytest.mark.parametrize(
+    "text", ["", "engrams_", "engrams_" + "a" * 56, "engrams_../../../x_" + "a" * 43, "\0", "engrams_\ud800", "é" * 64]
+)
 def test_other_texts_open_nothing(ring: Keyring, clock: Ticker, text: str) -> None:
     """Neither a path, nor half a key, nor any other text."""
     ring.add("ci", ANN, ("read",), clock())

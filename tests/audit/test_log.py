@@ -151,7 +151,11 @@ def test_memory_and_the_log_know_nothing_of_each_other() -> None:
             name
             for node in ast.walk(ast.parse(path.read_text("utf-8")))
             for name in (
-                [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names] if isinstance(node, ast.Import) else []
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [each.name for each in node.names]
+                if isinstance(node, ast.Import)
+                else []
             )
         }
         part = path.relative_to(root).parts[0]

@@ -15,8 +15,25 @@ from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
 FIRST, SECOND = "I live in Paris near the river", "I moved to Berlin in the spring"
-STAGES = {"extract": "Below are numbered messages", "policy": "You decide what an assistant may remember", "reconcile": "how it meets what is known"}
-FAULTS = ("bad_json", "fenced", "truncated", "wrong_ids", "deletes_only", "empty", "http_429", "http_500", "hang", "refused", "reset", "html")
+STAGES = {
+    "extract": "Below are numbered messages",
+    "policy": "You decide what an assistant may remember",
+    "reconcile": "how it meets what is known",
+}
+FAULTS = (
+    "bad_json",
+    "fenced",
+    "truncated",
+    "wrong_ids",
+    "deletes_only",
+    "empty",
+    "http_429",
+    "http_500",
+    "hang",
+    "refused",
+    "reset",
+    "html",
+)
 
 
 def answer(request: Request) -> dict[str, Any]:
@@ -26,7 +43,11 @@ def answer(request: Request) -> dict[str, Any]:
         return {"rulings": [{"id": 1, "action": "commit_now", "reason": "plainly stated"}]}
     if STAGES["reconcile"] in prompt:
         return {"decisions": [{"new": 1, "verdict": "replace", "known": [1], "reason": "moved"}]}
-    said = [(city, quote) for city, quote in (("Paris", "I live in Paris"), ("Berlin", "I moved to Berlin")) if quote in prompt.split("The messages:")[-1]]
+    said = [
+        (city, quote)
+        for city, quote in (("Paris", "I live in Paris"), ("Berlin", "I moved to Berlin"))
+        if quote in prompt.split("The messages:")[-1]
+    ]
     return {
         "statements": [
             {

@@ -191,7 +191,15 @@ def test_counts_follow_changes(store: Store) -> None:
     change(store, one, status=Status.FORGOTTEN)
     assert store.speakers(Reach(ALICE, (PROJECT,))) == {}
     store.purge(ALICE, [one.id], START)
-    assert store.counts(None) == {"status": {"purged": 1}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
+    assert store.counts(None) == {
+        "status": {"purged": 1},
+        "kind": {},
+        "layer": {},
+        "tier": {},
+        "active": {},
+        "active_layers": {},
+        "model": {},
+    }
     assert store.scopes(None) == ()
 
 

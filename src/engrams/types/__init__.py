@@ -11,8 +11,8 @@ from engrams.types.results import Related as Related
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import LAYER_OF as LAYER_OF
-from engrams.types.words import NO_META as NO_META
 from engrams.types.words import MERGED as MERGED
+from engrams.types.words import NO_META as NO_META
 from engrams.types.words import PRODUCT as PRODUCT
 from engrams.types.words import RUNNING as RUNNING
 from engrams.types.words import Edge as Edge

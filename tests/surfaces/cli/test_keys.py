@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.surfaces.cli.conftest import Run
+
 from engrams import clock
 from engrams.keys import Keyring
-from tests.surfaces.cli.conftest import Run
 
 
 def test_a_key_is_shown_once(engrams: Run, home: Path) -> None:

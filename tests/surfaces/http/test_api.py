@@ -106,7 +106,7 @@ def test_about(api: httpx2.Client) -> None:
     """The models and the one agent; any other agent is not found, on every route that names one."""
     meta = api.get("/meta").json()
     assert meta["agents"] == api.get("/agents").json() == ["implementation"]
-    assert meta["embed_model"] and meta["llm_model"] == "openai:scripted" or "scripted" in meta["llm_model"]
+    assert (meta["embed_model"] and meta["llm_model"] == "openai:scripted") or "scripted" in meta["llm_model"]
     for path in ("state", "registry"):
         assert api.get(f"/{path}/planner").status_code == 404
     for path, body in (("chat", {"message": "x"}), ("explain", {"query": "x"}), ("seed", {"facts": ["x"]})):
@@ -185,7 +185,12 @@ def control() -> Iterator[httpx2.Client]:
         running(create_app(engine, engine.settings)) as url,
         httpx2.Client(base_url=url, timeout=30) as client,
     ):
-        for kind, text in (("fact", "The gate is green."), ("fact", "The kiln is hot."), ("rule", "Answer briefly."), ("episode", "We met.")):
+        for kind, text in (
+            ("fact", "The gate is green."),
+            ("fact", "The kiln is hot."),
+            ("rule", "Answer briefly."),
+            ("episode", "We met."),
+        ):
             assert client.post("/v1/memories", json={"text": text, "kind": kind}).status_code == 201
         client.post("/v1/memories", json={"messages": [{"content": "Good morning to you."}]})
         yield client

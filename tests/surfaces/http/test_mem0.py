@@ -58,7 +58,9 @@ def test_add_and_search(api: httpx2.Client) -> None:
     events = add(api, "I live in Paris.", user_id="bob", metadata={"from": "test"})
     assert [event["event"] for event in events] == ["ADD", "ADD"]
     assert events[0]["memory"] == "I live in Paris."
-    found = api.post("/v3/memories/search/", json={"query": "where do I live?", "filters": {"user_id": "bob"}, "top_k": 1}).json()["results"]
+    found = api.post("/v3/memories/search/", json={"query": "where do I live?", "filters": {"user_id": "bob"}, "top_k": 1}).json()[
+        "results"
+    ]
     assert len(found) == 1
     assert (found[0]["user_id"], found[0]["metadata"]["from"]) == ("bob", "test")
     assert 0 < found[0]["score"] <= 1

@@ -139,7 +139,9 @@ def _sent(pair: Pair, asked: dict[str, Any]) -> httpx2.Response:
             return pair.thief.post(path, json=body, headers=headers)
         case _:
             method, path = CHANGES[asked["route"] % len(CHANGES)]
-            return pair.thief.request(method, filled(path), json={"text": "taken", "memories": [{"memory_id": name(1), "text": "t"}]}, headers=headers)
+            return pair.thief.request(
+                method, filled(path), json={"text": "taken", "memories": [{"memory_id": name(1), "text": "t"}]}, headers=headers
+            )
 
 
 def test_and_nothing_of_theirs_was_changed(pair: Pair) -> None:
@@ -147,7 +149,12 @@ def test_and_nothing_of_theirs_was_changed(pair: Pair) -> None:
     before = pair.victim.get("/v1/export").text
     for name in pair.names:
         id = quote(name, safe="")
-        for method, path in (("PATCH", "/v1/memories/{}"), ("DELETE", "/v1/memories/{}"), ("PUT", "/v1/memories/{}/"), ("DELETE", "/v1/memories/{}/")):
+        for method, path in (
+            ("PATCH", "/v1/memories/{}"),
+            ("DELETE", "/v1/memories/{}"),
+            ("PUT", "/v1/memories/{}/"),
+            ("DELETE", "/v1/memories/{}/"),
+        ):
             assert pair.thief.request(method, path.format(id), json={"text": "taken"}).status_code in (400, 404, 405), (method, name)
         assert pair.thief.post("/v1/purge", json={"ids": [name]}).status_code in (400, 404)
         assert pair.thief.post("/v1/jobs/retry", json={"ids": [name]}).status_code == 404

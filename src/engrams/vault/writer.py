@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.types import Edge, Json, Record, Scope, Status
+from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import entry
 from engrams.vault.disk import File, digest
 from engrams.vault.entry import Link
@@ -116,7 +116,8 @@ class Writer:
         ids = {plan.record.id: plan.path for plan in plans}
         outgoing: dict[str, list[Edge]] = {}
         for edge in self._parts.store.edges(owner, list(ids)) if ids else ():
-            if edge.source in ids:
+            # Topics follow from vectors: they are found anew, and their names mean nothing to who reads the file.
+            if edge.source in ids and edge.type is not EdgeType.IN_TOPIC:
                 outgoing.setdefault(edge.source, []).append(edge)
         targets = {edge.target for edges in outgoing.values() for edge in edges} - ids.keys()
         paths = {id: row.path for id, row in self._parts.state.get(owner, list(targets)).items()} | ids if targets else ids

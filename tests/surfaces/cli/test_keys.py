@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.surfaces.cli.conftest import Run
+import pytest
+from tests.surfaces.cli.conftest import Done, Run
 
 from engrams import clock
 from engrams.keys import Keyring
+from engrams.surfaces.cli.main import main
+
+
+@pytest.fixture
+def engrams(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one command of a group: the home is named behind it."""
+
+    def run(group: str, command: str, *arguments: str) -> Done:
+        code = main([group, command, "--home", str(home), *arguments])
+        told = capsys.readouterr()
+        return Done(code, told.out, told.err)
+
+    return run
 
 
 def test_a_key_is_shown_once(engrams: Run, home: Path) -> None:

@@ -40,11 +40,13 @@ class Pair:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "keyed"])
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    with temp_engine(serve__keys="always" if request.param else "auto", serve__rate=0, serve__wipe=True) as engine:
-        with running(create_app(engine, engine.settings)) as url:
-            thief, victim = (_client(engine, url, user, keyed=request.param) for user in ("thief", "victim"))
-            with thief, victim:
-                yield Pair(thief, victim, tuple(_filled(engine, victim)))
+    with (
+        temp_engine(serve__keys="always" if request.param else "auto", serve__rate=0, serve__wipe=True) as engine,
+        running(create_app(engine, engine.settings)) as url,
+        _client(engine, url, "thief", keyed=request.param) as thief,
+        _client(engine, url, "victim", keyed=request.param) as victim,
+    ):
+        yield Pair(thief, victim, tuple(_filled(engine, victim)))
 
 
 def _client(engine: MemoryEngine, url: str, user: str, *, keyed: bool) -> httpx2.Client:

@@ -34,7 +34,7 @@ def stats(frame: Frame, everyone: Annotated[bool, typer.Option("--all", help="Of
         return
     for name, value in plain(numbers).items():
         if isinstance(value, Mapping):
-            words = PRODUCT if name.startswith("layer") else {}
+            words = PRODUCT if "layer" in name else {}
             told = ", ".join(f"{words.get(key, key)} {number}" for key, number in value.items() if number)
             say(f"{paint(name.ljust(10), 'dim')}  {told or 'none'}")
         else:

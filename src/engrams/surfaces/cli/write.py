@@ -192,11 +192,14 @@ def purge(
             for total, part in ((removed, erased.removed), (remaining, erased.remaining)):
                 for name, number in part.items():
                     total[name] = total.get(name, 0) + number
+        history = engine.vault is not None and engine.vault.git.exists
     if frame.json:
-        emit({"removed": removed, "remaining": remaining})
+        emit({"removed": removed, "remaining": remaining, **({"git_history": True} if history else {})})
     else:
         say("erased:    " + ", ".join(f"{name} {number}" for name, number in removed.items()))
         say("remaining: " + ", ".join(f"{name} {number}" for name, number in remaining.items()))
+        if history:
+            note("The git history of the files still holds it: delete `.git` in the vault to begin a new one.")
     if any(remaining.values()):
         raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
 

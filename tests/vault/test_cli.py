@@ -111,6 +111,20 @@ def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]],
     assert "forgotten 15" in run("sync", "--accept")[1]
 
 
+def test_a_purge_says_that_the_history_of_the_files_still_holds_it(run: Callable[..., tuple[int, str, str]], home: Path) -> None:
+    """What a purge cannot reach, the commits of before, is named, with what to do; without `.git` there is nothing to name."""
+    run("add", "My dentist is Doctor Brown.")
+    run("add", "I like tea.")
+    first, second = (record["id"] for record in json.loads(run("list", "--json")[1])["records"])
+    code, out, err = run("purge", first, "--confirm", "purge")
+    assert code == 0 and ".git" in out + err
+    import shutil
+
+    shutil.rmtree(home / "vault/.git")
+    assert "git_history" not in json.loads(run("purge", second, "--confirm", "purge", "--json")[1])
+    assert not [path for path in home.rglob("*") if path.is_file() and "vault" in path.parts and b"Brown" in path.read_bytes()]
+
+
 def test_without_a_vault_it_says_how_to_turn_it_on(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """A command of the vault without one is an error whose hint names the setting."""
     monkeypatch.setenv("ENGRAMS_VAULT__ON", "false")

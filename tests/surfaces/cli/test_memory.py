@@ -195,7 +195,8 @@ def test_explain_answers_why(engrams: Any) -> None:
     assert "not among the best 1" in human
     assert "The question was read so:" in human
     assert engrams("explain", "what does Bruno eat?", "--kind", "turn").err.startswith("Nothing found")
-    assert engrams("explain", "what does Bruno eat?", "--where", "text~piano", "--json").json["hits"][0]["text"] == "The piano is out of tune"
+    narrowed = engrams("explain", "what does Bruno eat?", "--where", "text~piano", "--json").json
+    assert narrowed["hits"][0]["text"] == "The piano is out of tune"
     shown = engrams("explain", "what does Bruno eat?", "--limit", "1", "--json").json
     assert set(shown) == {"hits", "abstain", "trace"}
     assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes", "path"}

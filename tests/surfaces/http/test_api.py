@@ -132,6 +132,7 @@ def test_state_graph_and_registry(api: httpx2.Client) -> None:
         chat(api, f"We keep session {number} in Redis because it is fast.")
     one = api.get("/state/implementation").json()
     assert one["l0"] > 0 and {"l0", "l1", "hot", "registry", "kg", "caps"} == set(one)
+    api.engine.drain()  # type: ignore[attr-defined]
     told = api.post("/consolidate/implementation").json()
     assert "done" in told and told["done"]["moved"] > 0, told
     whole = api.get("/state").json()

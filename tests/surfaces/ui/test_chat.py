@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from playwright.sync_api import expect
 from tests.surfaces.ui.conftest import Window
 
-from engrams.types import Kind
+from engrams.types import Json, Kind
+
+
+def asked(window: Window) -> Mapping[str, Json]:
+    """The last chat request that the page's own words went out with; extraction in the background asks the same model."""
+    assert window.served.model is not None
+    return next(request.body for request in reversed(window.served.model.requests) if request.body.get("stream"))
 
 
 def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> None:
@@ -28,7 +36,7 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     expect(recall.locator(".parts").first).to_contain_text("Meaning")
     recall.get_by_text("Left out").click()
     expect(recall.locator(".recall-list.left li").first).to_contain_text("0.")
-    sent = spoken.served.model.requests[-1].body
+    sent = asked(spoken)
     assert "Ines" in str(sent["messages"][0]) and "memory" not in sent
 
 
@@ -58,7 +66,7 @@ def test_an_incognito_chat_leaves_nothing(spoken: Window) -> None:
     spoken.say("My secret hideout is in Évora. Who plays the cello?")
     expect(spoken.page.get_by_label("What was recalled")).to_contain_text("nothing was read from memory")
     assert spoken.served.model is not None
-    assert "Ines" not in str(spoken.served.model.requests[-1].body)
+    assert "Ines" not in str(asked(spoken))
     assert spoken.served.engine.drain()
     assert spoken.served.engine.stats(spoken.scope) == before
 
@@ -72,7 +80,7 @@ def test_recall_can_be_turned_off(spoken: Window) -> None:
     spoken.say("Who plays the cello in our house?")
     expect(spoken.page.get_by_label("What was recalled")).to_contain_text("Recall is off")
     assert spoken.served.model is not None
-    assert "Ines" not in str(spoken.served.model.requests[-1].body["messages"])
+    assert "Ines" not in str(asked(spoken)["messages"])
     turns = spoken.served.engine.list(scope=spoken.scope, kinds=(Kind.TURN,)).records
     assert any("in our house" in turn.text for turn in turns)
 

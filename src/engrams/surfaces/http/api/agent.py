@@ -115,24 +115,24 @@ def _tend(routes: APIRouter, settings: Settings) -> None:
         receipts = [caller.engine.add(fact, scope=caller.scope, kind=Kind.FACT) for fact in body.facts]
         return shapes.Done(done={"stored": sum(receipt.outcome != "refused" for receipt in receipts)})
 
-    @routes.post("/consolidate/{agent}", responses=declared(404))
+    @routes.post("/consolidate/{agent}", responses=declared(404, 409))
     def consolidate(agent: str, caller: Asks) -> shapes.Done:
         """Everything to the long term now, whatever its age."""
         _known(agent)
         return shapes.Done(done=dict(caller.engine.tiers.consolidate(caller.scope)))
 
-    @routes.post("/abstract/{agent}", responses=declared(404))
+    @routes.post("/abstract/{agent}", responses=declared(404, 409))
     def abstract(agent: str, caller: Asks) -> shapes.Done:
         """Concepts over topics that are near each other."""
         _known(agent)
         return shapes.Done(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
 
-    @routes.post("/kg/dedupe", responses=declared())
+    @routes.post("/kg/dedupe", responses=declared(409))
     def dedupe(caller: Asks) -> shapes.Done:
         """Topics that are as good as one become one."""
         return shapes.Done(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
 
-    @routes.post("/reset", responses=declared())
+    @routes.post("/reset", responses=declared(409))
     def reset(caller: Asks) -> shapes.Wiped:
         """Erase everything, where `serve.wipe` allows it. What follows begins with an empty memory."""
         if not settings.serve.wipe:

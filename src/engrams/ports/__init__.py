@@ -41,6 +41,7 @@ from engrams.ports.records import SessionRow as SessionRow
 from engrams.ports.records import Slot as Slot
 from engrams.ports.records import Where as Where
 from engrams.ports.search import Graph as Graph
+from engrams.ports.search import Ids as Ids
 from engrams.ports.search import Pool as Pool
 from engrams.ports.search import Search as Search
 from engrams.ports.search import Seek as Seek

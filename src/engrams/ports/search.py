@@ -39,6 +39,21 @@ class Seek:
     where: Where | None = None
 
 
+class Ids(list[str]):
+    """Ids that know their places; the map is made when it is first asked for, and must outlive no change of the list."""
+
+    __slots__ = ("_places",)
+    _places: Mapping[str, int]
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        try:
+            return self._places
+        except AttributeError:
+            self._places = {name: place for place, name in enumerate(self)}
+            return self._places
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """Candidates as columns of one length, in no order. Scores are absolute and 0 where a source saw nothing.
@@ -50,7 +65,7 @@ class Pool:
     seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more slowly (None: none).
     """
 
-    ids: Sequence[str]
+    ids: Ids
     cos: Floats
     cosctx: Floats
     cosnext: Floats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engrams.settings import ReadWeights
@@ -16,16 +16,17 @@ _TEXT = 2000
 """Characters of a memory that are looked at."""
 
 
-def spoken_of(hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float) -> list[Hit]:
+def spoken_of(hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]) -> list[Hit]:
     """The hits, best first, with the score for their date raised where their words name a time that ``spans`` asks for.
 
-    ``most``: the weights' sum that scores are divided by. Overlap counts in full, as being said at that time does.
+    ``most``: the weights' sum that scores are divided by. ``timeless``: whether the words of an id are known to name no time.
+    Overlap counts in full, as being said at that time does.
     """
     asked = [span for span in spans if (span.end - span.start).days <= _LONGEST]
     if not asked or weights.date <= 0:
         return list(hits)
     full = weights.date / most
-    raised = [_raised(hit, asked, full) for hit in hits]
+    raised = [hit if timeless(hit.record.id) else _raised(hit, asked, full) for hit in hits]
     return sorted(raised, key=lambda hit: -hit.score)
 
 

@@ -59,13 +59,13 @@ def mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> lis
     left = list(range(len(scores)))
     chosen = [int(np.argmax(relevance))]
     left.remove(chosen[0])
-    nearest = vectors @ vectors[chosen[0]]
+    nearest = np.vecdot(vectors, vectors[chosen[0]])
     while left and len(chosen) < limit:
         value = lam * relevance[left] - (1 - lam) * np.maximum(nearest[left], 0)
         best = left[int(np.argmax(value))]
         chosen.append(best)
         left.remove(best)
-        nearest = np.maximum(nearest, vectors @ vectors[best])
+        nearest = np.maximum(nearest, np.vecdot(vectors, vectors[best]))
     return chosen
 
 

@@ -21,7 +21,7 @@ from engrams.read.render import excerpt
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
 from engrams.read.route import candidates
-from engrams.read.score import Scored, content, leading, meant, most_of, score
+from engrams.read.score import Scored, content, leading, meant, most_of, score, spread
 from engrams.read.seasons import closed
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
@@ -62,7 +62,7 @@ def search(request: Request, deps: Deps) -> Found:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
     if deps.settings.fusion == "weighted":
-        hits = spoken_of(hits, meant(prepared.understood), weights, most_of(weights))
+        hits = spoken_of(hits, meant(prepared.understood), weights, most_of(weights), lambda name: not pool.dated[pool.ids.places[name]])
     joined = join([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.done("join", len(joined.hits))
@@ -93,10 +93,7 @@ def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:
     extra = bonuses(seeds, request.scope.owner, deps.graph, deps.links)
     if not extra:
         return scored
-    linked = np.zeros(len(pool.ids), np.float32)
-    for place, name in enumerate(pool.ids):
-        if name in extra:
-            linked[place] = extra[name]
+    linked = spread(pool, extra)
     return Scored(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import Condition, Pool, Seek, Where
+from engrams.ports import Condition, Ids, Pool, Seek, Where
 from engrams.read import floors
 from engrams.read.recency import age, fresh
 from engrams.read.request import Deps, Request
@@ -54,7 +54,7 @@ def likeness(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, fl
     if not same:
         return {}
     centres = np.frombuffer(b"".join(topic.centroid for topic in same), np.float32).reshape(len(same), -1)
-    cosines = centres @ query / np.maximum(np.linalg.norm(centres, axis=1), 1e-12)
+    cosines = np.vecdot(centres, query) / np.maximum(np.linalg.norm(centres, axis=1), 1e-12)
     return {topic.id: float(cosine) for topic, cosine in zip(same, cosines, strict=True)}
 
 
@@ -70,7 +70,7 @@ def joined(one: Pool, other: Pool) -> Pool:
     columns = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in _COLUMNS}
     return replace(
         one,
-        ids=[*one.ids, *other.ids],
+        ids=Ids([*one.ids, *other.ids]),
         voices=voices,
         voice=np.concatenate([voice(one), voice(other)]),
         total=one.total + other.total,
@@ -93,7 +93,7 @@ def _nearest(pool: Pool, most: int) -> Pool:
     """The candidates nearest in meaning; ``most`` of them."""
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=[pool.ids[place] for place in chosen], **columns)
+    return replace(pool, ids=Ids(pool.ids[place] for place in chosen), **columns)
 
 
 def _topics(request: Request, deps: Deps, query: Floats, near: float) -> list[str]:

@@ -43,7 +43,7 @@ def score(pool: Pool, understood: Understood, answering: Mapping[str, float], se
     1 / (k + rank) of each list (Cormack 2009)."""
     features = _features(pool, understood, settings, now)
     if answering:
-        features["slot"] = np.array([answering.get(name, 0.0) for name in pool.ids], np.float32)
+        features["slot"] = spread(pool, answering)
     if settings.fusion == "rrf":
         parts = _ranks(features, settings.rrf_k)
         return Scored(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
@@ -97,6 +97,17 @@ def _voices(pool: Pool, understood: Understood) -> Floats:
     fits = speaker_score(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
+
+
+def spread(pool: Pool, values: Mapping[str, float]) -> Floats:
+    """A column of the pool that is 0 but for these ids."""
+    column = np.zeros(len(pool.ids), np.float32)
+    places = pool.ids.places
+    for name, value in values.items():
+        place = places.get(name)
+        if place is not None:
+            column[place] = value
+    return column
 
 
 def leading(scores: Floats, number: int) -> Integers:

@@ -91,7 +91,7 @@ _PAST = re.compile(
             r"\b(?:antes|anteriormente|originalmente|solia|al\s+principio|anterior)\b",
             r"\b(?:avant|auparavant|autrefois|a\s+l'origine|ancien(?:ne)?|au\s+debut|jadis)\b",
             r"以前|之前|原来|原本|曾经|当初",
-            r"過去|かつて|もともと|前は|昔",
+            r"過去|かつて|もともと|(?<![名午])前は|昔",
         )
     )
 )

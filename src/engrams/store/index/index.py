@@ -62,9 +62,9 @@ class OwnerIndex:
         """Insert or update rows, in order of ``changed``; one whose status is not retrievable is removed."""
         fresh: list[Row] = []
         gone: list[int] = []
+        self._views.clear()
         for row in rows:
             self.high = max(self.high, row[1])
-            self._views.clear()
             slot = self._slots.get(row[0])
             if row[6] not in _KEPT:
                 if slot is not None:
@@ -83,39 +83,40 @@ class OwnerIndex:
     def _insert(self, rows: Sequence[Row]) -> None:
         columns = self._columns
         first = columns.extend(len(rows))
-        end = first + len(rows)
-        self._postings.add(first, [row[19] for row in rows])
-        columns["rowid"][first:] = [row[0] for row in rows]
+        by = list(zip(*rows, strict=True))
+        self._postings.add(first, by[19])
+        columns["rowid"][first:] = by[0]
         columns["alive"][first:] = True
-        columns["scope"][first:] = [self._scopes.code(row[3]) for row in rows]
-        columns["voice"][first:] = [self._voices.code(f"{row[7]}\x1f{row[21]}") for row in rows]
-        columns["kind"][first:] = [self._kinds.code(row[5]) for row in rows]
-        columns["said"][first:] = np.array([row[8] for row in rows], np.float64) / 1e6
-        columns["words"][first:] = [row[14] for row in rows]
-        columns["length"][first:] = [len(row[19]) // 4 for row in rows]
-        columns["question"][first:] = [row[15] for row in rows]
-        columns["dated"][first:] = [row[16] for row in rows]
+        columns["scope"][first:] = self._scopes.codes(by[3])
+        columns["voice"][first:] = self._voices.codes(map("\x1f".join, zip(by[7], by[21], strict=True)))
+        columns["kind"][first:] = self._kinds.codes(by[5])
+        columns["said"][first:] = np.array(by[8], np.float64) / 1e6
+        columns["words"][first:] = by[14]
+        columns["length"][first:] = np.fromiter(map(len, by[19]), np.int64, len(rows)) // 4
+        columns["question"][first:] = by[15]
+        columns["dated"][first:] = by[16]
         columns["print"][first:] = [_print(row) for row in rows]
-        self._states(first, rows)
+        self._states(first, by)
         self._order(first, rows)
-        self._embed(first, rows)
-        columns["id"][first:] = [row[2] for row in rows]
-        for slot, row in zip(range(first, end), rows, strict=True):
-            old = self._slots.get(row[0])
+        self._embed(first, by[20])
+        columns["id"][first:] = by[2]
+        for slot, number in enumerate(by[0], first):
+            old = self._slots.get(number)
             if old is not None:
                 self._replace(old, slot)
-            self._slots[row[0]] = slot
+            self._slots[number] = slot
 
-    def _states(self, first: int, rows: Sequence[Row]) -> None:
+    def _states(self, first: int, by: Sequence[Sequence[Any]]) -> None:
+        """``by``: the rows, column by column."""
         columns = self._columns
-        columns["status"][first:] = [_CODE[row[6]] for row in rows]
-        columns["valid_from"][first:] = _times(rows, 9, -math.inf)
-        columns["valid_to"][first:] = _times(rows, 10, math.inf)
-        columns["recorded"][first:] = _times(rows, 11, -math.inf)
-        columns["retired"][first:] = _times(rows, 12, math.inf)
-        columns["ended"][first:] = _times(rows, 13, -math.inf)
-        columns["importance"][first:] = [row[17] for row in rows]
-        columns["confidence"][first:] = [row[18] for row in rows]
+        columns["status"][first:] = [_CODE[status] for status in by[6]]
+        columns["valid_from"][first:] = _times(by[9], -math.inf)
+        columns["valid_to"][first:] = _times(by[10], math.inf)
+        columns["recorded"][first:] = _times(by[11], -math.inf)
+        columns["retired"][first:] = _times(by[12], math.inf)
+        columns["ended"][first:] = _times(by[13], -math.inf)
+        columns["importance"][first:] = by[17]
+        columns["confidence"][first:] = by[18]
 
     def _state(self, slot: int, row: Row) -> None:
         columns = self._columns
@@ -150,20 +151,20 @@ class OwnerIndex:
         columns["after"][before[follows]] = first + follows
         columns["session"][first:], columns["place"][first:] = session, place
 
-    def _embed(self, first: int, rows: Sequence[Row]) -> None:
+    def _embed(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._columns
         width = columns.dimension * 4
         if not width:
             return
-        have = [number for number, row in enumerate(rows) if row[20] is not None and len(row[20]) == width]
+        have = [number for number, blob in enumerate(blobs) if blob is not None and len(blob) == width]
         if have:
-            data = np.frombuffer(b"".join(rows[number][20] or b"" for number in have), np.float32)
+            data = np.frombuffer(b"".join([blobs[number] or b"" for number in have]), np.float32)
             # A slice where it can be one: copying row by row takes four times as long.
-            places = slice(first, first + len(rows)) if len(have) == len(rows) else np.array(have) + first
-            columns.vectors[places] = data.reshape(len(have), columns.dimension)
+            places = slice(first, first + len(blobs)) if len(have) == len(blobs) else np.array(have) + first
+            columns.put(places, data.reshape(len(have), columns.dimension))
             columns["embedded"][places] = True
         if self._near is not None:
-            self._near.add(columns.vectors[first:])
+            self._near.add(columns.rows(slice(first, columns.size)))
         elif columns.size > _CODED:
             self._near = Near.over(columns.vectors)
             if self._near is not None:
@@ -175,18 +176,25 @@ class OwnerIndex:
         columns = self._columns
         for start in range(0, len(slots), _CHUNK):
             some = slots[start : start + _CHUNK]
-            window = columns.rows(some) * np.float32(WINDOW[0])
-            for name, weight in zip(("before", "before2"), WINDOW[1:], strict=True):
-                other = columns[name][some]
-                window += columns.rows(other) * np.where(other >= 0, np.float32(weight), np.float32(0))[:, None]
-            columns["norm"][some] = np.sqrt(np.einsum("ij,ij->i", window, window))
+            before, before2 = columns["before"][some], columns["before2"][some]
+            vectors, weights = [columns.rows(some)], [np.full(len(some), WINDOW[0], np.float32)]
+            for weight, other in ((WINDOW[1], before), (WINDOW[2], before2)):
+                vectors.append(columns.rows(other))
+                weights.append(np.where(other >= 0, np.float32(weight), np.float32(0)))
+            # |a + b + c|² by its products: a sum of the vectors themselves takes three times as long.
+            square = np.zeros(len(some), np.float32)
+            for one in range(3):
+                square += weights[one] * weights[one] * np.vecdot(vectors[one], vectors[one])
+                for two in range(one):
+                    square += 2 * weights[one] * weights[two] * np.vecdot(vectors[one], vectors[two])
+            columns["norm"][some] = np.sqrt(np.maximum(square, 0))
 
     def _remove(self, gone: npt.NDArray[np.int64]) -> None:
         """Removed records are not scored, and no longer lend their meaning to the turns after them."""
         columns = self._columns
         columns["alive"][gone] = False
         if columns.dimension:
-            columns.vectors[gone] = 0
+            columns.put(gone, np.zeros((len(gone), columns.dimension), np.float32))
             self._norms(np.flatnonzero(np.isin(columns["before"], gone) | np.isin(columns["before2"], gone)))
 
     def _replace(self, old: int, new: int) -> None:
@@ -307,9 +315,9 @@ class OwnerIndex:
         """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
         columns = self._columns
         if self._near is None:
-            return slots[_top(columns.vectors[slots] @ vector, width)]
+            return slots[_top(np.vecdot(columns.vectors[slots], vector), width)]
         found = self._near.search(vector, width * 2, mask)
-        return found[_top(columns.rows(found) @ vector, width)]
+        return found[_top(np.vecdot(columns.rows(found), vector), width)]
 
     def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:
         cos, cosctx, cosnext = self._cosines(seek, some)
@@ -341,12 +349,14 @@ class OwnerIndex:
         if seek.vector is None or not columns.dimension or not len(slots):
             return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
         if len(slots) * 3 > columns.size and self._near is None:
-            dots = np.append(columns.vectors @ seek.vector, np.float32(0))
+            dots = np.zeros(columns.size + 1, np.float32)
+            # Not a product of a matrix: BLAS would split it among threads that wait for each other on a busy machine.
+            np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
         else:
             dots = np.zeros(columns.size + 1, np.float32)
             needed = _distinct(np.concatenate([slots, some.before, some.before2, some.after]))
             needed = needed[needed >= 0]
-            dots[needed] = columns.rows(needed) @ seek.vector
+            dots[needed] = np.vecdot(columns.rows(needed), seek.vector)
         plain = dots[slots]
         window = WINDOW[0] * plain + WINDOW[1] * dots[some.before] + WINDOW[2] * dots[some.before2]
         return plain, (window / some.norm).astype(np.float32), dots[some.after]
@@ -364,9 +374,9 @@ def _print(row: Row) -> int:
     return hash((row[19], row[20], row[3], row[7]))
 
 
-def _times(rows: Sequence[Row], field: int, otherwise: float) -> npt.NDArray[np.float64]:
+def _times(micros: Sequence[Any], otherwise: float) -> npt.NDArray[np.float64]:
     """A column of times in seconds."""
-    values = np.array([row[field] for row in rows], np.float64)
+    values = np.array(micros, np.float64)
     return np.where(np.isnan(values), otherwise, values / 1e6)
 
 

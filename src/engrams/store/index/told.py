@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.ports import Ids
 from engrams.store.index.columns import Columns
 
 WINDOW = (1.0, 0.7, 0.5)
@@ -20,7 +20,7 @@ class Told:
     after it are -1 where there is none."""
 
     slots: npt.NDArray[np.int64]
-    ids: Sequence[str]
+    ids: Ids
     before: npt.NDArray[np.int32]
     before2: npt.NDArray[np.int32]
     after: npt.NDArray[np.int32]
@@ -45,7 +45,7 @@ def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:
     length = sum((weight * lengths[place] for weight, place in zip(WINDOW, (slots, before, before2), strict=True)), np.float32(0))
     return Told(
         slots=slots,
-        ids=columns["id"][slots].tolist(),
+        ids=Ids(columns["id"][slots].tolist()),
         before=before,
         before2=before2,
         after=columns["after"][slots],

@@ -63,7 +63,7 @@ class Centres:
         """The place of the topic whose centre is nearest to the row, if at least ``floor``; else -1."""
         if not self.members:
             return -1
-        cosines = self._units[: len(self.members)] @ row
+        cosines = np.vecdot(self._units[: len(self.members)], row)
         best = int(np.argmax(cosines))
         return best if self.members[best] and cosines[best] >= floor - EDGE else -1
 
@@ -97,7 +97,7 @@ def alike(centres: Floats, floor: float) -> list[list[int]]:
         while front:
             place = front.pop()
             group.append(place)
-            near = {other for other in np.flatnonzero(units @ units[place] >= floor - EDGE).tolist() if other in left}
+            near = {other for other in np.flatnonzero(np.vecdot(units, units[place]) >= floor - EDGE).tolist() if other in left}
             left -= near
             front += sorted(near)
         if len(group) > 1:
@@ -109,4 +109,4 @@ def cosines(centres: Sequence[Floats], row: Floats) -> Floats:
     """Of each centre to the row."""
     if not centres:
         return np.zeros(0, np.float32)
-    return np.asarray(unit(np.stack(centres)) @ row, np.float32)
+    return np.asarray(np.vecdot(unit(np.stack(centres)), row), np.float32)

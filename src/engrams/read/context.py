@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from engrams.ports import Query, TokenCounter
 from engrams.read import episodes
 from engrams.read.flow import search
 from engrams.read.profile import gated
-from engrams.read.render import line, profile_frame, recalled_frame, said_frame, triples, version
+from engrams.read.render import framed, line, profile_frame, recalled_frame, said_frame, stated, triples, version
 from engrams.read.request import Deps, Request
 from engrams.read.seasons import closed
 from engrams.settings import ReadSettings
@@ -20,12 +20,13 @@ from engrams.types import Context, Found, Hit, Kind, Record, Status
 
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _READ = 500
-_LEAST, _SPARE = 5, 20
-"""Tokens of the shortest statement, about; items more than that, for those that are too long."""
+_LEAST, _USUAL, _SPARE = 5, 12, 20
+"""Tokens of the shortest statement and of a usual one, about; items more than that, for those that are too long."""
 _MISSES = 5
 """Items too long to fit, in a row of the best, after which the rest is not tried."""
 
 Item = TypeVar("Item")
+_Said: TypeAlias = tuple[Record, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     said = said_frame(latest)
     most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
     room = max(min(budget.prefix, most), 0)
-    profile = _believed(_profile(request, deps, room), room, deps.settings, budget.counter)
+    profile = _profile(request, deps, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
     shown = {record.id for record in (*profile, *latest)}
@@ -101,13 +102,25 @@ def _caught_up(request: Request, found: Found, deps: Deps) -> Sequence[Hit]:
 
 def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
     """The profile that fits: corrections within tokens of their own, where they have some, and the rest after them."""
-    misses = _MISSES if section.overflow == "skip" else 0
-    if not section.own_tokens:
-        return _fitting(records, profile_frame, tokens, counter, misses)
-    own = [record for record in records if record.kind is Kind.CORRECTION]
-    rest = [record for record in records if record.kind is not Kind.CORRECTION]
-    kept = _fitting(own, profile_frame, min(section.own_tokens, tokens), counter, misses)
-    return [*kept, *_fitting(rest, lambda some: profile_frame([*kept, *some]), tokens, counter, misses)]
+    misses = _misses(section)
+    said = [(record, stated(record)) for record in records]
+    number = version(records)
+
+    def render(some: Sequence[_Said]) -> str:
+        return framed((each for _, each in some), number)
+
+    own = [each for each in said if section.own_tokens and each[0].kind is Kind.CORRECTION]
+    rest = [each for each in said if each not in own] if own else said
+    first = _fitting(own, render, min(section.own_tokens, tokens), counter, misses)
+    kept = [record for record, _ in (*first, *_fitting(rest, lambda some: render([*first, *some]), tokens, counter, misses))]
+    # The number that these have may count for more tokens than the one that stood for it.
+    while kept and counter.count(profile_frame(kept)) > tokens:
+        kept.pop()
+    return kept
+
+
+def _misses(section: ReadSettings) -> int:
+    return _MISSES if section.overflow == "skip" else 0
 
 
 def _fitting(
@@ -132,9 +145,20 @@ def _fitting(
     return kept
 
 
-def _profile(request: Request, deps: Deps, tokens: int) -> Sequence[Record]:
-    """Corrections and rules first, then what is believed most; more than ``tokens`` can hold."""
-    most = min(_READ, _SPARE + tokens // _LEAST)
+def _profile(request: Request, deps: Deps, tokens: int, counter: TokenCounter) -> list[Record]:
+    """Corrections and rules first, then what is believed most, as far as ``tokens`` go."""
+    section = deps.settings
+    if not section.own_tokens:
+        some = _candidates(request, deps, min(_READ, _SPARE + tokens // _USUAL))
+        kept = _believed(some, tokens, section, counter)
+        # More misses than are borne: it ended before its items did, and would end there with more of them too.
+        if len(some) - len(kept) > _misses(section):
+            return kept
+    return _believed(_candidates(request, deps, min(_READ, _SPARE + tokens // _LEAST)), tokens, section, counter)
+
+
+def _candidates(request: Request, deps: Deps, most: int) -> Sequence[Record]:
+    """At most so many of what may stand in the profile."""
     kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
     page = deps.records.find(Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most))
     return [record for record in gated(page.records, deps.settings.profile) if not closed(record, deps.settings.seasons)]

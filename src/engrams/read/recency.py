@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from engrams.settings import ReadSettings
-from engrams.types import Hit, Record
+from engrams.types import Hit, Layer, Record
 
 _DAY = 86_400.0
 
@@ -47,7 +47,8 @@ def aged(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit
 
 def _aged(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     days = age(hit.record, now)
-    score = hit.score * halved(days, settings.half_life_days)
+    # What was said is of its day; what is known is not: it is closed when something takes its place (001: none for MEMORY.md).
+    score = hit.score * (halved(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
     score = blend(score, fresh(days, settings.recency_days), settings.recency_weight)
     used = hit.record.last_accessed
     if used is not None:

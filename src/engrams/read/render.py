@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engrams.text.terms import terms
 from engrams.types import Hit, Kind, Record, Status
@@ -39,17 +39,26 @@ def version(records: Sequence[Record]) -> str:
 
 def profile_frame(records: Sequence[Record]) -> str:
     """The stable part of a context; the same records give the same bytes. Nothing to say: no frame."""
+    return framed(map(stated, records), version(records))
+
+
+def stated(record: Record) -> tuple[str, str]:
+    """The section of a profile that a record belongs to, and what stands there."""
+    return _section(record), _statement(record)
+
+
+def framed(statements: Iterable[tuple[str, str]], number: str) -> str:
+    """A profile of these statements, each once, under this version."""
     lines: dict[str, list[str]] = {}
     seen: set[str] = set()
-    for record in records:
-        text = _statement(record)
+    for name, text in statements:
         if text not in seen:
             seen.add(text)
-            lines.setdefault(_section(record), []).append(text)
+            lines.setdefault(name, []).append(text)
     if not lines:
         return ""
     blocks = [f"## {name}\n" + "\n".join(f"{n}. {line}" for n, line in enumerate(lines[name], 1)) for name in _ORDER if name in lines]
-    return f'<memory version="{version(records)}">\n# Memory\n{_NOTE}\n\n' + "\n\n".join(blocks) + "\n</memory>"
+    return f'<memory version="{number}">\n# Memory\n{_NOTE}\n\n' + "\n\n".join(blocks) + "\n</memory>"
 
 
 def recalled_frame(lines: Sequence[str], abstain: bool) -> str:

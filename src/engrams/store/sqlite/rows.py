@@ -16,6 +16,8 @@ Row: TypeAlias = tuple[Any, ...]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
+_parse = json.JSONDecoder().raw_decode
+"""What we wrote ourselves begins with its value and ends with it: nothing to strip, no encoding to find out."""
 _PLAIN = Provenance()
 _KINDS, _LAYERS = {str(kind): kind for kind in Kind}, {str(layer): layer for layer in Layer}
 _TIERS, _STATUSES = {str(tier): tier for tier in Tier}, {str(status): status for status in Status}
@@ -71,7 +73,7 @@ def encode_json(value: Json) -> str:
 
 
 def decode_json(text: str) -> Json:
-    return {} if text == _EMPTY_MAP else [] if text == _EMPTY_LIST else json.loads(text)
+    return {} if text == _EMPTY_MAP else [] if text == _EMPTY_LIST else _parse(text)[0]
 
 
 def encode(name: str, value: Any) -> Any:
@@ -123,7 +125,7 @@ def decode(row: Row) -> Record:
         tags=_listed(tags),
         triggers=_listed(triggers),
         steps=_listed(steps),
-        evidence=() if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in json.loads(quotes)),
+        evidence=() if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in _parse(quotes)[0]),
         provenance=_origin(origin),
         importance=importance,
         confidence=confidence,
@@ -139,7 +141,7 @@ def decode(row: Row) -> Record:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    return () if text == _EMPTY_LIST else tuple(json.loads(text))
+    return () if text == _EMPTY_LIST else tuple(_parse(text)[0])
 
 
 @lru_cache(maxsize=1024)

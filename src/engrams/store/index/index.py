@@ -13,6 +13,7 @@ from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.columns import Codes, Columns
 from engrams.store.index.lexical import Lexical, lexical
 from engrams.store.index.near import Near
+from engrams.store.index.pick import distinct, highest
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
 from engrams.store.index.told import WINDOW, Told, told
@@ -297,7 +298,7 @@ class OwnerIndex:
     def _best(self, seek: Seek, seen: View, words: Lexical) -> npt.NDArray[np.int64]:
         """The best of each source, with their followers: a windowed score flows to the next two turns."""
         after = self._columns["after"]
-        chosen = [_top(words.bm, seek.width)]
+        chosen = [highest(words.bm, seek.width)]
         if seek.vector is not None and self._columns.dimension:
             chosen.append(self._nearest(seek.vector, seen.mask, seen.slots, seek.width))
         front = np.concatenate(chosen)
@@ -305,7 +306,7 @@ class OwnerIndex:
             front = after[front].astype(np.int64)
             front = front[front >= 0]
             chosen.append(front)
-        found = _distinct(np.concatenate(chosen))
+        found = distinct(np.concatenate(chosen))
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
@@ -315,9 +316,9 @@ class OwnerIndex:
         """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
         columns = self._columns
         if self._near is None:
-            return slots[_top(np.vecdot(columns.vectors[slots], vector), width)]
+            return slots[highest(np.vecdot(columns.vectors[slots], vector), width)]
         found = self._near.search(vector, width * 2, mask)
-        return found[_top(np.vecdot(columns.rows(found), vector), width)]
+        return found[highest(np.vecdot(columns.rows(found), vector), width)]
 
     def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:
         cos, cosctx, cosnext = self._cosines(seek, some)
@@ -354,19 +355,12 @@ class OwnerIndex:
             np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
         else:
             dots = np.zeros(columns.size + 1, np.float32)
-            needed = _distinct(np.concatenate([slots, some.before, some.before2, some.after]))
+            needed = distinct(np.concatenate([slots, some.before, some.before2, some.after]))
             needed = needed[needed >= 0]
             dots[needed] = np.vecdot(columns.rows(needed), seek.vector)
         plain = dots[slots]
         window = WINDOW[0] * plain + WINDOW[1] * dots[some.before] + WINDOW[2] * dots[some.before2]
         return plain, (window / some.norm).astype(np.float32), dots[some.after]
-
-
-def _distinct(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Each once, in order (np.unique would load numpy.ma, which takes longer than a whole search)."""
-    ordered = np.sort(slots)
-    kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
-    return kept
 
 
 def _print(row: Row) -> int:
@@ -382,12 +376,3 @@ def _times(micros: Sequence[Any], otherwise: float) -> npt.NDArray[np.float64]:
 
 def _seconds(micros: Any, otherwise: float) -> float:
     return otherwise if micros is None else micros / 1e6
-
-
-def _top(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
-    """Indices of the ``width`` highest positive scores."""
-    # Nothing at all is the commonest score, and a partition is slow among so many equals.
-    found = np.flatnonzero(scores > 0)
-    if len(found) > width:
-        found = found[np.argpartition(scores[found], len(found) - width)[-width:]]
-    return found

@@ -1,0 +1,32 @@
+"""Choosing among slots."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_SAMPLED = 40
+"""Times as many scores as are wanted from which a sample of them is looked at first."""
+
+
+def highest(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
+    """Indices of the ``width`` highest positive scores."""
+    # Nothing at all is the commonest score, and a partition is slow among so many equals. Where a common word leaves many
+    # others, a sample of them tells what cannot be among the highest.
+    found = np.flatnonzero(scores > 0)
+    if len(found) > _SAMPLED * width:
+        some = scores[found]
+        sample = some[:: len(some) // (10 * width)]
+        place = len(sample) - 1 - 4 * width * len(sample) // len(some) - 8
+        likely = found[some > np.partition(sample, place)[place]]
+        found = likely if len(likely) >= width else found
+    if len(found) > width:
+        found = found[np.argpartition(scores[found], len(found) - width)[-width:]]
+    return found
+
+
+def distinct(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Each once, in order (np.unique would load numpy.ma, which takes longer than a whole search)."""
+    ordered = np.sort(slots)
+    kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+    return kept

@@ -18,11 +18,12 @@ from bench.speed.corpus import Corpus
 from bench.speed.stages import quantiles
 from engrams.models.embed.choose import choose
 from engrams.settings import EmbedSettings, ReadSettings
+from engrams.store.index.columns import Columns
 from engrams.store.index.near import Near
 
 KS = (10, 50, 100)
 _TIE = 1e-4
-"""Scores this near are one: the vectors that score again are float16."""
+"""Scores this near are one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,13 +52,16 @@ def measured(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, An
     if near is None:
         return {"missing": "the extra `ann` is not installed"}
     built = time.perf_counter() - start
-    halves, everything = vectors.astype(np.float16), np.ones(len(vectors), np.bool_)
+    everything, columns = np.ones(len(vectors), np.bool_), Columns(vectors.shape[1])
+    columns.extend(len(vectors))
+    columns.put(slice(0, len(vectors)), vectors)
+    columns.shrink()
     recall: dict[int, list[float]] = {k: [] for k in KS}
     coded, exact = [], []
     for query in asked:
         start = time.perf_counter()
         proposed = near.search(query, 2 * width, everything)
-        scores = halves[proposed].astype(np.float32) @ query
+        scores = np.vecdot(columns.rows(proposed), query)
         found = proposed[np.argsort(-scores)[:width]]
         coded.append(time.perf_counter() - start)
         start = time.perf_counter()

@@ -31,6 +31,8 @@ _BY_ID = " WHERE id = ? AND owner = ?"
 
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 """Whether a text speaks of a time does not depend on when it is read."""
+_READ = 6000
+"""Characters that are looked through for one: nobody else can write meanwhile."""
 
 
 class Commit:
@@ -101,7 +103,7 @@ class Commit:
         text = record.search_text
         words = terms(text)
         lexemes = self._lexicon.encode(self._connection, words)
-        shape = (word_count(text), is_question(text), bool(find(text, _ANY_TIME)))
+        shape = (word_count(text), is_question(text), bool(find(text[:_READ], _ANY_TIME)))
         values = [encode(name, getattr(record, name)) for name in FIELDS]
         try:
             number = int(one(self._connection, "add_record", owner, self._next(), *shape, digest, lexemes, *values)[0])
@@ -191,7 +193,7 @@ class Commit:
             "hash": bytes.fromhex(content_hash(text)),
             "words": word_count(text),
             "question": is_question(text),
-            "dated": bool(find(text, _ANY_TIME)),
+            "dated": bool(find(text[:_READ], _ANY_TIME)),
             "lexemes": self._lexicon.encode(self._connection, words),
         }
 

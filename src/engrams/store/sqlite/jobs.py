@@ -86,6 +86,7 @@ def fail(connection: apsw.Connection, failure: Failure) -> bool:
     if found is None:
         return False
     job, kind, key, payload, attempt, attempts, _, _ = found
+    attempt -= not failure.counts
     if failure.retry_at is None or attempt >= attempts:
         run(connection, "bury_job", failure.error, micros(failure.at), job)
     else:

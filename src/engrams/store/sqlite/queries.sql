@@ -10,6 +10,9 @@ PRAGMA journal_mode = WAL;
 -- name: checkpoint
 PRAGMA wal_checkpoint(TRUNCATE);
 
+-- name: shrink
+PRAGMA shrink_memory;
+
 -- name: backup
 VACUUM INTO ?;
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +18,9 @@ import engrams
 from bench.quality.data import Dataset, Question, Talk
 from bench.quality.metrics import KS, Row, gap, mean, score
 from bench.quality.systems import OWNER, Engrams, search
+from engrams.clock import parse_time
 from engrams.ports import Embedder
+from engrams.read import flow, query
 
 LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "speaker cue": {"read__weights__speaker": 0.0},
@@ -39,12 +46,26 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
 }
 """What is left out, and the settings that do it. The last one replaces the weighted sum by ranks."""
 
+WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
+    "time that a turn tells of": (flow, "spoken_of", lambda hits, *_: list(hits)),
+    "question in the first person": (query, "understand", lambda *given: replace(_understand(*given), dense=given[0])),
+}
+"""Stages without a setting: where they are called, and what stands there instead."""
+_understand = query.understand
+
 INSTEAD: Mapping[str, Mapping[str, object]] = {
     "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},
-    "a fifth for recency": {"read__recency_weight": 0.2},
     "links, two steps": {"graph__depth": 2},
 }
 """What is put in: settings that other systems have and that are off by default."""
+
+_THEN = "asked the day after"
+AGED: Mapping[str, Mapping[str, object]] = {
+    "a twentieth for recency, 30 days": {"read__recency_weight": 0.05},
+    "a fifth for recency, 30 days": {"read__recency_weight": 0.2},
+    "a third for recency, 7 days": {"read__recency_weight": 0.3, "read__recency_days": 7},
+}
+"""Put in likewise, asked the day after the last turn and beside the same without: years later everything is equally old."""
 
 _WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
     "topics, links two steps": {"graph__depth": 2},
@@ -71,23 +92,26 @@ def ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], 
     """R@10 as it is, and the difference that each stage makes, with its paired 95 % interval; the table is printed."""
     cached = Cached(embedder)
     variants = {"as it is": {}, **LEFT_OUT, **INSTEAD}
-    rows: dict[str, list[Row]] = {name: [] for name in (*variants, _FACTS, *_WITH_TOPICS)}
+    rows: dict[str, list[Row]] = {name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)}
     for number, talk in enumerate(data.talks, 1):
         print(f"\rablation: {number}/{len(data.talks)}", end="", file=sys.stderr)
         _talk(talk, cached, settings, variants, rows)
     print(file=sys.stderr)
     kept = {name: [row for row in some if row.category not in apart] for name, some in rows.items()}
-    whole = kept.pop("as it is")
+    whole, then = kept.pop("as it is"), kept.pop(_THEN)
     print(f"\n{data.name}, embedder {embedder.card.id}: R@10 {100 * mean(whole, 'R@10'):.1f}; what each stage adds to it (95 %)\n")
     result: dict[str, object] = {"R@10": round(mean(whole, "R@10"), 4)}
     for name, some in kept.items():
-        put_in = name in INSTEAD or name in _WITH_TOPICS
-        middle, low, high = gap(some, whole, "R@10") if put_in else gap(whole, some, "R@10")
-        wide = gap(some, whole, "R@50")[0] if put_in else gap(whole, some, "R@50")[0]
+        put_in = name in INSTEAD or name in _WITH_TOPICS or name in AGED
+        beside = then if name in AGED else whole
+        more, less = (some, beside) if put_in else (beside, some)
+        middle, low, high = gap(more, less, "R@10")
+        wide = gap(more, less, "R@50")[0]
         shown = f"+ {name}" if put_in else name
-        print(f"{shown:32}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50 {100 * wide:+.1f}")
+        print(f"{shown:38}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50 {100 * wide:+.1f}")
         result[name] = {"R@10": [round(part, 4) for part in (middle, low, high)], "R@50": round(wide, 4)}
-    return result
+    print(f"\nR@10 {_THEN}: {100 * mean(then, 'R@10'):.1f}")
+    return {**result, _THEN: round(mean(then, "R@10"), 4)}
 
 
 def _talk(
@@ -99,6 +123,12 @@ def _talk(
         whole.close()
         for name, changed in variants.items():
             rows[name] += _read(talk, embedder, {"home": folder, **settings, **changed})
+        for name, (place, stage, instead) in WITHOUT.items():
+            with _replaced(place, stage, instead):
+                rows[name] += _read(talk, embedder, {"home": folder, **settings})
+        after = max(parse_time(item.date) for item in talk.items if item.date) + timedelta(days=1)
+        for name, changed in {_THEN: {}, **AGED}.items():
+            rows[name] += _read(talk, embedder, {"home": folder, "clock": lambda: after, **settings, **changed})
         with engrams.open(embedder=embedder, home=folder, jobs__workers=0) as engine:
             engine.topics.refresh(OWNER)
         for name, changed in _WITH_TOPICS.items():
@@ -112,6 +142,17 @@ def _talk(
 def _read(talk: Talk, embedder: Cached, given: Mapping[str, object]) -> list[Row]:
     with engrams.open(embedder=embedder, jobs__workers=0, usage__on=False, **given) as engine:  # type: ignore[arg-type]
         return [_row(talk, one, search(engine, one.text, max(KS))) for one in talk.questions]
+
+
+@contextmanager
+def _replaced(place: ModuleType, stage: str, instead: Callable[..., Any]) -> Iterator[None]:
+    """Another function in place of a stage."""
+    own = getattr(place, stage)
+    setattr(place, stage, instead)
+    try:
+        yield
+    finally:
+        setattr(place, stage, own)
 
 
 def _row(talk: Talk, question: Question, found: Sequence[str]) -> Row:

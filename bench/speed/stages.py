@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 import resource
 import statistics
 import subprocess
@@ -117,7 +116,9 @@ def ack(home: str, count: int) -> dict[str, Any]:
                 [timed(lambda line=line, settle=settle: memory.add(turn(line), scope=OWNER, settle=settle)) for line in some]
             )
         result["floor_fsync"] = quantiles(_fsync(Path(home) / "probe", count))
-    return result
+    from bench.speed.slow import slow
+
+    return {**result, "slow_model": slow(min(count, 200))}
 
 
 def _fsync(path: Path, count: int) -> list[float]:
@@ -154,29 +155,6 @@ def search(home: str, count: int) -> dict[str, Any]:
     return {**result, "peak_mb": peak_mb()}
 
 
-def owners(home: str, count: int, each: int = 1000) -> dict[str, Any]:
-    """Many owners of a thousand turns: searches that go from one to another, cold at first and then again."""
-    lines = [turn(line) for line in Corpus().lines(each)]
-    pick = random.Random(5)
-    with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
-        write = timed(lambda: [memory.observe(lines, scope=("user", f"u{number}")) for number in range(count)])
-        visited = [pick.randrange(count) for _ in range(min(count, 500))]
-        questions = Corpus(seed=4).questions(len(visited))
-        pairs = list(zip(visited, questions, strict=True))
-        cold = [timed(lambda who=who, what=what: memory.search(what, scope=("user", f"u{who}"))) for who, what in pairs]
-        warm = [timed(lambda who=who, what=what: memory.search(what, scope=("user", f"u{who}"))) for who, what in pairs]
-    size = sum(path.stat().st_size for path in Path(home).rglob("*") if path.is_file())
-    return {
-        "owners": count,
-        "turns": count * each,
-        "write_per_second": round(count * each / write),
-        "cold": quantiles(cold),
-        "warm": quantiles(warm),
-        "db_bytes": size,
-        "peak_mb": peak_mb(),
-    }
-
-
 def start(home: str, rounds: int) -> dict[str, Any]:
     """The command line from nothing: help, and a first search on an existing store. Medians over ``rounds`` processes."""
     command = str(Path(sys.executable).with_name("engrams"))
@@ -206,7 +184,6 @@ STAGES: dict[str, Callable[..., dict[str, Any]]] = {
     "load": load,
     "ack": ack,
     "search": search,
-    "owners": owners,
     "start": start,
 }
 

@@ -181,6 +181,13 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     return restore(source, _places(settings), passphrase)
 
 
+def is_backup(path: Path) -> bool:
+    """Whether a file is a backup, by how it begins."""
+    from engrams.vault.backup import is_backup as begins
+
+    return begins(path)
+
+
 def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
     """The database anew from the files; the old one stays beside it. ``files``: the files anew from the database."""
     places = _places(settings)

@@ -6,6 +6,8 @@ import os
 import threading
 from datetime import UTC, datetime
 
+from engrams.errors import InputError
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -15,10 +17,17 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def utc(moment: datetime) -> datetime:
+    """The same moment in UTC; a naive time is taken as UTC. InputError: it is before the year 1 or after 9999 there."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise InputError(f"The time {moment.isoformat()} is out of range.", hint="Give one between the years 1 and 9999, UTC.") from None
+
+
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970; a naive time is taken as UTC. Exact."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    delta = aware - _EPOCH
+    """Microseconds since 1970; a naive time is taken as UTC. Exact. InputError: as ``utc``."""
+    delta = utc(moment) - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
@@ -60,6 +69,7 @@ def new_id(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """An ISO 8601 time or date, UTC where it names no zone. ValueError otherwise."""
+    """An ISO 8601 time or date, UTC where it names no zone. ValueError otherwise; InputError: as ``utc``."""
     moment = datetime.fromisoformat(text.strip())
+    utc(moment)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from engrams.clock import utc
 from engrams.errors import ClosedError, InputError, NotFoundError, RefusedError
 from engrams.ports import (
     EMBED,
@@ -36,7 +37,7 @@ from engrams.tend import report
 from engrams.tend.backfill import Backfill
 from engrams.tend.runner import Handler, Runner
 from engrams.tend.usage import Usage
-from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn
+from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn, conversation
 from engrams.write import revise
 
 if TYPE_CHECKING:
@@ -198,11 +199,15 @@ class MemoryEngine(Rooms):
         some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
         self._usage.judge(some, Scope.of(scope).owner, helpful)
 
-    def context(self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None) -> Context:
-        """Memory as text for a prompt, never over ``tokens`` by the configured counter."""
+    def context(
+        self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
+    ) -> Context:
+        """Memory as text for a prompt, never over ``tokens`` by the configured counter. With ``summary.rolling`` the summary of the
+        conversation comes first: of ``scope``, if it is one, or of this session of it."""
         number = self.settings.read.limit if limit is None else limit
-        latest = self._tail(Scope.of(scope)) if as_of is None else ()
-        return self._rendered(Request(query, Scope.of(scope), self._clock(), number, moment_of(as_of), latest=latest), tokens)
+        place, now = Scope.of(scope), as_of is None
+        latest, summary = (self._tail(place), self._summary(place, session)) if now else ((), "")
+        return self._rendered(Request(query, place, self._clock(), number, moment_of(as_of), latest=latest, summary=summary), tokens)
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """``context`` for one turn of a conversation, as ``delivery`` is set: at once, or what was found during the turn before;
@@ -215,6 +220,7 @@ class MemoryEngine(Rooms):
 
         def read(known: frozenset[str]) -> Context:
             asked = Request(query, place, self._clock(), self.settings.read.limit, known=known, session=own, catch_up=first)
+            asked = asked if hushed else replace(asked, summary=self._summary(place, session))
             return self._rendered(asked, tokens)
 
         return read(frozenset()) if hushed else self._delivery.deliver(f"{place.key}|{session}", query, read)
@@ -319,15 +325,17 @@ class MemoryEngine(Rooms):
         return self._clock()
 
     def close(self) -> None:
-        """Let running jobs finish and close the store; what waits goes on in the next process. Twice is once."""
+        """Let running jobs finish and close the store; what waits goes on in the next process. Twice is once. A model that takes
+        longer than ``sessions.shutdown_seconds`` is cut off; its job waits."""
         if not self._closed:
             self._closed = True
             self._delivery.close()
             self._usage.close()
-            self._runner.close()
+            cut = self.chat_model.close if isinstance(self.chat_model, Closable) else None
+            self._runner.close(self.settings.sessions.shutdown_seconds, cut)
             self._settled()
-            if isinstance(self.chat_model, Closable):
-                self.chat_model.close()
+            if cut is not None:
+                cut()
             self._store.close()
 
     def __enter__(self) -> MemoryEngine:
@@ -339,6 +347,15 @@ class MemoryEngine(Rooms):
     @property
     def _models(self) -> dict[str, str]:
         return {"embedder": self.embedder.card.id, "chat": self.chat_model.name if self.chat_model else ""}
+
+    def _summary(self, scope: Scope, session: str) -> str:
+        """The rolling summary of a conversation, where there is one."""
+        if not self.settings.summary.rolling:
+            return ""
+        from engrams.session.summary import current
+
+        record = current(self._open(), *conversation(scope, session))
+        return record.text if record else ""
 
     def _number(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
@@ -368,6 +385,8 @@ class MemoryEngine(Rooms):
 
 def moment_of(value: Moment) -> AsOf | None:
     """One time stands for both."""
-    if value is None or isinstance(value, AsOf):
-        return value
-    return AsOf(value, value)
+    if value is None:
+        return None
+    if isinstance(value, AsOf):
+        return AsOf(*(part and utc(part) for part in (value.valid, value.known)))
+    return AsOf(utc(value), utc(value))

@@ -88,6 +88,25 @@ def test_the_summary_before_and_the_new_facts_go_in(engine: MemoryEngine, model:
     assert build.summaries(engine).of(TALK) == "Summary 2."
 
 
+@pytest.mark.covers("S2.31")
+def test_a_prompt_gets_the_summary_and_then_lines_by_role(model: ScriptedModel) -> None:
+    """The conversation's summary if there is one, then "[role] content", best first and without scores; within the budget."""
+    with temp_engine(clock=Ticker(START), preset="proxy", **named(model, vault__on=False)) as engine:
+        engine.observe(Turn("I think oboes are <loud>", role="assistant"), scope=TALK)
+        tell(engine, "Kim plays the oboe in Ghent, and the oboe is old")
+        made = engine.context("Who plays the oboe in Ghent?", scope=TALK)
+        lines = made.tail.splitlines()
+        assert lines[0] == "<summary>"
+        assert lines[2:4] == ["Summary 1.", "</summary>"]
+        said = [line for line in lines if line.startswith("[")]
+        assert said[0] == "[user] Kim plays the oboe in Ghent, and the oboe is old"
+        assert "[assistant] I think oboes are &lt;loud&gt;" in said
+        assert made.tokens == engine.counter.count(made.text)
+        assert "Summary" not in engine.context("oboe", scope=(*ANN, "conversation", "c2")).text
+        for tokens in range(0, 120, 7):
+            assert engine.counter.count(engine.context("Who plays the oboe?", scope=TALK, tokens=tokens).text) <= tokens
+
+
 @pytest.mark.covers("S2.45")
 def test_the_summary_is_one_file(model: ScriptedModel, home: Path) -> None:
     """In the files a conversation has one summary, rewritten in place."""
@@ -178,3 +197,19 @@ def test_turns_outside_of_a_conversation_have_no_summary(engine: MemoryEngine, m
     engine.observe(Turn("Kim bakes rye bread", session="s1"), scope=ANN)
     engine.drain()
     assert build.summaries(engine).of(ANN, "s1") == "Summary 1."
+
+
+@pytest.mark.covers("S2.31")
+def test_a_session_of_an_owner_has_its_summary_in_its_prompts(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """`deliver` and `context` give the summary of the session they are for, within the budget, and of no other."""
+    engine.observe(Turn("Kim bakes rye bread", session="s1"), scope=ANN)
+    engine.drain()
+    for made in (engine.deliver("What is baked?", scope=ANN, session="s1"), engine.context("What is baked?", scope=ANN, session="s1")):
+        assert "Summary 1." in made.summary
+        assert made.tail.startswith(made.summary)
+        assert made.tokens == engine.counter.count(made.text)
+    assert "Summary" not in engine.deliver("What is baked?", scope=ANN, session="s2").text
+    assert "Summary" not in engine.context("What is baked?", scope=ANN).text
+    for tokens in range(0, 120, 7):
+        made = engine.context("What is baked?", scope=ANN, session="s1", tokens=tokens)
+        assert engine.counter.count(made.text) <= tokens

@@ -110,7 +110,7 @@ def test_escape_keeps_one_line() -> None:
     assert escape("a\n- [2026] b <x> & y") == "a - [2026] b &lt;x&gt; &amp; y"
 
 
-@pytest.mark.covers("S2.31", "S2.32")
+@pytest.mark.covers("S2.32")
 def test_nothing_found_is_no_text() -> None:
     """A limit of nought or an empty memory leaves a prompt untouched."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from engrams.ports import Batch
+from engrams.ports import Batch, Change
 from engrams.read.expand import FACTORS, bonuses, cascade
-from engrams.settings import GraphSettings
+from engrams.settings import GraphSettings, load
 from engrams.testing import temp_engine
-from engrams.types import Edge, EdgeType, Scope
+from engrams.types import Edge, EdgeType, Scope, Status
 
 OWNER = Scope(("user", "ann"))
 
@@ -54,6 +54,23 @@ def test_a_step_multiplies_the_score_it_starts_from() -> None:
     assert found["a"] == 0.9
 
 
+@pytest.mark.covers("S3.6")
+def test_ten_seeds_lend_and_no_more() -> None:
+    """In the graph preset two steps of 0.7 from the ten best; of twelve that match, the friends of the last two get nothing."""
+    graph = load({"preset": "graph"}, environ={}).settings.graph
+    assert (graph.depth, graph.seeds, graph.decay) == (2, 10, 0.7)
+    with temp_engine(jobs__workers=0, write__extract="off", graph__seeds=graph.seeds, graph__depth=graph.depth) as engine:
+        keepers = [engine.add("gulls " * (13 - n) + "and sand " * n, scope=OWNER).id for n in range(12)]
+        friends = [engine.add(f"Bread rolls cost {n} crowns", scope=OWNER).id for n in range(12)]
+        edges = tuple(Edge(OWNER, *pair, EdgeType.RELATES_TO, 1.0) for pair in zip(keepers, friends, strict=True))
+        engine.store.commit(Batch("test", "link", engine.now(), edges=edges))
+        rows = engine.explain("gulls", scope=OWNER, limit=50).trace.rows
+        best = [row.id for row in rows if row.id in keepers][:10]
+        lent = {row.id for row in rows if row.parts.get("linked", 0) > 0}
+        assert lent & set(friends) == {friends[keepers.index(id)] for id in best}
+        assert len({row.id for row in rows}) == len(rows), "each once, whatever ways lead to it"
+
+
 @pytest.mark.covers("S3.7")
 def test_depth_nought_is_the_seeds_alone() -> None:
     """Without steps nothing is added."""
@@ -92,11 +109,16 @@ def test_superseded_and_forgotten_memories_are_not_reached() -> None:
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         kept = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
         gone = engine.add("Unrelated words entirely", scope=OWNER)
+        past = engine.add("More words of no relation", scope=OWNER)
+        ends = tuple(Edge(OWNER, kept.id, one.id, EdgeType.RELATES_TO, 1.0) for one in (gone, past))
+        engine.store.commit(Batch("test", "link", engine.now(), edges=ends))
+        assert len(engine.search("Who feeds the gulls?", scope=OWNER).hits) == 3
         engine.forget(gone.id, scope=OWNER)
-        edge = Edge(OWNER, kept.id, gone.id, EdgeType.RELATES_TO, 1.0)
-        engine.store.commit(Batch("test", "link", engine.now(), edges=(edge,)))
+        replaced = Change(OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace")
+        engine.store.commit(Batch("test", "replace", engine.now(), changes=(replaced,)))
         found = engine.search("Who feeds the gulls?", scope=OWNER)
         assert [hit.record.id for hit in found.hits] == [kept.id]
+        assert {row.id for row in found.trace.rows} == {kept.id}
 
 
 def test_a_linked_memory_rises() -> None:

@@ -93,6 +93,7 @@ def test_a_statement_is_shown_as_its_triple_with_the_quote(engine: MemoryEngine)
     engine.observe(Turn("I work at Kestrel", session="s9"), scope=ANN)
     engine.drain()
     lines = [line for line in engine.context("Kestrel?", scope=ANN).tail.splitlines() if "WORKS_AT" in line]
+    assert lines
     assert all(line.startswith("- [") for line in lines)
     with temp_engine(jobs__workers=0) as plain:
         put(plain, "f1", "The user worries about work.", Kind.NOTE, evidence=evidence, **triple)

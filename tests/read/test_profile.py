@@ -55,6 +55,14 @@ def test_what_is_inactive_is_left_out() -> None:
         assert "2." not in prefix
 
 
+@pytest.mark.covers("S1.59")
+def test_a_correction_shows_what_to_avoid() -> None:
+    """Beside what is right stands what was wrong, escaped like everything."""
+    block = profile_frame([fact("1", "Use tabs", Kind.CORRECTION, meta={"avoid": "four <b>spaces</b>"}), fact("2", "Has a cat")])
+    assert "1. Use tabs (avoid: four &lt;b&gt;spaces&lt;/b&gt;)" in block
+    assert block.count("avoid") == 1
+
+
 @pytest.mark.covers("S1.58")
 def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> None:
     """In the engine preset nothing less believed slips in behind one that was too long; by default it does."""

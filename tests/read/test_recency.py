@@ -16,7 +16,7 @@ from engrams.read.recency import age, aged, blend, boost, fresh, halved
 from engrams.read.score import score
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
 from engrams.text.terms import terms
-from engrams.types import Hit, Kind, Provenance, Record, Scope, Status
+from engrams.types import LAYER_OF, Hit, Kind, Layer, Provenance, Record, Scope, Status
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Scope(("user", "ann"))
@@ -67,6 +67,8 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
     """An item in one list keeps its weighted part."""
     settings = ReadSettings(fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "cos": 0.7, "bm": 0.3}))
     assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
+    engine = preset("engine")
+    assert (engine.weights.cos, engine.weights.bm, engine.floor, engine.limit, engine.spare) == (0.7, 0.3, 0.1, 10, 2)
 
 
 @pytest.mark.covers("S1.49")
@@ -101,6 +103,15 @@ def test_a_half_life_is_one() -> None:
     hits = [Hit(record(60), 0.8), Hit(record(0), 0.5)]
     assert [hit.score for hit in aged(hits, ReadSettings(half_life_days=30), NOW)] == pytest.approx([0.5, 0.2])
     assert aged(hits, ReadSettings(), NOW) == hits
+    assert preset("engine").half_life_days == 30
+
+
+@pytest.mark.covers("S1.51")
+def test_what_is_known_does_not_fade() -> None:
+    """Thirty days halve what was said on a day; facts and rules, which stand in MEMORY.md, have no half-life."""
+    said = [Hit(record(30, Kind.TURN, layer=Layer.EPISODIC), 0.8)]
+    known = [Hit(record(30, kind, layer=LAYER_OF[kind]), 0.8) for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)]
+    assert [hit.score for hit in aged([*said, *known], preset("engine"), NOW)] == pytest.approx([0.8] * 4 + [0.4])
 
 
 @pytest.mark.covers("S2.28")

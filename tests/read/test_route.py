@@ -14,7 +14,7 @@ from engrams.ports import Batch, Change
 from engrams.read.recency import fresh
 from engrams.read.route import likeness, member_score
 from engrams.testing import Ticker, temp_engine
-from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic
+from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)
@@ -91,8 +91,24 @@ def test_an_old_memory_without_a_topic_is_not_found_by_meaning(engine: MemoryEng
 
 
 @pytest.mark.covers("S0.41")
-def test_the_six_nearest_topics_are_looked_into(engine: MemoryEngine) -> None:
-    """Of eight topics the two furthest are left out, however good a memory in them is."""
+def test_the_six_nearest_topics_are_looked_into(engine: MemoryEngine, angles: Angles) -> None:
+    """Of seven topics that are all near enough the furthest is left out."""
+    for plane in range(7):
+        row = np.zeros(8, np.float32)
+        row[0] = 0.8 - plane / 100
+        row[plane + 1] = np.sqrt(1 - row[0] ** 2)
+        angles.known[f"topic {plane}"] = row
+    old(engine, *[engine.add(f"topic {plane}", scope=ANN).id for plane in range(7)])
+    engine.topics.refresh(ANN)
+    assert len(engine.topics.list(ANN)) == 7
+    result = engine.explain(ASKED, scope=ANN, limit=10)
+    assert [hit.record.text for hit in result.hits] == [f"topic {plane}" for plane in range(6)]
+    assert "topic 6" not in [row.text for row in result.trace.rows]
+
+
+@pytest.mark.covers("S0.41")
+def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
+    """By cosine to the question; centres of another model are compared with nothing."""
     dimension = 8
     rows = np.eye(dimension, dtype=np.float32)
     topics = [Topic(f"topic:{n}", OWNER, f"t{n}", 1, "angles", rows[n].tobytes(), START) for n in range(dimension)]
@@ -144,6 +160,31 @@ def test_topics_near_the_same_question_are_linked(engine: MemoryEngine, angles: 
     (edge,) = engine.store.edges(OWNER, list(topic.values()), (EdgeType.CO_OCCURS,))
     assert (edge.source, edge.target) == tuple(sorted((topic["one"], topic["two"])))
     assert edge.weight == 2.0
+
+
+@pytest.mark.covers("S0.45")
+def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles: Angles) -> None:
+    """Of nine near ones, two of them the same text: six hits, the twin and the rest with their reasons."""
+    for n in range(8):
+        add(engine, angles, f"text {n}", 0.99 - n / 100)
+    engine.observe(Turn("text 0"), scope=ANN)
+    result = engine.explain(ASKED, scope=ANN)
+    assert [hit.record.text for hit in result.hits] == [f"text {n}" for n in range(6)]
+    reasons = [row.dropped for row in result.trace.rows if row.dropped]
+    assert sum(reason.startswith("says what ") for reason in reasons) == 1
+    assert reasons.count("not among the best 6") == 2
+
+
+@pytest.mark.covers("S0.58")
+def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles) -> None:
+    """With reconciliation off both are kept and found; at the same likeness the newer one is first."""
+    clock = Ticker(START)
+    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=clock, embedder=angles) as engine:
+        assert engine.settings.write.reconcile == "off"
+        add(engine, angles, "I love pizza", 0.9)
+        clock.forward(days=2)
+        add(engine, angles, "I hate pizza", 0.9)
+        assert found(engine) == ["I hate pizza", "I love pizza"]
 
 
 @pytest.mark.covers("S0.42")

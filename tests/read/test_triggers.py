@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Put
+from engrams.ports import Batch, Card, Change, Put
 from engrams.read.triggers import occurs
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.text.terms import terms, tokens
@@ -167,3 +169,29 @@ def test_the_graph_finds_what_words_or_meaning_vouch_for() -> None:
         found = engine.explain("spare key under the pot", scope=ANN)
         assert [hit.record.text for hit in found.hits] == ["spare key under the blue pot"]
         assert "floor" in found.trace.rows[1].dropped
+
+
+class _Same:
+    """An embedder to which everything is alike."""
+
+    card = Card("same", 4, inline=True)
+
+    def embed(self, texts: Sequence[str], purpose: str = "document") -> np.ndarray:
+        return np.full((len(texts), 4), 0.5, np.float32)
+
+
+@pytest.mark.covers("S3.11")
+def test_a_rare_word_wins_without_help_from_the_embedder() -> None:
+    """Where all is equally near in meaning the one text with the word is first, by ranks with 60; what was superseded is not there."""
+    with temp_engine(preset="graph", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=_Same()) as engine:
+        assert (engine.settings.read.fusion, engine.settings.read.rrf_k) == ("rrf", 60)
+        assert engine.settings.read.limit * engine.settings.read.spare + engine.settings.read.more >= 45
+        for number in range(30):
+            engine.add(f"Notes on the garden, part {number}", scope=ANN)
+        rare = engine.add("The serial number of the pump is QX7731", scope=ANN)
+        gone = engine.add("The serial number was QX7731, they said", scope=ANN)
+        change = Change(OWNER, gone.id, {"status": Status.SUPERSEDED, "superseded_by": rare.id}, "replace")
+        engine.store.commit(Batch("test", "replace", engine.now(), changes=(change,)))
+        found = engine.explain("QX7731", scope=ANN)
+        assert found.hits[0].record.id == rare.id
+        assert gone.id not in {row.id for row in found.trace.rows}

@@ -1,4 +1,5 @@
-"""Works on one home and dies, over and over: ``python crash.py HOME ACKS ROUNDS SEED [git]``.
+"""Works on one home and dies, over and over: ``python crash.py HOME ACKS ROUNDS SEED [git]``; or once before each single step,
+each time in a copy of the home: ``python crash.py each HOME ACKS EVERY [git]``.
 
 Each round forks a child that remembers, edits by hand and lets the vault follow, until it is killed with SIGKILL just
 before one of the steps between a commit and the end of its work: a change of the outbox, of the vault's own notes, of a
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -18,31 +20,44 @@ from typing import Any
 
 import engrams
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Status
+from engrams.types import Scope, Status
 from engrams.vault.state import State
 
 OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")
 
 
-def armed(left: int) -> None:
-    """Die just before the step number ``left`` from now."""
+def armed(left: int, acks: int) -> None:
+    """Die just before the step number ``left`` from now; the name of that step goes to ``acks``."""
     count = [left]
 
-    def before(function: Callable[..., Any]) -> Callable[..., Any]:
+    def before(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*given: Any, **named: Any) -> Any:
             count[0] -= 1
             if count[0] == 0:
+                os.write(acks, (json.dumps({"died": name}) + "\n").encode())
                 os.kill(os.getpid(), signal.SIGKILL)
             return function(*given, **named)
 
         return step
 
     for name in STEPS:
-        setattr(os, name, before(getattr(os, name)))
+        setattr(os, name, before(name, getattr(os, name)))
     for owner, names in ((SqliteStore, ("commit", "clear", "finish", "purge")), (State, ("put", "touch", "untouch", "drop", "condemn"))):
         for name in names:
-            setattr(owner, name, before(getattr(owner, name)))
+            setattr(owner, name, before(f"{owner.__name__}.{name}", getattr(owner, name)))
+
+
+def quiet(git: bool) -> dict[str, Any]:
+    """Settings under which nothing happens but what is asked for."""
+    return {
+        "vault__on": True,
+        "vault__git": git,
+        "vault__git_seconds": 0,
+        "jobs__workers": 0,
+        "jobs__lease": 0.3,
+        "write__extract": "off",
+    }
 
 
 class Child:
@@ -61,16 +76,8 @@ class Child:
         os.write(self.acks, (json.dumps(token) + "\n").encode())
 
     def run(self) -> None:
-        armed(self.dice.randint(1, 60 if self.number % 3 else 260))
-        settings = {
-            "vault__on": True,
-            "vault__git": self.git,
-            "vault__git_seconds": 0,
-            "jobs__workers": 0,
-            "jobs__lease": 0.3,
-            "write__extract": "off",
-        }
-        with engrams.open(home=self.home, **settings) as memory:
+        armed(self.dice.randint(1, 60 if self.number % 3 else 260), self.acks)
+        with engrams.open(home=self.home, **quiet(self.git)) as memory:
             while True:
                 self.act(memory)
 
@@ -116,19 +123,63 @@ class Child:
             self.ack(token)
 
 
+def life(acks: int, run: Callable[[], None]) -> bool:
+    """Whether a child came to its end."""
+    child = os.fork()
+    if not child:
+        try:
+            run()
+        except BaseException as problem:  # a child that fails by itself is what must not happen: say so
+            import traceback
+
+            os.write(acks, (json.dumps({"failed": repr(problem), "where": traceback.format_exc()}) + "\n").encode())
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def main(home: str, path: str, rounds: int, seed: int, git: bool) -> None:
     acks = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for number in range(rounds):
-        child = os.fork()
-        if not child:
-            try:
-                Child(Path(home), acks, seed * 100_000 + number, git).run()
-            except BaseException as problem:  # a child that fails by itself is what must not happen: say so
-                import traceback
+        life(acks, Child(Path(home), acks, seed * 100_000 + number, git).run)
 
-                os.write(acks, (json.dumps({"failed": repr(problem), "where": traceback.format_exc()}) + "\n").encode())
-            os._exit(1)
-        os.waitpid(child, 0)
+
+def each(home: Path, path: str, every: int, git: bool) -> None:
+    """One day's work, killed before its first step, its second and so on (each ``every``th) until it is done."""
+    acks = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with engrams.open(home=home, **quiet(git)) as memory:
+        names = [memory.add(f"Line of w{number}", scope=OWNER).id for number in range(1, 6)]
+        memory.vault.sync()
+        memory.vault.commit()
+    step = 1
+    while True:
+        copy = home.with_name(f"home-{step}")
+        shutil.copytree(home, copy)
+        if life(acks, lambda copy=copy, step=step: day(copy, names, step, acks, git)):  # type: ignore[misc]
+            return
+        step += every
+
+
+def day(home: Path, names: list[str], step: int, acks: int, git: bool) -> None:
+    """A bit of everything: each kind of write of memory and of a hand, and what brings the two together."""
+    facts = home / "vault/entries/user/alice/facts"
+    with engrams.open(home=home, **quiet(git)) as memory:
+        files = [home / "vault" / memory.vault.file(Scope(OWNER), name) for name in names]
+        armed(step, acks)
+        memory.add("Line of w6", scope=OWNER)
+        memory.edit(names[0], scope=OWNER, text="Line of w1\nw7")
+        for number, text in ((0, "w8\nLine of w1\n"), (1, "Line of w2\nw9\n")):
+            before = files[number].read_text("utf-8")
+            files[number].write_text(before.replace(f"Line of w{number + 1}\n", text), "utf-8")
+        memory.forget(names[2], scope=OWNER)
+        files[3].rename(facts / "renamed.md")
+        (facts / "new.md").write_text("Line of w10\n", "utf-8")
+        memory.vault.sync()
+        memory.restore(names[2], scope=OWNER)
+        files[4].unlink()
+        memory.drain(5)
+        memory.vault.sync()
+        memory.vault.commit()
 
 
 def warm(git: bool) -> None:
@@ -145,4 +196,7 @@ def warm(git: bool) -> None:
 
 if __name__ == "__main__":
     warm("git" in sys.argv)
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), "git" in sys.argv)
+    if sys.argv[1] == "each":
+        each(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), "git" in sys.argv)
+    else:
+        main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), "git" in sys.argv)

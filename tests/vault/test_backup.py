@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -64,9 +66,10 @@ def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Pa
             recover(settings, path, passphrase)
         assert "passphrase" in caught.value.message
     data = sealed.read_bytes()
-    (tmp_path / "cut").write_bytes(data[:-40])
-    with pytest.raises(RefusedError):
-        recover(settings, tmp_path / "cut", "secret")
+    for number, length in enumerate((len(data) - 40, 100, 40, 20)):
+        (tmp_path / f"cut{number}").write_bytes(data[:length])
+        with pytest.raises(InputError):
+            recover(settings, tmp_path / f"cut{number}", "secret")
     data = plain.read_bytes()
     for name, bad in (
         ("flip", data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]),
@@ -95,6 +98,36 @@ def test_nothing_is_overwritten(desk: Desk, tmp_path: Path) -> None:
     with engrams.open(home=tmp_path / "empty") as memory, pytest.raises(StoreError):
         backup(memory, tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+def test_a_history_that_was_packed_comes_back(desk: Desk, tmp_path: Path) -> None:
+    """What `git gc` leaves, folders without files among it, is a repository again after a restore."""
+    program = shutil.which("git")
+    if program is None:
+        pytest.skip("needs the git program")
+    pytest.importorskip("dulwich")
+    desk.again(vault__git=True, vault__git_seconds=0)
+    filled(desk)
+    desk.vault.commit()
+    subprocess.run([program, "gc", "--quiet", "--prune=now"], cwd=desk.root, check=True)
+    before = desk.vault.git.log()
+    backup(desk.engine, tmp_path / "b")
+    recover(desk.engine.settings.model_copy(update={"home": tmp_path / "two"}), tmp_path / "b")
+    two = Desk(tmp_path / "two", vault__git=True, vault__git_seconds=0)
+    try:
+        assert two.vault.git.log() == before and two.vault.git.diff() == ""
+        two.add("Said after the restore.")
+        assert len(two.vault.git.log(100)) > len(before)
+    finally:
+        two.engine.close()
+
+
+def test_a_backup_into_the_vault_is_refused(desk: Desk) -> None:
+    """A backup that would back up itself is an error."""
+    filled(desk)
+    with pytest.raises(InputError):
+        backup(desk.engine, desk.root / "entries" / "b")
+    assert not (desk.root / "entries" / "b").exists()
 
 
 def test_an_archive_cannot_write_outside(desk: Desk, tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]],
     run("add", "My dentist is Doctor Brown.")
     assert "Nothing to do." in run("sync")[1]
     (home / "vault/entries/user/alice/facts/new.md").write_text("The plumber is Mister Black.")
-    assert run("sync", "--json")[0] == 0 and "plumber" in run("search", "plumber")[1]
+    assert "added 1" in run("sync")[1] and "plumber" in run("search", "plumber")[1]
+    assert "Nothing to do." in run("sync")[1]
     from datetime import UTC, datetime
 
     day = home / f"vault/memory/users/alice/{datetime.now(UTC):%Y-%m-%d}.md"
@@ -102,6 +103,8 @@ def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]],
     assert run("recover", str(tmp_path / "b"))[0] == 1
     assert main(["recover", str(tmp_path / "b"), "--passphrase", "x", "--home", str(tmp_path / "other")]) == 4
     assert main(["recover", str(tmp_path / "b"), "--passphrase", "p", "--home", str(tmp_path / "other")]) == 0
+    assert main(["restore", str(tmp_path / "b"), "--passphrase", "p", "--home", str(tmp_path / "third")]) == 0
+    assert (tmp_path / "third/memory.db").exists() and "recover" in run("restore", str(tmp_path / "nothing"))[2]
     for number in range(20):
         run("add", f"Thing number {number} is here.")
     for path in list((home / "vault/entries").rglob("*.md"))[:15]:

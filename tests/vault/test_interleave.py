@@ -70,6 +70,8 @@ class World:
                 desk.again()
             case "crash":
                 self.crash(pick)
+            case "cut":
+                self.cut(pick)
             case "hand" | "new" | "remove" | "rename" | "move":
                 self.hand(does, pick, self.word())
             case _:
@@ -122,10 +124,14 @@ class World:
                 if not there.exists():
                     path.rename(there)
 
-    def crash(self, after: int) -> None:
-        """Sync until the process ends, and start again."""
+    def cut(self, after: int) -> None:
+        """Another process syncs and ends midway; this one goes on."""
         with crashing(after), suppress(CrashError):
             self.desk.sync()
+
+    def crash(self, after: int) -> None:
+        """Sync until the process ends, and start again."""
+        self.cut(after)
         # What a process that is gone does not do any more: finish its work.
         self.desk.vault._closed = True
         self.desk.again()
@@ -135,7 +141,7 @@ actions = st.lists(
     st.tuples(
         st.sampled_from(
             ["add", "add", "edit", "edit", "hand", "hand", "new", "forget", "restore", "remove", "rename", "move", "sync", "drain", "again"]
-            + ["crash"] * 4
+            + ["crash", "cut"] * 3
         ),
         st.integers(0, 12),
     ),
@@ -168,3 +174,48 @@ def test_any_order_converges(acts: list[tuple[str, int]]) -> None:
 def test_any_order_converges_at_length(acts: list[tuple[str, int]]) -> None:
     """The same, for 600 orders."""
     run(acts)
+
+
+def test_our_own_words_are_never_taken_for_a_hand_s(desk: Desk) -> None:
+    """A write cut short at any step, and another one before anybody looks: the newer words hold, and nothing is put aside."""
+    desk.again(**QUIET)
+    record = desk.add("Begun.", settle=False)
+    for step in range(14):
+        desk.engine.edit(record.id, scope=ALICE, text=f"Old words {step}.")
+        with crashing(step), suppress(CrashError):
+            desk.vault.write()
+        desk.engine.edit(record.id, scope=ALICE, text=f"New words {step}.")
+        desk.sync()
+        assert desk.get(record).text == f"New words {step}."
+        desk.engine.forget(record.id, scope=ALICE)
+        with crashing(step), suppress(CrashError):
+            desk.vault.write()
+        desk.engine.restore(record.id, scope=ALICE)
+        converged(desk)
+        assert desk.get(record).status is Status.ACTIVE and len(desk.files()) == 1
+    assert not list((desk.root / "conflicts").rglob("*.md"))
+
+
+@pytest.mark.parametrize("does", ["edit", "forget"])
+def test_a_hand_that_saves_in_the_very_moment_loses_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
+    """Saved between our last look at a file and its replacement or removal: the hand's words are kept, as are memory's."""
+    desk.again(**QUIET)
+    record = desk.add("First line\nlast line", settle=False)
+    path, replace, saved = desk.file(record), os.replace, []
+
+    def late(source: Any, target: Any, **named: Any) -> None:
+        if path in (Path(source), Path(target)) and not saved:
+            saved.append(path.write_text(path.read_text("utf-8").replace("last line", "last line\nbyhand"), "utf-8"))
+        replace(source, target, **named)
+
+    if does == "edit":
+        desk.engine.edit(record.id, scope=ALICE, text="bymemory\nFirst line\nlast line")
+    else:
+        desk.engine.forget(record.id, scope=ALICE)
+    monkeypatch.setattr(os, "replace", late)
+    desk.vault.write()
+    monkeypatch.undo()
+    assert saved
+    converged(desk)
+    words = "\n".join([desk.get(record).text, *(path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md"))])
+    assert "byhand" in words and ("bymemory" in words or does == "forget")

@@ -10,7 +10,7 @@ from tests.vault.conftest import ALICE, Desk, converged
 
 from engrams.build import reindex
 from engrams.errors import StoreError
-from engrams.types import Edge, EdgeType, Scope, Status
+from engrams.types import Edge, EdgeType, Scope, Status, Turn
 from engrams.vault.parts import MARK
 
 
@@ -43,6 +43,23 @@ def without(home: Path, *names: str) -> None:
     for name in names:
         for path in home.glob(f"{name}*"):
             path.unlink()
+
+
+@pytest.mark.covers("S2.19", "S2.21")
+def test_a_conversation_comes_back_in_its_order(desk: Desk) -> None:
+    """Turns of one moment keep their order, which tells a search what was said before what: it answers as before."""
+    session = [Turn(f"Line {number} of the talk about thing {number * 7 % 30}.", session="s") for number in range(30)]
+    desk.engine.observe(session, scope=ALICE)
+    desk.engine.drain()
+    for city in ("Paris", "Oslo", "Rome", "Bern"):
+        desk.add(f"I moved to {city}.")
+    desk.sync()
+    before, said = desk.everything(), [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits]
+    desk.engine.close()
+    without(desk.home, "memory.db")
+    desk.again()
+    assert desk.everything() == before
+    assert [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits] == said
 
 
 @pytest.mark.covers("S2.19", "S2.21")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from tests.vault.conftest import ALICE, Desk
 
 from engrams.errors import StoreError
-from engrams.types import Status
+from engrams.types import Kind, Status
 
 pytest.importorskip("dulwich")
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs the git program")
@@ -99,3 +100,112 @@ def test_an_unreachable_remote_is_an_error_with_a_hint(pair: tuple[Desk, Desk], 
     one.edit(record, "tea", "coffee")
     one.sync()
     assert one.get(record).text == "I like coffee."
+
+
+def alike(one: Desk, two: Desk) -> None:
+    """One memory has one file, and both places have the same files, but for counts of changes."""
+    for desk in (one, two, one, two):
+        desk.vault.exchange()
+        desk.engine.drain(10)
+    held = []
+    for desk in (one, two):
+        files = {path.relative_to(desk.root).as_posix(): re.sub(r"\nversion: \d+", "", path.read_text("utf-8")) for path in desk.files()}
+        named = [line for text in files.values() for line in text.splitlines() if line.startswith("id: ")]
+        assert len(named) == len(set(named)) and desk.problems() == {}
+        held.append(files)
+    assert held[0] == held[1] and texts(one) == texts(two)
+
+
+def test_a_file_that_was_removed_wins_over_what_was_learned_elsewhere(pair: tuple[Desk, Desk]) -> None:
+    """A note removed by hand in one place and edited in the other: put away in both, with what was learned from it, in one file."""
+    one, two = pair
+    for desk in pair:
+        desk.again(write__extract="rules")
+    note, kept = one.add("I live in Paris."), one.add("My boss is Anna.")
+    for desk in (one, two):
+        desk.vault.exchange()
+    one.file(note).unlink()
+    two.edit(note, "Paris", "Paris, France")
+    two.sync()
+    two.engine.drain(10)
+    alike(one, two)
+    assert {desk.get(note).status for desk in pair} == {Status.FORGOTTEN}
+    for desk in pair:
+        active = {record.text for record in desk.engine.list(scope=ALICE).records}
+        assert active == {"My boss is Anna.", "The user's boss is Anna"} and desk.get(kept).status is Status.ACTIVE
+
+
+def test_what_the_losing_words_taught_goes_with_them(pair: tuple[Desk, Desk]) -> None:
+    """One line edited in both places: the facts that hold in the end are those of the words that hold."""
+    one, two = pair
+    for desk in pair:
+        desk.again(write__extract="rules")
+    note = one.add("My boss is Anna.")
+    for desk in (one, two):
+        desk.vault.exchange()
+    one.edit(note, "Anna", "Berta")
+    two.edit(note, "Anna", "Clara")
+    for desk in (one, two):
+        desk.sync()
+        desk.engine.drain(10)
+    alike(one, two)
+    text = one.get(note).text
+    facts = [record.text for record in two.engine.list(scope=ALICE, kinds=(Kind.FACT,)).records]
+    assert len(facts) == 1 and facts[0].split()[-1] == text.split()[-1].rstrip(".")
+    assert any("conflicts" in path.parts for path in two.root.rglob("*.md"))
+
+
+def test_two_new_files_of_one_name_become_two_memories(pair: tuple[Desk, Desk]) -> None:
+    """Both hands write a dog.md of their own before they meet: both are remembered, each in a file of its own."""
+    one, two = pair
+    one.add("Begun.")
+    for desk in pair:
+        desk.vault.exchange()
+    for desk, text in ((one, "The dog is called Rex."), (two, "The dog is called Lassie.")):
+        (desk.root / "entries/user/alice/facts/dog.md").write_text(f"{text}\n", "utf-8")
+    alike(one, two)
+    assert {text for text, _ in texts(one).values()} == {"Begun.", "The dog is called Rex.", "The dog is called Lassie."}
+
+
+def test_moved_in_one_place_and_edited_in_the_other(pair: tuple[Desk, Desk]) -> None:
+    """A file renamed here and edited there has the new name and the new words, once."""
+    one, two = pair
+    record = one.add("My car is red.")
+    for desk in pair:
+        desk.vault.exchange()
+    one.file(record).rename(one.file(record).with_name("car.md"))
+    two.edit(record, "red", "blue")
+    alike(one, two)
+    assert one.file(record).name == "car.md" and one.get(record).text == "My car is blue."
+
+
+def test_what_is_broken_by_hand_is_kept_when_the_other_place_writes_the_file(pair: tuple[Desk, Desk]) -> None:
+    """A file that cannot be read just now is not overwritten unseen: its words are put aside."""
+    one, two = pair
+    record = one.add("My car is red.")
+    for desk in pair:
+        desk.vault.exchange()
+    path = one.file(record)
+    path.write_text("---\nid: [\n---\nhalf written words\n", "utf-8")
+    two.edit(record, "red", "blue")
+    two.vault.exchange()
+    one.vault.exchange()
+    assert one.get(record).text == "My car is blue."
+    assert any("half written words" in path.read_text("utf-8") for path in (one.root / "conflicts").rglob("*.md"))
+
+
+def test_with_no_history_in_common_a_tombstone_holds_and_words_are_kept(pair: tuple[Desk, Desk]) -> None:
+    """Where a new history was begun, nobody knows what is newer: what is put away stays so, and both texts are somewhere."""
+    one, two = pair
+    gone, both = one.add("My dentist is Doctor Brown."), one.add("My car is red.")
+    for desk in pair:
+        desk.vault.exchange()
+    one.engine.forget(gone.id, scope=ALICE)
+    one.engine.edit(both.id, scope=ALICE, text="My car is blue.")
+    one.sync()
+    shutil.rmtree(one.root / ".git")
+    (one.root / "entries/user/alice/facts/new.md").write_text("A new history begins.\n", "utf-8")
+    alike(one, two)
+    assert {desk.get(gone).status for desk in pair} == {Status.FORGOTTEN}
+    words = one.get(both).text + "".join(path.read_text("utf-8") for path in (one.root / "conflicts").rglob("*.md"))
+    assert "red" in words and "blue" in words

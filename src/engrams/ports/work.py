@@ -55,12 +55,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A job that failed: run again at ``retry_at``, or dead (None)."""
+    """A job that failed: run again at ``retry_at``, or dead (None). ``counts``: it is one of its attempts; else it was only put off."""
 
     lease: str
     error: str
     at: datetime
     retry_at: datetime | None
+    counts: bool = True
 
 
 class Jobs(Protocol):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from engrams.ports import Query, TokenCounter
 from engrams.read import episodes
 from engrams.read.flow import search
 from engrams.read.profile import gated
-from engrams.read.render import framed, line, profile_frame, recalled_frame, said_frame, stated, triples, version
+from engrams.read.render import framed, line, profile_frame, recalled_frame, said_frame, spoken, stated, summary_frame, triples, version
 from engrams.read.request import Deps, Request
 from engrams.read.seasons import closed
 from engrams.settings import ReadSettings
@@ -46,6 +46,8 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     latest = _fitting(request.latest[::-1], lambda some: said_frame(some[::-1]), budget.total, budget.counter)[::-1]
     said = said_frame(latest)
     most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
+    short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
+    request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
     room = max(min(budget.prefix, most), 0)
     profile = _profile(request, deps, room, budget.counter)
     prefix = profile_frame(profile)
@@ -70,22 +72,28 @@ def _whole(
 ) -> Context:
     """Put the parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
     while True:
-        tail = "\n\n".join(part for part in (_tail(request.text, kept, found, budget.total, style), said_frame(latest)) if part)
-        result = Context(prefix, tail, 0, version(profile) if prefix else "", tuple(kept), found.abstain, found.trace)
+        short = summary_frame(request.summary)
+        parts = (short, _tail(request.text, kept, found, budget.total, style), said_frame(latest))
+        tail = "\n\n".join(part for part in parts if part)
+        result = Context(prefix, tail, 0, version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
         tokens = budget.counter.count(result.text)
         if tokens <= budget.total:
-            return Context(prefix, tail, tokens, result.version, tuple(kept), found.abstain, found.trace)
+            return replace(result, tokens=tokens)
         if kept:
             kept = kept[:-1]
         elif prefix:
             prefix = ""
-        else:
+        elif latest:
             latest = latest[1:]
+        else:
+            request = replace(request, summary="")
 
 
 def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
-    """Recalled items, oldest first. A long one may use a third of the budget (about four characters a token)."""
+    """Recalled items, oldest first but for the role's style. A long one may use a third of the budget (about four characters a token)."""
     words = frozenset(terms(query))
+    if style == "role":
+        return recalled_frame([spoken(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)
     ordered = sorted(hits, key=lambda hit: (hit.record.valid_from or hit.record.recorded_at, hit.record.id))
     known = {hit.record.id: triples(hit) for hit in ordered} if style == "triple" else {}
     lines = [one for hit in ordered for one in known.get(hit.record.id) or [line(hit, words, max(200, tokens * 4 // 3))]]

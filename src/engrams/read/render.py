@@ -69,6 +69,11 @@ def recalled_frame(lines: Sequence[str], abstain: bool) -> str:
     return f"<recalled>\n{_NOTE}{hint}\n" + "\n".join(lines) + "\n</recalled>"
 
 
+def summary_frame(summary: str) -> str:
+    """What the conversation taught so far, in short. Nothing to say: no frame."""
+    return f"<summary>\n{_NOTE}\n{escape(summary)}\n</summary>" if summary.strip() else ""
+
+
 def said_frame(records: Sequence[Record]) -> str:
     """The last of what was said, word by word; nothing in it can close or open a frame, or pass for another's words."""
     if not records:
@@ -88,6 +93,11 @@ def line(hit: Hit, query: frozenset[str], characters: int) -> str:
     who = escape(record.speaker or record.role)
     text = escape(snippet(record.search_text, query, characters))
     return f"- [{moment:%Y-%m-%d}] {who + ': ' if who else ''}{text}{_fate(hit)}"
+
+
+def spoken(hit: Hit, query: frozenset[str], characters: int) -> str:
+    """One recalled item as "[role] text" (002); what was not said by anybody has its kind there."""
+    return f"[{hit.record.role or hit.record.kind}] {escape(snippet(hit.record.search_text, query, characters))}{_fate(hit)}"
 
 
 def triples(hit: Hit) -> list[str]:

@@ -23,8 +23,8 @@ class Request:
     """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too.
 
     ``known``: ids that the reader has before them already, and ``session``: the conversation whose own words they have.
-    ``latest``: the last of what was said, which a context shows whatever is found. ``catch_up``: it also
-    shows the latest episode, however old.
+    ``latest``: the last of what was said, which a context shows whatever is found; ``summary``: that of the conversation, which
+    stands before what is found. ``catch_up``: a context also shows the latest episode, however old.
     """
 
     text: str
@@ -38,6 +38,7 @@ class Request:
     known: frozenset[str] = frozenset()
     session: str = ""
     latest: tuple[Record, ...] = ()
+    summary: str = ""
     catch_up: bool = False
 
     @property

@@ -66,12 +66,13 @@ class Delivery:
         return read(self._shown.known(session))
 
     def _give(self, session: str, made: Context) -> Context:
-        """The context, and note of what it shows; without its tail where that was shown just now."""
+        """The context, and note of what it shows; without what was recalled where that was shown just now."""
         ids = [hit.record.id for hit in made.hits]
         if not self._settings.shown_minutes or not ids:
             return made
         if not self._shown.fresh(session, ids):
-            return replace(made, tail="", tokens=self._counter.count(made.prefix), hits=())
+            rest = replace(made, tail=made.summary, hits=())
+            return replace(rest, tokens=self._counter.count(rest.text))
         self._shown.show(session, ids)
         return made
 

@@ -7,6 +7,7 @@ leaves those pieces out.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from threading import Lock
 
 from engrams.ports import Records
@@ -26,7 +27,7 @@ class Echoes:
 
     def note(self, scope: Scope, given: Context) -> None:
         """A prompt is given this."""
-        found = dict.fromkeys((mark for line in given.text.splitlines() for mark in marks(line)), "")
+        found = dict.fromkeys((mark for line in given.text.splitlines() for mark in _of_line(line)), "")
         for hit in given.hits:
             # What somebody said may be said again by them: that is news. What was made of it is nobody's words.
             said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
@@ -56,6 +57,12 @@ class Echoes:
         ids = [known[mark].removeprefix("turn:") for mark in shared if known[mark]]
         active = {one.id for one in store.get(record.scope.owner, ids) if one.status is Status.ACTIVE}
         return tuple(mark for mark in shared if _counts(known[mark], record.role, active))
+
+
+@lru_cache(maxsize=2048)
+def _of_line(line: str) -> frozenset[str]:
+    """A profile's lines come again in every prompt."""
+    return marks(line)
 
 
 def _counts(name: str, role: str, active: set[str]) -> bool:

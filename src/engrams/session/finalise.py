@@ -20,7 +20,7 @@ from engrams.session.life import lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.write import flow, llm
+from engrams.write import flow, learned, llm
 from engrams.write.gate import forbids
 from engrams.write.persist import stable_id
 from engrams.write.promote import Bearing, Cluster, clusters, ripe
@@ -48,6 +48,7 @@ class _End:
     changes: list[Change]
     edges: list[Edge]
     told: dict[str, list[str]]
+    mark: SessionRow | None = None
 
 
 class Finalise:
@@ -161,6 +162,7 @@ class Finalise:
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
         end.told["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
+            end.mark = learned.mark(end.owner, self._store, self._clock())
             batch = release(promoted, held, self._deps).batch("session", "borne out at the session's end", {})
             end.changes += batch.changes
             end.edges += batch.edges
@@ -245,7 +247,7 @@ class Finalise:
         self._store.commit(
             Batch(
                 "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
-                finish=(job.lease,), sessions=(row,) if row else (),
+                finish=(job.lease,), sessions=tuple(one for one in (row, end.mark) if one is not None),
             )
         )  # fmt: skip
 

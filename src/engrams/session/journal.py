@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import RefusedError
+from engrams.errors import InputError, RefusedError
 from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, JobSpec, SessionRow, Store
 from engrams.session.echoes import Echoes
 from engrams.session.modes import Modes
+from engrams.session.profile import TAKEN
 from engrams.session.working import Entered, Working
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, Turn, Vector, clean_text
@@ -76,6 +77,8 @@ class Journal:
         if len(turns) == 1 and not journaled.records:
             found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
             raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
+        if any(record.session in TAKEN for record in journaled.records):
+            raise InputError("A session has no such name: it is taken.", hint="Give it another name.")
         puts = tuple(replace(put, record=self._marked(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
         jobs = self._jobs(journaled, scope, now + _HOLD if hold else None, quiet)
         spoken = () if channel in _AWAY else self._spoken([put.record for put in puts], scope, now)

@@ -11,13 +11,16 @@ from engrams.errors import ConflictError
 from engrams.ports import Batch, Change, Clock, Query, Reach, SessionRow, Store
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, Turn, content_hash
+from engrams.write import learned
 from engrams.write.revise import forget
 
 if TYPE_CHECKING:
     from engrams.session.journal import Journal
 
 ROW = ":profile"
-"""Where it is stored, among the owner's sessions; no session has this name."""
+"""Where it is stored, among the owner's sessions."""
+TAKEN = frozenset((ROW, learned.ROW))
+"""Rows of the owner's among the sessions; no session has such a name."""
 
 RULES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 """What is told whether facts are recalled or not."""

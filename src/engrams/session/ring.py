@@ -41,7 +41,7 @@ class Ring:
     ``writing`` is for callers that must store what they put in, in the order in which they put it: nothing here takes it.
     """
 
-    def __init__(self, size: int, evicted: Callable[[Item], None]) -> None:
+    def __init__(self, size: int, evicted: Callable[[Item], None] = lambda _item: None) -> None:
         self._size, self._evicted = size, evicted
         self._items: deque[Item] = deque()
         self._lock = Lock()

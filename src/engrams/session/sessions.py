@@ -17,7 +17,7 @@ from engrams.session.idle import Idle, finalisation
 from engrams.session.journal import Journal, key_of
 from engrams.session.life import Session, State, demand, shown, state_of
 from engrams.session.modes import Mode, Modes
-from engrams.session.profile import ROW, Profile, Profiles
+from engrams.session.profile import TAKEN, Profile, Profiles
 from engrams.settings import Settings
 from engrams.types import Receipt, Scope
 
@@ -153,8 +153,8 @@ class Sessions:
         """Those of a scope, the latest first; an owner's are those of all their scopes."""
         place, now = Scope.of(scope), self._clock()
         reach = Reach(place.owner, (place,), tree=True) if place.is_owner else Reach(place.owner, place.chain())
-        rows = self._store.sessions(reach, limit + 1)
-        return tuple(shown(row, now, self._idle) for row in rows if row.id != ROW)[:limit]
+        rows = self._store.sessions(reach, limit + len(TAKEN))
+        return tuple(shown(row, now, self._idle) for row in rows if row.id not in TAKEN)[:limit]
 
     # ----------------------------------------------------------------------------------------------- modes and profile
 
@@ -251,7 +251,7 @@ class Sessions:
 def _named(session: str) -> str:
     """The name as turns carry it. InputError: empty, too long, or one that is taken."""
     name = "".join(char for char in session if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()
-    if not name or len(name) > _LONGEST or name == ROW:
+    if not name or len(name) > _LONGEST or name in TAKEN:
         raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")
     return name
 

@@ -250,21 +250,7 @@ class Summaries:
         return [record for record in found if record.status is Status.ACTIVE and record.kind in STATED]
 
     def _current(self, scope: Scope, session: str, what: Running) -> Record | None:
-        record, _ = self._latest(scope, session, what)
-        return record if record is not None and record.status is Status.ACTIVE else None
-
-    def _latest(self, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
-        """The newest generation, and the id of the next one: a summary that was put away or erased is not written over."""
-        record: Record | None = None
-        for generation in range(_KEPT):
-            name = summary_id(scope, session, what, generation)
-            found = self._parts.store.get(scope.owner, [name])
-            if not found:
-                return record, name
-            record = found[0]
-            if record.status is Status.ACTIVE:
-                return record, name
-        raise ConflictError("This conversation's summary was erased too often.", hint="Use another session.")
+        return current(self._parts.store, scope, session, what)
 
     def _save(
         self,
@@ -291,7 +277,7 @@ class Summaries:
         return self._parts.store.get(scope.owner, [current.id])[0]
 
     def _fresh(self, scope: Scope, session: str, what: Running, fields: dict[str, Any], now: datetime) -> Record:
-        _, name = self._latest(scope, session, what)
+        _, name = _latest(self._parts.store, scope, session, what)
         model = self._parts.chat.name if self._parts.chat else ""
         return Record(
             id=name,
@@ -324,6 +310,26 @@ class _Made:
     def meta(self, older: Sequence[Message], covered: Sequence[str]) -> dict[str, Any]:
         names = [str(message["id"]) for message in older]
         return {"last": names[-1], "ids": [*covered, *names][-_KEPT:]}
+
+
+def current(store: Store, scope: Scope, session: str = "", what: Running = "rolling") -> Record | None:
+    """The summary of a conversation as it stands, if it has one."""
+    record, _ = _latest(store, scope, session, what)
+    return record if record is not None and record.status is Status.ACTIVE else None
+
+
+def _latest(store: Store, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
+    """The newest generation, and the id of the next one: a summary that was put away or erased is not written over."""
+    record: Record | None = None
+    for generation in range(_KEPT):
+        name = summary_id(scope, session, what, generation)
+        found = store.get(scope.owner, [name])
+        if not found:
+            return record, name
+        record = found[0]
+        if record.status is Status.ACTIVE:
+            return record, name
+    raise ConflictError("This conversation's summary was erased too often.", hint="Use another session.")
 
 
 def summary_id(scope: Scope, session: str, what: Running, generation: int = 0) -> str:

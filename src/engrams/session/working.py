@@ -59,7 +59,6 @@ class Working:
         self._rings: OrderedDict[str, Ring] = OrderedDict()
         self._hot: OrderedDict[str, Hot] = OrderedDict()
         self._turns: dict[str, int] = {}
-        self._evictions = 0
 
     # ------------------------------------------------------------------------------------------------------- writing
 
@@ -132,7 +131,7 @@ class Working:
 
     def ring(self, scope: Scope) -> Ring:
         """The tier of exactly this scope."""
-        return self._kept(self._rings, scope, lambda: Ring(self._tiers.working, self._count))
+        return self._kept(self._rings, scope, lambda: Ring(self._tiers.working))
 
     def hot(self, scope: Scope) -> Hot:
         """What is at hand for reads of this scope."""
@@ -268,10 +267,6 @@ class Working:
         if before // self._tiers.every == (before + number) // self._tiers.every:
             return ()
         return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.retries),)
-
-    def _count(self, item: Item) -> None:
-        with self._lock:
-            self._evictions += not item.copied
 
     def _kept(self, kept: OrderedDict[str, Kept], scope: Scope, make: Callable[[], Kept]) -> Kept:
         with self._lock:

@@ -81,6 +81,12 @@ class WriteSettings(Section):
     on_error: Literal["rules", "hold", "coexist"] = Field(
         "rules", description="A model that fails to reconcile: let rules do it, hold the statement, or keep both (004: hold)."
     )
+    contradicts: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Cosine from which a model is shown the five nearest of the same category, and nothing else (003: 0.5).",
+    )
     project: str = Field("", description="Folder whose .gitignore and .secretsignore name files never stored. Empty: the current one.")
 
 
@@ -153,7 +159,7 @@ class ReadSettings(Section):
     recency_days: float = Field(30.0, gt=0, description="tau of exp(-age/tau), days (002).")
     longterm_days: float = Field(30.0, gt=0, description="tau of what is long known, where reads go by tiers (000).")
     recency_weight: Share = Field(0.0, ge=0, le=1, description="Share of recency in the final score, after judging (002: 0.2).")
-    half_life_days: float = Field(0.0, ge=0, description="Days in which a score halves; 0: never (001: 30).")
+    half_life_days: float = Field(0.0, ge=0, description="Days in which the score of what was said halves; 0: never (001: 30).")
     access_boost: float = Field(0.0, ge=0, le=1, description="What use just now adds to a score; fades in a day (003: 0.5).")
     route: RouteSettings = RouteSettings()
     floors: FloorSettings = FloorSettings()
@@ -170,7 +176,9 @@ class ReadSettings(Section):
     prefix_tokens: int = Field(600, ge=0, description="Share of it that the stable profile may use.")
     own_tokens: int = Field(0, ge=0, description="Tokens of the profile that corrections have to themselves (001: 500).")
     overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over, or ends the profile (001: stop).")
-    lines: Literal["text", "triple"] = Field("text", description="triple: [category] Subject PREDICATE object - 'quote' (004).")
+    lines: Literal["text", "role", "triple"] = Field(
+        "text", description="role: [role] text, best first (002). triple: [category] Subject PREDICATE object - 'quote' (004)."
+    )
     tokens: str = Field("estimate", description="Token counter: estimate, or a tiktoken encoding's name.")
 
 

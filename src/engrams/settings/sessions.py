@@ -25,6 +25,6 @@ class SessionSettings(Section):
     episodes: bool = Field(True, description="Keep a short account of each session that had something in it.")
     substantive: int = Field(3, ge=1, description="Turns with something in them that make one worth an account (004).")
     summary: int = Field(600, ge=40, description="Most characters of the account (004).")
-    shutdown_seconds: float = Field(10.0, ge=0, description="Time at close for ending the sessions begun here; the next process goes on.")
+    shutdown_seconds: float = Field(10.0, ge=0, description="At close: time for models to answer and sessions begun here to end.")
     mode: Literal["local", "synced"] = Field("local", description="Where memory is kept; synced is the same today (004).")
     recall: bool = Field(True, description="Whether facts are recalled for an owner who never said (004: no).")

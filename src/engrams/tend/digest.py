@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
+from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
 from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
-from engrams.write import flow
+from engrams.write import flow, learned
 from engrams.write.trigger import NEVER, fires, last_cosine
 
 _STEP = 50
 """Records a transaction: an interrupted import repeats at most this many, and repeating stores nothing twice."""
 _TOLD = 256
 _GAPS = 20
+_TRIES = 20
+"""How often what was heard meets what is known anew, because somebody else learned something of the same owner meanwhile."""
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
 class Digest:
-    """Extracts, judges, reconciles and stores. One owner's statements are reconciled one job at a time."""
+    """Extracts, judges, reconciles and stores. What one owner is known by changes one job after the other, in whatever process: a job
+    that another came before looks again. No model is waited for under a lock."""
 
     kind = EXTRACT
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        # Without a model a job takes milliseconds, and waiting for one's turn is quicker than doing it twice.
+        local = embedder.card.inline or not embedder.card.dimension
+        self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
         self._results: OrderedDict[str, flow.Digest] = OrderedDict()
@@ -43,13 +51,12 @@ class Digest:
         items = list(job.payload["items"])
         if self._gathering(job, scope.owner, items):
             return
-        with self._lock(scope.owner.key):
-            for start in range(0, max(len(items), 1), _STEP):
-                last = start + _STEP >= len(items)
-                records = self._store.get(scope.owner, items[start : start + _STEP])
-                self._learn(job, records, last)
-                if not last:
-                    self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+        for start in range(0, max(len(items), 1), _STEP):
+            last = start + _STEP >= len(items)
+            records = self._store.get(scope.owner, items[start : start + _STEP])
+            self._learn(job, scope.owner, records, last)
+            if not last:
+                self._renew(job)
 
     def told(self, receipt: Receipt, job: str) -> Receipt:
         """The receipt with what the job made of its record."""
@@ -77,18 +84,38 @@ class Digest:
         self._store.commit(Batch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
         return True
 
-    def _learn(self, job: Job, records: tuple[Record, ...], last: bool) -> None:
+    def _learn(self, job: Job, owner: Scope, records: tuple[Record, ...], last: bool) -> None:
         gaps = self._unanswered(records) if job.payload.get("end") else ()
-        result = flow.digest(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
-        finish = (job.lease,) if last else ()
-        if finish or not result.empty or result.failed:
-            more = (*self._asks(records, result), *self._again(job, records, result), *self._late(records, result))
-            batch: Batch = replace(result.batch, finish=finish, jobs=(*result.batch.jobs, *more))
-            self._store.commit(batch)
+        heard = flow.hear(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
+        chat = learned.Remembered(self._deps.chat) if self._deps.chat is not None else None
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._lock(owner.key) if self._brief else nullcontext():
+                    result = self._settled(job, heard, records, replace(self._deps, chat=chat), last)
+                break
+            except ConflictError:
+                # Somebody else learned something this moment; or has taken the job over, and then looking again is of no use.
+                if not left or not self._renew(job):
+                    raise
         with self._guard:
             self._results[job.id] = result
             while len(self._results) > _TOLD:
                 self._results.popitem(last=False)
+
+    def _settled(self, job: Job, heard: flow.Heard, records: tuple[Record, ...], deps: flow.Deps, last: bool) -> flow.Digest:
+        """What was heard meets what is known, and is stored. ConflictError: what is known has changed since."""
+        mark = learned.mark(records[0].scope.owner, self._store, self._clock()) if heard.news else None
+        result = flow.settle(heard, deps)
+        finish = (job.lease,) if last else ()
+        if finish or not result.empty or result.failed:
+            jobs = (*result.batch.jobs, *self._asks(records, result), *self._again(job, records, result), *self._late(records, result))
+            marks = (mark,) if mark is not None and not result.empty else ()
+            self._store.commit(replace(result.batch, finish=finish, jobs=jobs, sessions=marks))
+        return result
+
+    def _renew(self, job: Job) -> bool:
+        """Whether the job is still this worker's."""
+        return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
 
     def _asks(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
         """What somebody is to be asked about it afterwards."""

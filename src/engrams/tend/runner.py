@@ -20,6 +20,8 @@ Handler = Callable[[Job], None]
 _log = logging.getLogger(__name__)
 _POLL = 1.0
 _HOUR = 3600.0
+_PATIENCE = timedelta(days=1)
+"""How old a job may be for a conflict to be no failure."""
 
 
 class Runner:
@@ -40,6 +42,7 @@ class Runner:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._cut = False
 
     def wake(self) -> None:
         """There may be work: start the workers if they are not, and let them look."""
@@ -54,7 +57,9 @@ class Runner:
         self._wake.set()
 
     def run(self, id: str = "") -> Job | None:
-        """Claim one due job (or just this one) and run it here. None: there was none."""
+        """Claim one due job (or just this one) and run it here. None: there was none, or the models were cut off."""
+        if self._cut:
+            return None
         job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease, tuple(self._handlers), id))
         if job is not None:
             self._do(job)
@@ -76,10 +81,19 @@ class Runner:
                     progress(done, done + self._waiting())
         return False
 
-    def close(self) -> None:
-        """Let the workers finish what they hold; what waits stays in the queue for the next process."""
+    def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
+        """Let the workers finish what they hold; what waits stays in the queue for the next process.
+
+        ``cut``: ends whatever waits for a model, after ``seconds``. What is cut off is put back; that is no failure.
+        """
         self._stop.set()
         self._wake.set()
+        until = time.monotonic() + seconds
+        for thread in self._threads if cut is not None else ():
+            thread.join(timeout=max(until - time.monotonic(), 0.0))
+        if cut is not None and any(thread.is_alive() for thread in self._threads):
+            self._cut = True
+            cut()
         for thread in self._threads:
             thread.join(timeout=self._settings.lease)
 
@@ -126,11 +140,13 @@ class Runner:
         except ClosedError:
             raise
         except ConflictError as problem:
-            self._fail(job, problem.message, 0.05)
+            # Somebody else came first: looking again is all it takes, unless that never ends.
+            self._fail(job, problem.message, 0.05, counts=job.created_at is None or self._clock() - job.created_at > _PATIENCE)
         except BudgetError as problem:
             self._fail(job, problem.message, _HOUR, counts=False)
         except ModelError as problem:
-            self._fail(job, problem.message, max(problem.retry_after, self._backoff(job)) if problem.retryable else None)
+            again = max(problem.retry_after, self._backoff(job)) if problem.retryable else None
+            self._fail(job, problem.message, 0.0 if self._cut else again, counts=not self._cut)
         except EngramsError as problem:
             self._fail(job, problem.message, self._backoff(job))
         except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
@@ -145,4 +161,4 @@ class Runner:
         at = self._clock()
         spent = counts and job.attempt >= self._settings.retries
         retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
-        self._jobs.fail(Failure(job.lease, error[:500], at, retry))
+        self._jobs.fail(Failure(job.lease, error[:500], at, retry, counts))

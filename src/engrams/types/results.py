@@ -126,7 +126,8 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Memory rendered for a prompt. ``prefix`` changes only when its facts do (``version``); ``tail`` is per query."""
+    """Memory rendered for a prompt. ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with
+    ``summary``, that of the conversation."""
 
     prefix: str
     tail: str
@@ -135,6 +136,7 @@ class Context:
     hits: tuple[Hit, ...] = ()
     abstain: bool = False
     trace: Trace | None = None
+    summary: str = ""
 
     @property
     def text(self) -> str:

@@ -44,12 +44,15 @@ class Backed:
 def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
     """Write the backup and read it again to see that it is whole. Call with the vault's lock held where there is a vault.
 
-    ConflictError: the target exists. StoreError: there is nothing to back up, or what was written cannot be read back.
+    ConflictError: the target exists. InputError: it lies in the vault. StoreError: there is nothing to back up, or what was
+    written cannot be read back.
     """
     if target.exists():
         raise ConflictError(f"{target} exists already.", hint="Choose another name.")
     if not places.database.exists() and not places.vault.exists():
         raise StoreError("There is no memory to back up.", hint="See `engrams config home`.")
+    if target.resolve().is_relative_to(places.vault.resolve()):
+        raise InputError(f"{target} lies in the vault, which is what is backed up.", hint="Choose a place outside of it.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as folder:
         plain, whole = Path(folder) / "plain", Path(folder) / "whole"
@@ -86,7 +89,19 @@ def restore(source: Path, places: Places, passphrase: str = "") -> int:
                 if place.is_dir():
                     place.rmdir()
                 shutil.move(held, place)
+        if (places.vault / ".git" / "HEAD").exists():
+            # Folders that may be empty, and without which git knows no repository.
+            for name in ("refs", "objects"):
+                (places.vault / ".git" / name).mkdir(exist_ok=True)
     return len(manifest)
+
+
+def is_backup(path: Path) -> bool:
+    """Whether a file begins as a backup does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(seal.MAGIC)).startswith((seal.MAGIC, b"\x1f\x8b"))
 
 
 def _pack(places: Places, folder: Path, target: Path) -> int:

@@ -11,7 +11,6 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
 from engrams.text.shape import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.disk import File
 from engrams.vault.home import daily_of
 from engrams.vault.parts import Parts
 
@@ -73,8 +72,8 @@ class Daily:
             return False
         self._parts.begin()
         section = "\n".join([f"## {heading}", "", *new])
-        disk.write([File(path, f"{text}\n\n{section}\n".encode(), old)])
-        self._parts.state.touch([(path, {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key})])
+        told = {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key}
+        self._parts.replace(path, f"{text}\n\n{section}\n".encode(), old, told)
         return True
 
     def _said(self, owner: Scope, day: date) -> list[Record]:

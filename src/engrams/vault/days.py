@@ -9,7 +9,6 @@ from engrams.errors import ModelError
 from engrams.ports import DAILY, Chat, Flush, Job
 from engrams.types import Record, Scope
 from engrams.vault.daily import Daily
-from engrams.vault.disk import File
 from engrams.vault.dream import DREAM, PAUSE, Dreams
 from engrams.vault.notes import Notes
 from engrams.vault.parts import Parts
@@ -54,13 +53,13 @@ class Days:
                 continue
             told = data.decode("utf-8", "replace")
             if path.startswith(f"{CONFLICTS}/") and any(name in told for name in ids):
+                parts.state.touch([(path, {"does": "purge"})])
                 parts.disk.remove(path)
             else:
                 kept = [line for line in told.split("\n") if not any(text in " ".join(line.split()).casefold() for text in texts)]
                 if len(kept) == told.count("\n") + 1:
                     continue
-                parts.disk.write([File(path, "\n".join(kept).encode())])
-            parts.state.touch([(path, {"does": "purge"})])
+                parts.replace(path, "\n".join(kept).encode(), data, {"does": "purge"})
             changed += 1
         if changed:
             self.notes.sync()

@@ -109,8 +109,16 @@ class Disk:
             except OSError:
                 return
 
-    def walk(self, top: str, every: bool = False) -> Iterator[tuple[str, Stat]]:
-        """The Markdown files below a folder, or ``every`` file. Hidden ones, temporary ones and links are passed over."""
+    def same(self, one: str, other: str) -> bool:
+        """Whether two names are one file, as where case does not matter; False where one is not there."""
+        try:
+            return self.at(one).samefile(self.at(other))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, Stat]]:
+        """The Markdown files below a folder, or ``every`` file. Hidden ones, temporary ones, links and names that are no text
+        are passed over; the last are added to ``odd``, as they can be shown."""
         stack = [top]
         while stack:
             folder = stack.pop()
@@ -121,6 +129,10 @@ class Disk:
             for entry in entries:
                 name = entry.name
                 if name.startswith(".") or entry.is_symlink():
+                    continue
+                if not is_text(name):
+                    if odd is not None:
+                        odd.append(f"{folder}/{name}".encode("utf-8", "backslashreplace").decode())
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(f"{folder}/{name}")
@@ -225,6 +237,15 @@ def private(place: Path) -> None:
         return
     private(place.parent)
     place.mkdir(mode=0o700, exist_ok=True)
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name is Unicode: on some systems it may be any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_memory(name: str) -> bool:

@@ -136,8 +136,7 @@ class Dreams:
                         }
                     ),
                 )
-                parts.disk.write([File(path, plan.memory.encode(), old)])
-                parts.state.touch([(path, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner})])
+                parts.replace(path, plan.memory.encode(), old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner})
             self._diary(owner, date.fromisoformat(plan.day), plan.diary)
             parts.state.tell(f"dreamed:{plan.owner}", plan.source)
             parts.state.tell(f"dreamt:{plan.owner}", parts.clock().isoformat())
@@ -152,12 +151,12 @@ class Dreams:
                 raise NotFoundError("There is no dream to undo.", hint="`engrams log` and `engrams revert` reach further back.")
             if digest(parts.disk.read(told["path"]) or b"") != told["wrote"]:
                 raise ConflictError("MEMORY.md was changed since the dream.", hint="`engrams log` shows what it was before.")
+            parts.state.touch([(told["path"], {"does": "undo", "actor": "hand", "why": "undid a dream", "scope": owner.key})])
             if told["memory"] is None:
                 parts.disk.remove(told["path"])
             else:
                 parts.disk.write([File(told["path"], told["memory"].encode())])
             self._diary(owner, parts.clock().date(), "The last dream was undone.")
-            parts.state.touch([(told["path"], {"does": "undo", "actor": "hand", "why": "undid a dream", "scope": owner.key})])
             parts.state.tell(f"undo:{owner.key}", "")
 
     def spec(self, owner: Scope, now: datetime) -> JobSpec | None:
@@ -236,8 +235,8 @@ class Dreams:
         disk, path = self._parts.disk, diary_of(owner, day)
         old = disk.read(path)
         head = old.decode("utf-8", "replace").rstrip("\n") if old else f"# Dream of {day:%Y-%m-%d}"
-        disk.write([File(path, f"{head}\n\n## {self._parts.clock():%H:%M}\n\n{text.strip()}\n".encode())])
-        self._parts.state.touch([(path, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})])
+        new = f"{head}\n\n## {self._parts.clock():%H:%M}\n\n{text.strip()}\n".encode()
+        self._parts.replace(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
 
 
 def _topic(record: Record) -> str:

@@ -79,7 +79,7 @@ class Git:
                 made_id = self._one(repo, some, (author, _message(notes, some, title)), at, ())
                 done += [made_id] if made_id else []
             if also:
-                done.append(self._one(repo, [], ("", "Merge what another place remembered"), at, also))
+                done.append(self._one(repo, [], (_FALLBACK[0], "Merge what another place remembered"), at, also))
             return done
 
     def log(self, limit: int = 20, path: str = "") -> tuple[Entry, ...]:

@@ -11,6 +11,7 @@ from engrams.ports import Batch, Change, Put
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 from engrams.vault import entry, judge, merge
 from engrams.vault.disk import Stat, digest
+from engrams.vault.entry import Entry
 from engrams.vault.found import BY_HAND, Cause, Edit, Found
 from engrams.vault.front import FrontError
 from engrams.vault.links import resolved
@@ -23,6 +24,13 @@ _LARGEST = 32 << 20
 _AT_LEAST = 10
 _STEP = 200
 _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
+
+
+def _age(item: Found) -> tuple[float, bool, str]:
+    """What was learned from a text has the text's time, and came after it."""
+    told = item.entry.fields
+    at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
+    return at, bool(told.get("evidence")), item.entry.id
 
 
 class Intake:
@@ -59,7 +67,11 @@ class Intake:
 
     def _seen(self, paths: Sequence[str] | None) -> dict[str, Stat]:
         if paths is None:
-            return {path: stat for top in (ENTRIES, DELETED) for path, stat in self._parts.disk.walk(top)}
+            odd: list[str] = []
+            seen = {path: stat for top in (ENTRIES, DELETED) for path, stat in self._parts.disk.walk(top, odd=odd)}
+            for path in odd:
+                self._problem(path, "its name is not UTF-8: rename it")
+            return seen
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
     def _read(self, seen: Mapping[str, Stat], rows: Mapping[str, Row]) -> tuple[list[Found], list[Row]]:
@@ -67,8 +79,12 @@ class Intake:
         found: list[Found] = []
         same: list[Row] = []
         now = now_ns()
+        first: dict[str, str] = {name: row.path for name, row in rows.items()}
         for path, stat in seen.items():
-            row = rows.get(key(path))
+            row, other = rows.get(key(path)), first.setdefault(key(path), path)
+            if other != path and (other in seen or self._parts.disk.stat(other)) and not self._parts.disk.same(other, path):
+                self._problem(path, f"its name differs from that of {other} only in case or Unicode form: give it another")
+                continue
             if row is not None and row.path == path and row.stat == stat and stat.mtime < row.seen - _RACY:
                 continue
             data = self._parts.disk.read(path) if stat.size <= _LARGEST else None
@@ -88,6 +104,11 @@ class Intake:
                 told = entry.read(decoded(data))
             except FrontError as problem:
                 self._problem(path, str(problem))
+                continue
+            if row is not None and (path, found_hash) == (row.next_path, row.next_hash):
+                # Our own work, which something stopped before it was noted as done.
+                version, links = int(told.fields.get("version", 1)), tuple(self._told(path, told, row.owner))
+                same.append(replace(row, path=path, hash=found_hash, version=version, links=links, stat=stat, seen=now))
                 continue
             mine = row if row is not None and (not told.id or row.id == told.id) else None
             found.append(Found(path, stat, found_hash, told, place, mine, data))
@@ -136,7 +157,8 @@ class Intake:
 
     def _apply(self, found: Sequence[Found], cause: Cause) -> None:
         by_path = {}
-        for item in found:
+        # Memories that come anew come in the order in which they were first known: it tells what was said before what.
+        for item in sorted(found, key=_age):
             if item.row is None and not self._scope_known(item):
                 self._problem(item.path, _WHOSE)
             else:
@@ -198,10 +220,12 @@ class Intake:
             if edit.put and edit.put.id in existing:
                 self._problem(edit.found.path, f"its external id {edit.put.external_id} is that of {existing[edit.put.id]}")
         done = [edit for edit in edits if not (edit.put and edit.put.id in existing)]
-        parts.state.put(self._row(owner, edit) for edit in done)
-        parts.state.touch((edit.found.path, self._note(edit, cause)) for edit in done)
-        moves = [edit.found.row.path for edit in done if edit.found.row and edit.found.row.path not in ("", edit.found.path)]
-        parts.state.touch((path, {"does": "move"}) for path in moves)
+        moved = [(edit.found.row.path, edit) for edit in done if edit.found.row and edit.found.row.path not in ("", edit.found.path)]
+        rows = [self._row(owner, edit) for edit in done]
+        with parts.state.change():
+            parts.state.put(rows)
+            parts.state.touch((edit.found.path, self._note(edit, cause)) for edit in done)
+            parts.state.touch((path, self._note(edit, cause)) for path, edit in moved)
         for edit in done:
             self._count(edit)
 
@@ -234,8 +258,9 @@ class Intake:
         action = does if does in ("forget", "restore") else cause.action
         change = Change(ours.scope.owner, ours.id, values, action, ours.version)
         edit = Edit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
-        if values and cause.reason == BY_HAND:
+        if values and not cause.quiet:
             edit.ripples = self._parts.rules.ripple(ours, values)
+        if values and cause.reason == BY_HAND:
             edit.said = replace(ours, text=values["text"]) if "text" in values and ours.status is Status.ACTIVE else None
         return edit
 
@@ -254,7 +279,7 @@ class Intake:
     def _linked(self, item: Found, ours: Record, alone: Record | None) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Edges that the hand added and took away. ``alone``: nothing is known of how they were; nothing is taken away."""
         owner = ours.scope.owner
-        told = {(kind, target): (weight, count) for kind, target, weight, count in self._told(item, owner)}
+        told = {(kind, target): (weight, count) for kind, target, weight, count in self._told(item.path, item.entry, owner)}
         were = {(kind, target): (weight, count) for kind, target, weight, count in (item.row.links if item.row else ())}
         held = {(str(edge.type), edge.target): edge for edge in self._parts.store.edges(owner, [ours.id]) if edge.source == ours.id}
         now = {name: (edge.weight, edge.count) for name, edge in held.items()}
@@ -281,10 +306,12 @@ class Intake:
                 records = parts.store.get(owner, ids[start : start + _STEP])
                 self._tombs(owner, [record for record in records if record.status not in (Status.FORGOTTEN, Status.PURGED)], cause)
                 some = [rows_by_id[owner, record.id] for record in records]
-                parts.state.put(replace(row, path="", next_path=DELETED + row.path[row.path.index("/") :], next_hash="") for row in some)
-                parts.state.touch(
-                    (rows_by_id[owner, record.id].path, note("forget", record, cause.reason, cause.actor)) for record in records
-                )
+                notes = [(rows_by_id[owner, record.id].path, note("forget", record, cause.reason, cause.actor)) for record in records]
+                with parts.state.change():
+                    parts.state.put(
+                        replace(row, path="", next_path=DELETED + row.path[row.path.index("/") :], next_hash="") for row in some
+                    )
+                    parts.state.touch(notes)
 
     def _tombs(self, owner: Scope, records: Sequence[Record], cause: Cause) -> None:
         if not records:
@@ -305,17 +332,18 @@ class Intake:
         if edit.change is not None:
             scope = edit.change.fields.get("scope") or edit.scope
         name = edit.put.id if edit.put else edit.change.id if edit.change else ""
-        links = tuple(self._told(item, owner))
+        links = tuple(self._told(item.path, item.entry, owner))
         return Row(owner, name, item.path, scope or owner, item.hash, edit.version, links, item.stat, now_ns())
 
-    def _told(self, item: Found, owner: Scope) -> list[tuple[str, str, float, int]]:
-        found = resolved(item.entry, item.path, owner, self._parts.state)
+    def _told(self, path: str, told: Entry, owner: Scope) -> list[tuple[str, str, float, int]]:
+        found = resolved(told, path, owner, self._parts.state)
         return [(str(link.type), link.target, link.weight, link.count) for link in found]
 
     def _note(self, edit: Edit, cause: Cause) -> Any:
         record = edit.put
         name = record.id if record else edit.change.id if edit.change else ""
-        return {"does": edit.does, "id": name, "why": cause.reason, "actor": cause.actor, "session": record.session if record else ""}
+        does = "edit" if edit.does == "none" else edit.does
+        return {"does": does, "id": name, "why": cause.reason, "actor": cause.actor, "session": record.session if record else ""}
 
     def _count(self, edit: Edit) -> None:
         report = self._report

@@ -70,8 +70,8 @@ class Outbox:
             gone = {record.id for record in parts.store.get(owner, ids) if record.status is Status.PURGED}
             for _, id, path in (item for item in condemned if item[0] == owner and item[1] in gone):
                 removed += parts.disk.stat(path) is not None
-                parts.disk.remove(path)
                 parts.state.touch([(path, {"does": "purge", "id": id})])
+                parts.disk.remove(path)
             parts.state.drop(owner, gone)
             parts.state.acquit((owner, id) for id in ids)
         return removed

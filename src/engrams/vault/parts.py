@@ -107,9 +107,17 @@ class Parts:
         """Put what would be lost into ``conflicts``; where. Twice is once."""
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{digest(data)[:8]}.md"
-        self.disk.write([File(place, data)])
         self.state.touch([(place, {"does": "keep", "why": why})])
+        self.disk.write([File(place, data)])
         return place
+
+    def replace(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
+        """Write a file that is no memory's, noted for the history first. ``old``: what it held when it was read; what somebody
+        wrote to it since is kept aside."""
+        self.state.touch([(path, told)])
+        late = self.disk.write([File(path, data, old or b"")]).get(path)
+        if late is not None and late != data:
+            self.keep(path, late, "written in the moment in which the file was written anew")
 
 
 @dataclass(slots=True)
@@ -126,6 +134,12 @@ class Report:
     gone: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     renamed: list[tuple[Scope, str]] = field(default_factory=list)
+
+    def __add__(self, other: Report) -> Report:
+        """What both did; of files that are in the way or missing, what the other found."""
+        names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written")
+        numbers = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Report(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
 
     @property
     def total(self) -> int:

@@ -10,16 +10,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ExtraError, StoreError
-from engrams.types import Scope, Status
-from engrams.vault import entry, merge
+from engrams.vault import unite
 from engrams.vault.disk import File
-from engrams.vault.front import FrontError
-from engrams.vault.git import Git, Version, versions
-from engrams.vault.parts import Parts, decoded
+from engrams.vault.git import Git, versions
+from engrams.vault.parts import Parts
 
 _REF = "refs/engrams/remote"
 _SECONDS = 120
@@ -45,8 +43,8 @@ def fetch(parts: Parts, git: Git) -> str:
 
 
 def merged(parts: Parts, git: Git, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
-    """Bring the remote's changes into the files, with the lock held: notes for the commit, conflicts, whether there is a
-    merge to commit."""
+    """Bring the remote's changes into the files, with the lock held and ours committed: notes for the commit, conflicts,
+    whether there is a merge to commit."""
     with git.repository() as repo:
         from dulwich.graph import find_merge_base
         from dulwich.objects import ObjectID
@@ -57,22 +55,23 @@ def merged(parts: Parts, git: Git, theirs: str) -> tuple[dict[str, Any], tuple[s
         if other in bases:
             return {}, (), False
         base = repo[bases[0]].tree if bases else None
-        came = versions(repo, base, repo[other].tree)
+        came = [version for version in versions(repo, base, repo[other].tree) if not version.path.startswith(".git")]
         mine = {version.path: version for version in versions(repo, base, repo[ours].tree)}
+    joined = unite.united(parts, came, list(mine.values()))
     notes: dict[str, Any] = {}
-    conflicts: list[str] = []
-    tombs = {_id(version.after) for version in mine.values() if _gone(version.after) and not _gone(version.before)}
-    for version in came:
-        if version.path.startswith(".git"):
-            continue
-        data = _merge(parts, version, mine.get(version.path), tombs, conflicts)
-        if data != parts.disk.read(version.path):
-            if data is None:
-                parts.disk.remove(version.path)
-            else:
-                parts.disk.write([File(version.path, data)])
-            notes[version.path] = {"does": "pull", "actor": "remote", "why": "came from another place"}
-    return notes, tuple(conflicts), True
+    for path, data in joined.files.items():
+        known = mine[path].after if path in mine else next((version.before for version in came if version.path == path), None)
+        if data != parts.disk.read(path):
+            _carry_out(parts, path, data, known)
+            notes[path] = {"does": "pull", "actor": "remote", "why": "came from another place"}
+    return notes, tuple(joined.conflicts), True
+
+
+def _carry_out(parts: Parts, path: str, data: bytes | None, known: bytes | None) -> None:
+    """Write or remove a file; what is there without being known to the history is kept aside."""
+    held = parts.disk.take(path) if data is None else parts.disk.write([File(path, data, known or b"")]).get(path)
+    if held is not None and held not in (known, data):
+        parts.keep(path, held, "it was not in the history yet when another place's version came")
 
 
 def push(parts: Parts, git: Git) -> bool:
@@ -85,86 +84,6 @@ def push(parts: Parts, git: Git) -> bool:
             return False
         raise
     return True
-
-
-def _merge(parts: Parts, theirs: Version, ours: Version | None, tombs: set[str], conflicts: list[str]) -> bytes | None:
-    """What the file is to hold."""
-    now = parts.disk.read(theirs.path)
-    if _purged(parts, theirs.after):
-        return None
-    if theirs.after is not None and _id(theirs.after) in tombs and not _gone(theirs.after):
-        # Put away here, changed there.
-        return now
-    if ours is None or ours.after == theirs.after:
-        return theirs.after
-    if theirs.after is None or ours.after is None:
-        # Moved or removed on one side, changed on the other: what was put away stays so, what was changed is kept.
-        return now if theirs.after is None else None if _id(theirs.after) in tombs else theirs.after
-    joined = _records(theirs.before, ours.after, theirs.after)
-    if joined is not None:
-        data, lost = joined
-        if lost:
-            conflicts.append(theirs.path)
-            parts.keep(theirs.path, ours.after, "changed here and in another place; the other's words hold")
-        return data
-    try:
-        text = merge.lines(*(decoded(data or b"") for data in (theirs.before, ours.after, theirs.after)))
-    except FrontError:
-        text = None
-    if text is not None:
-        return text.encode()
-    conflicts.append(theirs.path)
-    parts.keep(theirs.path, ours.after, "changed here and in another place; the other's words hold")
-    return theirs.after
-
-
-def _records(before: bytes | None, ours: bytes, theirs: bytes) -> tuple[bytes, bool] | None:
-    """Two versions of one memory as one; None where these are no memories."""
-    try:
-        told = [entry.read(decoded(data)) for data in (before or ours, ours, theirs)]
-        if any(not one.id for one in told):
-            return None
-        base, mine, other = (one.record({}) for one in told)
-    except (FrontError, TypeError, KeyError):
-        return None
-    found = merge.merge(base, mine, other)
-    record = replace(mine, **found.fields, version=max(mine.version, other.version) + 1)
-    if Status.FORGOTTEN in (mine.status, other.status) and base.status is not Status.FORGOTTEN:
-        tomb = mine if mine.status is Status.FORGOTTEN else other
-        record = replace(record, status=Status.FORGOTTEN, retired_at=tomb.retired_at, meta={**record.meta, **tomb.meta})
-    were = {(link.type, link.target) for link in told[0].links}
-    links = {(link.type, link.target): link for link in (*told[1].links, *told[2].links)}
-    kept = [link for name, link in links.items() if name not in were or all(name in _names(side.links) for side in told[1:])]
-    return entry.render(record, kept, decoded(ours)).encode(), any(name in found.lost for name in ("text", "caption", "summary"))
-
-
-def _names(links: tuple[entry.Link, ...]) -> set[tuple[str, str]]:
-    return {(link.type, link.target) for link in links}
-
-
-def _id(data: bytes | None) -> str:
-    try:
-        return entry.read(decoded(data)).id if data else ""
-    except FrontError:
-        return ""
-
-
-def _purged(parts: Parts, data: bytes | None) -> bool:
-    try:
-        told = entry.read(decoded(data or b""))
-    except FrontError:
-        return False
-    scope = told.fields.get("scope")
-    if not isinstance(scope, Scope) or not told.id:
-        return False
-    return any(record.status is Status.PURGED for record in parts.store.get(scope.owner, [told.id]))
-
-
-def _gone(data: bytes | None) -> bool:
-    try:
-        return bool(data) and entry.read(decoded(data or b"")).fields.get("status") is Status.FORGOTTEN
-    except FrontError:
-        return False
 
 
 def _branch(git: Git) -> str:

@@ -10,7 +10,6 @@ from engrams.errors import EngramsError
 from engrams.ports import Batch, Change, Put
 from engrams.types import Edge, Record, Scope, Status
 from engrams.vault import entry, merge
-from engrams.vault.disk import File
 from engrams.vault.entry import Entry
 from engrams.vault.front import FrontError
 from engrams.vault.git import Version
@@ -110,11 +109,13 @@ def _plain(parts: Parts, version: Version, done: Reverted) -> None:
     if version.path.startswith("."):
         return
     now = parts.disk.read(version.path)
+    told = {"does": "revert", "actor": "hand", "why": f"reverted {done.commit[:10]}"}
     if now == version.after:
         if version.before is None:
+            parts.state.touch([(version.path, told)])
             parts.disk.remove(version.path)
         else:
-            parts.disk.write([File(version.path, version.before, now)])
+            parts.replace(version.path, version.before, now, told)
     else:
         try:
             texts = [decoded(data or b"") for data in (version.after, now, version.before)]
@@ -125,8 +126,7 @@ def _plain(parts: Parts, version: Version, done: Reverted) -> None:
         if joined is None:
             done.kept[version.path] = "it has changed since"
             return
-        parts.disk.write([File(version.path, joined.encode(), now)])
-    parts.state.touch([(version.path, {"does": "revert", "actor": "hand", "why": f"reverted {done.commit[:10]}"})])
+        parts.replace(version.path, joined.encode(), now, told)
     done.changed.append(version.path)
 
 

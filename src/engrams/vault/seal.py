@@ -13,13 +13,15 @@ _CHUNK = 1 << 20
 _SALT = 16
 _COST = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 64 << 20}
 _TAG = 16
+_CHECK = b"\xff" * 12
+"""The nonce of the proof that a passphrase is right: no chunk has that number."""
 
 
 def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
     """Write ``source`` to ``target`` so that only who knows the passphrase can read it."""
     salt = os.urandom(_SALT)
     cipher = _cipher(passphrase, salt)
-    target.write(MAGIC + salt)
+    target.write(MAGIC + salt + cipher.encrypt(_CHECK, b"", MAGIC))
     number, chunk = 0, source.read(_CHUNK)
     while True:
         after = source.read(_CHUNK)
@@ -30,19 +32,22 @@ def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
 
 
 def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
-    """The inverse, after the magic was read. RefusedError: the passphrase is wrong, or the file was changed or cut."""
+    """The inverse, after the magic was read. RefusedError: the passphrase is wrong.
+
+    InputError: the file was changed or cut.
+    """
     salt = source.read(_SALT)
     cipher = _cipher(passphrase, salt)
     from cryptography.exceptions import InvalidTag
 
+    _try(cipher, source.read(_TAG))
     number, chunk = 0, source.read(_CHUNK + _TAG)
     while True:
         after = source.read(_CHUNK + _TAG)
         try:
             target.write(cipher.decrypt(_nonce(number, not after), chunk, MAGIC))
         except (InvalidTag, ValueError):
-            told = "The passphrase is wrong." if number == 0 else "The backup was changed or cut short."
-            raise RefusedError(told, hint="Give the passphrase that the backup was made with.") from None
+            raise InputError("The backup was changed or cut short.", hint="Take another backup.") from None
         if not after:
             return
         number, chunk = number + 1, after
@@ -56,6 +61,18 @@ def _cipher(passphrase: str, salt: bytes) -> Any:
     except ImportError:
         raise ExtraError("A passphrase needs the package cryptography.", hint="pip install cryptography") from None
     return AESGCM(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, **_COST))
+
+
+def _try(cipher: Any, told: bytes) -> None:
+    """Whether the passphrase is right is known apart from whether the rest is whole."""
+    from cryptography.exceptions import InvalidTag
+
+    if len(told) < _TAG:
+        raise InputError("The backup was cut short.", hint="Take another backup.")
+    try:
+        cipher.decrypt(_CHECK, told, MAGIC)
+    except InvalidTag:
+        raise RefusedError("The passphrase is wrong.", hint="Give the passphrase that the backup was made with.") from None
 
 
 def _nonce(number: int, last: bool) -> bytes:

@@ -57,6 +57,9 @@ class Vault:
         self._watcher: Watcher | None = None
         self._work: Work | None = None
         self._woken = self._asked = -_AWAKE
+        self._warned = ""
+        self.began = Report()
+        """What was taken in when it was opened."""
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
@@ -71,9 +74,9 @@ class Vault:
         self._work = work
         try:
             if self.parts.state.exists or self.parts.disk.root.is_dir():
-                self.sync()
+                self.began = self.sync()
         except StoreError as problem:
-            _log.warning("vault: %s", problem.message)
+            self._warn(problem)
         if self.parts.state.fact(COMPLETE) != "1" and self.parts.store.scopes(None):
             self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
         if self.parts.settings.watch in ("auto", "poll"):
@@ -165,6 +168,9 @@ class Vault:
             theirs = remote.fetch(parts, self.git)
             if theirs:
                 with parts.lock:
+                    # What came meanwhile is part of ours.
+                    self.sync()
+                    self.commit()
                     notes, some, more = remote.merged(parts, self.git, theirs)
                     if more:
                         pulled, conflicts = pulled + len(notes), (*conflicts, *some)
@@ -260,8 +266,10 @@ class Vault:
             citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
             linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
             records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
+            # Only while their text is there it is known what repeats it.
+            scrubbed = self.days.scrub(records)
             done = erase()
-            files = self._outbox.execute() + self.days.scrub(records)
+            files = self._outbox.execute() + scrubbed
             self._outbox.write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
             left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
             return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
@@ -277,7 +285,7 @@ class Vault:
                     self._intake.run()
                     self.days.notes.sync()
         except StoreError as problem:
-            problems.append(problem.message)
+            problems.append(" ".join(filter(None, (problem.message, problem.hint))))
         told = [f"{path}: {why}" for path, why in self.parts.state.problems().items()]
         told += [f"{path}: words that could not be merged; take what you need and remove it" for path, _ in self.parts.disk.walk(CONFLICTS)]
         vault = {
@@ -303,9 +311,15 @@ class Vault:
         except ClosedError:
             raise
         except EngramsError as problem:
-            _log.warning("vault: %s", problem.message)
+            self._warn(problem)
         finally:
             self.parts.state.close()
+
+    def _warn(self, problem: EngramsError) -> None:
+        """Once, where opening and closing meet the same."""
+        if problem.message != self._warned:
+            _log.warning("vault: %s", problem.message)
+        self._warned = problem.message
 
     def _later(self) -> None:
         """Ask for a commit once it has been quiet."""
@@ -320,8 +334,14 @@ class Vault:
             self.wake()
 
     def _committed(self, job: Job) -> None:
+        store, now = self.parts.store, self.parts.clock()
+        failed = [one.id for one in store.queue(("dead",)) if one.kind == GIT]
+        if failed:
+            # This one commits what they did not: one failure in sight says as much as many.
+            store.retry(failed, now)
+            store.cancel(failed)
         self.commit()
-        self.parts.store.finish(job.lease, self.parts.clock())
+        store.finish(job.lease, now)
 
     def _lost(self) -> bool:
         """Whether the store has lost memories that have files: it was deleted, or an older one put back. Those files are

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
-from engrams.vault.disk import Disk, Stat, is_memory
+from engrams.vault.disk import Disk, Stat, is_memory, is_text
 from engrams.vault.path import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
@@ -104,6 +104,8 @@ def relevant(told: Path, root: Path) -> str | None:
     try:
         parts = told.relative_to(root).parts
     except ValueError:
+        return None
+    if not is_text(str(told)):
         return None
     if parts == ("MEMORY.md",):
         return "MEMORY.md"

@@ -59,17 +59,18 @@ class Writer:
             elif PIECE not in record.meta:
                 plan = self._plan(record, row, force, {key(other.path) for other in plans})
                 (plans if plan is not None else blocked).append(plan if plan is not None else record.id)  # type: ignore[arg-type]
+        for plan in plans:
+            self._leftover(plan)
         self._fill(owner, plans)
         news = [plan for plan in plans if plan.old is None or plan.data != plan.old or plan.old_path != plan.path]
-        late = self._carry_out(owner, news)
-        parts.state.put(self._settled(owner, [plan for plan in plans if plan.record.id not in late]))
         told = [
             (path, {**note("change", plan.record), **(notes.get(plan.record.id) or {})})
             for plan in news
             for path in {plan.path, plan.old_path}
             if path
         ]
-        parts.state.touch(told)
+        late = self._carry_out(owner, news, told)
+        parts.state.put(self._settled(owner, [plan for plan in plans if plan.record.id not in late]))
         went = [plan.record.id for plan in news if plan.old_path not in ("", plan.path)]
         return Written(len(news), (*blocked, *late), self._neighbours(owner, went))
 
@@ -92,6 +93,16 @@ class Writer:
                 return None
             self._parts.keep(place, old, "changed by hand, and memory changed too")
         return _Plan(record, row, self._target(record, replace(row, path=place), taken), old, place)
+
+    def _leftover(self, plan: _Plan) -> None:
+        """Remove our own work of before, cut short between two places, where the memory has gone another way since."""
+        row, disk = plan.row, self._parts.disk
+        if row is None or not row.path or not row.next_path or key(row.next_path) in (key(plan.path), key(plan.old_path)):
+            return
+        held = disk.read(row.next_path)
+        if held is not None and digest(held) == row.next_hash:
+            self._parts.state.touch([(row.next_path, note("move", plan.record))])
+            disk.remove(row.next_path)
 
     def _target(self, record: Record, row: Row, taken: set[str]) -> str:
         """The same name as before, where that is free."""
@@ -131,15 +142,17 @@ class Writer:
                 before, loose = "", {}
             plan.data = entry.render(plan.record, plan.links, before, loose).encode("utf-8", "replace")
 
-    def _carry_out(self, owner: Scope, news: Sequence[_Plan]) -> set[str]:
-        """Note, write, remove the old ones. The ids of those that a hand changed in this very moment."""
+    def _carry_out(self, owner: Scope, news: Sequence[_Plan], told: Sequence[tuple[str, Json]]) -> set[str]:
+        """Note, for the history too, write, remove the old ones. The ids of those that a hand changed in this very moment."""
         parts = self._parts
         if not news:
             return set()
-        parts.state.put(
-            replace(plan.row or Row(owner, plan.record.id, "", plan.record.scope, ""), next_path=plan.path, next_hash=digest(plan.data))
-            for plan in news
-        )
+        with parts.state.change():
+            parts.state.put(
+                replace(plan.row or Row(owner, plan.record.id, "", plan.record.scope, ""), next_path=plan.path, next_hash=digest(plan.data))
+                for plan in news
+            )
+            parts.state.touch(told)
         watched = parts.truth == "files"
         files = [File(plan.path, plan.data, plan.old if watched and plan.path == plan.old_path else None) for plan in news]
         late = parts.disk.write(files)
@@ -169,8 +182,8 @@ class Writer:
     def _erase(self, owner: Scope, id: str, row: Row | None) -> None:
         for path in {row.path, row.next_path} if row else ():
             if path:
-                self._parts.disk.remove(path)
                 self._parts.state.touch([(path, {"does": "purge", "id": id})])
+                self._parts.disk.remove(path)
         self._parts.state.drop(owner, [id])
 
     def _neighbours(self, owner: Scope, ids: Sequence[str]) -> tuple[str, ...]:

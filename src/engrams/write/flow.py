@@ -19,7 +19,7 @@ from engrams.write.candidate import Candidate, canonical
 from engrams.write.deps import Deps as Deps
 from engrams.write.echo import without
 from engrams.write.gate import gate
-from engrams.write.known import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, voices
+from engrams.write.known import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, rivals, voices
 from engrams.write.known import STATEMENTS as STATEMENTS
 from engrams.write.llm.meet import NO_COST
 from engrams.write.persist import Ledger, derived_id
@@ -59,6 +59,21 @@ class Digest:
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said, before it meets anything that is known: by record, in order, what may be stored of it."""
+
+    ruled: tuple[tuple[Record, tuple[Ruled, ...]], ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    cost: Cost = NO_COST
+    failed: str = ""
+
+    @property
+    def news(self) -> bool:
+        """Whether there is anything that could be stored."""
+        return any(ruled for _, ruled in self.ruled)
+
+
 def journal(turns: Sequence[Turn], scope: Scope, deps: Deps, *, kind: Kind = Kind.TURN, channel: str = "") -> Journaled:
     """Turns as records to store, cleaned and rid of secrets, with receipts. No model is asked, except an inline embedder.
 
@@ -76,35 +91,52 @@ def journal(turns: Sequence[Turn], scope: Scope, deps: Deps, *, kind: Kind = Kin
 
 
 def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (), actor: str = "digest") -> Digest:
-    """What is learned from journaled records: one batch to commit. Doing it again for the same records stores nothing twice.
+    """What is learned from journaled records: one batch to commit. Doing it again for the same records stores nothing twice."""
+    return settle(hear(records, deps, echoes=echoes), deps, actor=actor)
+
+
+def hear(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = ()) -> Heard:
+    """gate, extract, policy: what journaled records say, and what of it may be stored. It holds whatever else is learned meanwhile.
 
     The records must share one owner. ``echoes``: fingerprints of what was injected into prompts, besides those that a turn brings
     with it. Raises ModelError where the chat model fails for good, so that the job is tried again; nothing is lost, the records are
     in the journal.
     """
-    now = deps.clock()
-    decisions: list[Decision] = []
-    by_source: dict[str, tuple[Derived, ...]] = {}
-    cost = Cost()
     if not records:
-        return Digest(Batch(actor, "nothing to learn from", now))
+        return Heard()
+    decisions: list[Decision] = []
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
-    ledger = Ledger(ordered[0].scope.owner, ordered[0].scope, now)
     open_ = [own for record in ordered if (own := _admit(record, deps.settings, echoes, decisions)) is not None]
     found, cost, failed = _extract(open_, deps, decisions)
-    done = _done([candidate for candidates in found.values() for candidate in candidates], deps, ledger)
+    done = _done([candidate for candidates in found.values() for candidate in candidates], ordered[0].scope.owner, deps)
+    heard: list[tuple[Record, tuple[Ruled, ...]]] = []
     for record in open_:
-        ledger.scope = record.scope
-        start = len(ledger.derived)
         fresh = [candidate for candidate in found.get(record.id, ()) if not _repeated(candidate, done, decisions)]
         ruled, spent = _ruled(record, fresh, deps, decisions)
-        cost += spent + _learn(record, ruled, deps, ledger, decisions)
+        cost += spent
+        heard.append((record, tuple(ruled)))
+    return Heard(tuple(heard), tuple(decisions), cost, failed)
+
+
+def settle(heard: Heard, deps: Deps, *, actor: str = "digest") -> Digest:
+    """dedup, reconcile, persist: what was heard meets what is known now. It can be done again where that changed meanwhile."""
+    now = deps.clock()
+    if not heard.ruled:
+        return Digest(Batch(actor, "nothing to learn from", now), (), heard.decisions, heard.cost, failed=heard.failed)
+    decisions, cost = list(heard.decisions), heard.cost
+    by_source: dict[str, tuple[Derived, ...]] = {}
+    first = heard.ruled[0][0]
+    ledger = Ledger(first.scope.owner, first.scope, now)
+    for record, ruled in heard.ruled:
+        ledger.scope = record.scope
+        start = len(ledger.derived)
+        cost += _learn(record, ruled, deps, ledger, decisions)
         by_source[record.id] = tuple(ledger.derived[start:])
     _supersede_notes(ledger, deps)
     vectors, notes = _embed(list(ledger.fresh.values()), deps.embedder)
     decisions.extend(notes)
     batch = ledger.batch(actor, "learned from what was said", vectors)
-    return Digest(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, failed)
+    return Digest(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, heard.failed)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
@@ -204,6 +236,9 @@ def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
         return Cost()
     near: dict[str, Record] = {}
     for candidate, _ in ruled:
+        if deps.settings.contradicts:
+            near |= {one.id: one for one in rivals(candidate, record, deps, ledger)}
+            continue
         close = neighbours(candidate, record, deps, ledger)
         mine = [one for one in close if one.subject == candidate.subject and same(one.predicate) == same(candidate.predicate)]
         near |= {one.id: one for one in [*mine[:NEAR], *nearest(candidate, record, around(record.scope), deps)] if one.id in ledger.seen}
@@ -216,10 +251,10 @@ def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, d
     return met.cost
 
 
-def _done(candidates: Sequence[Candidate], deps: Deps, ledger: Ledger) -> frozenset[str]:
+def _done(candidates: Sequence[Candidate], owner: Scope, deps: Deps) -> frozenset[str]:
     """Ids of candidates that became records at an earlier run."""
     ids = list(dict.fromkeys(derived_id(candidate) for candidate in candidates))
-    return frozenset(record.id for record in deps.records.get(ledger.owner, ids)) if ids else frozenset()
+    return frozenset(record.id for record in deps.records.get(owner, ids)) if ids else frozenset()
 
 
 def _repeated(candidate: Candidate, done: frozenset[str], decisions: list[Decision]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from engrams import clock
 from engrams.errors import InputError
@@ -50,6 +50,8 @@ def enter(
     for file in files:
         if rule := ignored(file, ignore):
             return Entry(None, "refused", (Decision("ignored", "refused", f"{file}: {rule}"),))
+    if kind not in LAYER_OF:
+        raise InputError(f"There is no kind {kind!r}.", hint=f"The kinds are: {', '.join(LAYER_OF)}.")
     source = channel or _CHANNEL_OF.get(turn.role, "user")
     if source not in TRUST:
         raise InputError(f"There is no channel {source!r}.", hint=f"The channels are: {', '.join(TRUST)}.")
@@ -149,7 +151,7 @@ def _meta(meta: Meta, limits: Limits) -> Meta:
         return {}
     try:
         encoded = json.dumps(dict(meta), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, RecursionError) as problem:
         raise InputError(f"The metadata is not JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and objects.") from None
     size = len(encoded.encode("utf-8", "replace"))
     if size > limits.meta_bytes:
@@ -166,6 +168,4 @@ def _label(text: str) -> str:
 
 def _said(at: datetime | None, now: datetime) -> datetime:
     """When it was said, UTC; a time without a zone is taken as UTC."""
-    if at is None:
-        return now
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    return now if at is None else clock.utc(at)

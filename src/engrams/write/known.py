@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.errors import ModelError
-from engrams.ports import Query, Reach, Seek
+from engrams.ports import Condition, Query, Reach, Seek, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.candidate import Candidate
@@ -22,6 +22,7 @@ OPEN = (Status.ACTIVE, Status.CANDIDATE)
 NEAR = 5
 _SLOT = 200
 _LATEST = 20
+_EDGE = 1e-6
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
@@ -99,6 +100,28 @@ def nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> l
     )
     order = (-pool.bm).argsort(kind="stable")[:NEAR]
     return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
+
+
+def rivals(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
+    """What a candidate may contradict (003): of its category, ``write.contradicts`` near it in meaning, the nearest five."""
+    floor, category = deps.settings.contradicts, candidate.category
+    if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
+        return []
+    fresh = [one for one in ledger.fresh.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
+    try:
+        own, *others = deps.embedder.embed([candidate.text, *(one.search_text for one in fresh)])
+    except ModelError:
+        return []
+    same_category = Where("and", (Condition("category", "eq", category),))
+    reach, mine = around(record.scope), home(record.scope)
+    seek = Seek(reach, record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category)
+    pool = deps.search.seek(seek)
+    close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
+    stored = [one for one in deps.records.get(record.scope.owner, list(close)) if home(one.scope) in mine.chain()]
+    ledger.learn(stored)
+    close |= {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
+    found = [ledger.seen[one.id] for one in (*stored, *fresh) if one.id in close and ledger.seen[one.id].status in OPEN]
+    return sorted(found, key=lambda one: (-close[one.id], one.id))[:NEAR]
 
 
 def lately_known(record: Record, deps: Deps) -> tuple[Record, ...]:

@@ -7,6 +7,7 @@ from dataclasses import fields as fields_of
 from datetime import datetime
 from typing import Any
 
+from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
 from engrams.types import MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
@@ -41,7 +42,7 @@ def _value(name: str, value: Any) -> Any:
         case "valid_from" | "valid_to":
             if value is not None and not isinstance(value, datetime):
                 raise InputError(f"{name} is a time, not {value!r}.")
-            return value
+            return value if value is None else utc(value)
         case "kind":
             if value not in tuple(Kind):
                 raise InputError(f"There is no kind {value!r}.", hint=f"The kinds are: {', '.join(Kind)}.")

@@ -51,9 +51,6 @@ THINGS = words("""
     os port host url domain path branch budget deadline price cost rent mortgage salary income schedule diet phone email address
     """)
 
-# Opinions: one predicate with a polarity, so that loving and hating the same thing meet.
-OPINION = "likes"
-
 _SAME = {
     "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in",
     "residence": "lives_in",

@@ -96,6 +96,7 @@ def test_latest(query: str) -> None:
         "Où habitait-elle avant ?",
         "她以前住在哪里",
         "もともとどこに住んでいましたか",
+        "前はどこに住んでいましたか",
     ],
 )
 def test_past(query: str) -> None:
@@ -104,9 +105,10 @@ def test_past(query: str) -> None:
     assert (found.latest, found.past) == (False, True)
 
 
-def test_neither() -> None:
-    """Most queries want neither."""
-    found = understand("What did Melanie paint?", NOW, TWO)
+@pytest.mark.parametrize("query", ["What did Melanie paint?", "妹の名前は?", "午前は何をしますか"])
+def test_neither(query: str) -> None:
+    """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""
+    found = understand(query, NOW, TWO)
     assert (found.latest, found.past, found.wants_time, found.spans) == (False, False, False, ())
 
 

@@ -187,7 +187,7 @@ def test_explain_answers_why(engrams: Any) -> None:
         engrams("add", text)
     human = engrams("explain", "what does Bruno eat?", "--limit", "1").out
     assert "why: " in human
-    assert "(Bruno" in human, "the words that it shares with the question"
+    assert "“Bruno”" in human, "the words that it shares with the question"
     assert "How the scores add up:" in human
     assert "score" in human
     assert "meaning" in human
@@ -201,6 +201,29 @@ def test_explain_answers_why(engrams: Any) -> None:
     assert set(shown) == {"hits", "abstain", "trace"}
     assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes", "path"}
     assert any(row["dropped"] for row in shown["trace"]["rows"])
+
+
+def test_explain_names_who_and_when(engrams: Any, tmp_path: Path) -> None:
+    """`explain` names the person and the days that spoke for a memory, and the question's own words, whatever their ending."""
+    said = (("Ann", "2026-09-12", "We hiked along the coast of Madeira"), ("Ben", "2026-05-02", "The boat needs paint"))
+    rows = [{"id": f"t{n}", "speaker": who, "at": f"{day}T10:00:00Z", "text": text} for n, (who, day, text) in enumerate(said)]
+    file = tmp_path / "said.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    engrams("import", str(file))
+    human = engrams("explain", "Where did Ann go hiking in September 2026?", "--limit", "1").out
+    assert "Ann said it, whom you ask about" in human
+    assert "“September 2026”: 2026-09-01 to 2026-09-30" in human
+    assert "“hiking”" in human, "not the stem, and not without its ending"
+    assert "about Ann; a time, “September 2026”" in human
+    assert "found by words and by meaning" in human
+
+
+def test_explain_does_not_make_much_of_little(engrams: Any) -> None:
+    """Where nothing came near, `explain` says so instead of praising what little there is."""
+    engrams("add", "The boat needs paint")
+    done = engrams("explain", "quantum chromodynamics")
+    assert done.err.startswith("Nothing came near")
+    assert "why: little speaks for it: it is the nearest there is" in done.out
 
 
 def test_context_keeps_its_budget(engrams: Any) -> None:

@@ -19,9 +19,9 @@ from engrams.types import Scope
 
 GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guides"
 COMMANDS = [
-    (page, line)
-    for page in ("server.md", "keys.md", "rest.md")
-    for block in re.findall(r"^```sh\n(.*?)^```", (GUIDES / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (page.name, line)
+    for page in sorted(GUIDES.glob("*.md"))
+    for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for line in block.replace("\\\n", " ").splitlines()
     if "curl" in line
 ]
@@ -30,7 +30,7 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[str, str]]:
     with temp_engine(user="ann") as engine, running(create_app(engine, engine.settings)) as url:
-        _, key = Keyring.of(engine.settings.home).add("docs", Scope(("user", "ann")), ("read", "write"), engine.now())
+        _, key = Keyring.of(engine.settings.home).add("docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now())
         yield url, key
 
 
@@ -45,6 +45,15 @@ def test_a_command_of_a_guide_works(served: tuple[str, str], page: str, line: st
     assert done.returncode == 0 and done.stdout, (page, command, done.stderr)
 
 
-def test_every_guide_has_commands() -> None:
-    """The search for them finds some on each page."""
-    assert {page for page, _ in COMMANDS} == {"server.md", "keys.md", "rest.md"}
+def test_no_command_is_left_out() -> None:
+    """Every page that shows curl is here, each with all it shows."""
+    shown = {page.name: page.read_text("utf-8").count("\ncurl ") for page in GUIDES.glob("*.md")}
+    found = {name: sum(page == name and line.startswith("curl ") for page, line in COMMANDS) for name in shown}
+    assert {name: number for name, number in shown.items() if number} == {name: number for name, number in found.items() if number}
+    assert {"proxy.md", "rest.md", "server.md", "keys.md"} <= {page for page, _ in COMMANDS}
+
+
+def test_the_index_names_every_guide() -> None:
+    """Whoever begins at the list of guides finds each of them."""
+    listed = set(re.findall(r"\]\((\w+\.md)\)", (GUIDES / "index.md").read_text("utf-8")))
+    assert listed == {page.name for page in GUIDES.glob("*.md")} - {"index.md"}

@@ -73,6 +73,31 @@ def test_whatever_is_sent_for_long(url: str) -> None:
     assert _tried(url, 150) == []
 
 
+@pytest.mark.parametrize("method", ["QUERY", "TRACE", "PROPFIND"])
+def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
+    """A method that a path of ours does not have is a 405 that names those it has, never a request to a model server."""
+    for path, held in httpx2.get(url + "/openapi.json").json()["paths"].items():
+        answer = httpx2.request(method, url + path.replace("{", "").replace("}", ""))
+        assert answer.status_code == 405, path
+        assert {name.upper() for name in held} <= set(answer.headers["allow"].split(", ")), path
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/search", {"query": "x", "as_of": 2024}),
+        ("/v1/search", {"query": "x", "as_of": "2024"}),
+        ("/v1/search", {"query": "x", "history": 1}),
+        ("/v1/search", {"query": "x", "limit": "5"}),
+        ("/v1/context", {"query": "x", "tokens": True}),
+        ("/v3/memories/search/", {"query": "x", "filters": {"user_id": "a"}, "threshold": False}),
+    ],
+)
+def test_what_is_almost_right_is_refused(url: str, path: str, body: dict[str, Any]) -> None:
+    """A number where a time is asked for is no second of 1970, and a text is no number: 422, not a guess."""
+    assert httpx2.post(url + path, json=body).status_code == 422
+
+
 def test_every_operation_has_its_right(url: str) -> None:
     """The table of rights and names has every operation that is described, and nothing that is not there."""
     paths = httpx2.get(url + "/openapi.json").json()["paths"]

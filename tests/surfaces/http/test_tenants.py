@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -25,7 +25,8 @@ WORD = "zyzzyva"
 """In everything the victim ever said, and in nothing else."""
 
 READS = sorted(path for method, path in described() if method == "GET" and path not in ("/metrics", "/v1/settings"))
-POSTS = ("/v1/search", "/v1/explain", "/v1/context", "/v3/memories/search/", "/v3/memories/", "/api/explain/implementation")
+CHAT = "/v1/chat/completions"
+POSTS = (CHAT, "/v1/search", "/v1/explain", "/v1/context", "/v3/memories/search/", "/v3/memories/", "/api/explain/implementation")
 CHANGES = sorted((method, path) for method, path in described() if method in ("PATCH", "PUT", "DELETE"))
 
 
@@ -36,6 +37,7 @@ class Pair:
     thief: httpx2.Client
     victim: httpx2.Client
     names: tuple[str, ...]
+    keyed: bool
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "keyed"])
@@ -46,13 +48,13 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         _client(engine, url, "thief", keyed=request.param) as thief,
         _client(engine, url, "victim", keyed=request.param) as victim,
     ):
-        yield Pair(thief, victim, tuple(_filled(engine, victim)))
+        yield Pair(thief, victim, tuple(_filled(engine, victim)), request.param)
 
 
 def _client(engine: MemoryEngine, url: str, user: str, *, keyed: bool) -> httpx2.Client:
     if not keyed:
         return httpx2.Client(base_url=url, headers={"x-engrams-user": user}, timeout=30)
-    _, key = Keyring.of(engine.settings.home).add(user, Scope(("user", user)), ("read", "write"), engine.now())
+    _, key = Keyring.of(engine.settings.home).add(user, Scope(("user", user)), ("read", "write", "proxy"), engine.now())
     return httpx2.Client(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=30)
 
 
@@ -136,6 +138,8 @@ def _sent(pair: Pair, asked: dict[str, Any]) -> httpx2.Response:
                 body |= {"filters": {"user_id": name(1)}} if asked["names"][5] % 2 else {"filters": {"run_id": "c1"}}
             elif path.startswith("/v1") and asked["as_of"]:
                 body["as_of"] = asked["as_of"]
+            if path == CHAT:
+                body = _chat(pair, name, asked["history"])
             if path == "/v1/search":
                 body |= {"history": asked["history"], "where": [{"field": "scope", "op": "gte", "value": "user/victim"}]}
             return pair.thief.post(path, json=body, headers=headers)
@@ -144,6 +148,14 @@ def _sent(pair: Pair, asked: dict[str, Any]) -> httpx2.Response:
             return pair.thief.request(
                 method, filled(path), json={"text": "taken", "memories": [{"memory_id": name(1), "text": "t"}]}, headers=headers
             )
+
+
+def _chat(pair: Pair, name: Callable[[int], str], deep: bool) -> dict[str, Any]:
+    """A conversation that claims, where there are keys, to be the other's: without keys whoever is named is who asks."""
+    body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Which number has my sold animal that I live with?"}]}
+    if pair.keyed:
+        body |= {"user": "victim", "memory": {"user": "victim", "project": "px", "conversation": "c1"}} if deep else {"user": name(1)}
+    return body | {"memory_id": name(2), "metadata": {"session_id": name(3)}}
 
 
 def test_and_nothing_of_theirs_was_changed(pair: Pair) -> None:
@@ -174,5 +186,6 @@ def test_the_words_are_there_to_be_found(pair: Pair) -> None:
         pair.victim.get("/v1/jobs").text,
         pair.victim.post("/v1/context", json={"query": f"my {WORD}"}).text,
         pair.victim.get("/api/memory/facts").text,
+        pair.victim.post(CHAT, json={"model": "m", "messages": [{"role": "user", "content": f"Which number has my {WORD}?"}]}).text,
     ]
     assert [WORD in text for text in seen] == [True] * len(seen)

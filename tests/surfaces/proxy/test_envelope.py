@@ -32,6 +32,7 @@ def test_our_fields_are_cut_and_the_rest_keeps_its_bytes() -> None:
     assert envelope.forward().decode() == ODD.replace(' "memory_top_k": 3,', "").replace(',"memory_id":"c"', "")
 
 
+@pytest.mark.covers("S2.31")
 def test_memory_goes_right_before_the_last_user_message() -> None:
     """The system message with memory stands before the last user message though a tool message is last."""
     envelope = read(ODD.encode())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 from tests.surfaces.ui.conftest import Window
 from tests.surfaces.ui.test_views import EMPTY
+
+expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}

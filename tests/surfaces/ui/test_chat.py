@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from playwright.sync_api import expect
 from tests.surfaces.ui.conftest import Window
 
 from engrams.types import Json, Kind
+
+expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 
 def asked(window: Window) -> Mapping[str, Json]:

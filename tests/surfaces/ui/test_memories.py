@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import pytest
 from tests.surfaces.ui.conftest import Window
 
 from engrams.types import Kind, Status
+
+expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 
 def test_facts_stand_by_topic_and_are_found_by_meaning(window: Window) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import expect
 from tests.surfaces.ui.conftest import Window
 
 from engrams.ports import Claim, Failure, JobSpec
 from engrams.types import Kind, Turn
+
+expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 EMPTY = {
     "chat": "Say it once",

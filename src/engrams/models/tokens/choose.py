@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.ports import Clock, TokenCounter
 
+_LONG = 8000
+
 
 class Estimate:
-    """The estimate as a TokenCounter; its patterns are compiled when the first text is counted."""
+    """The estimate as a TokenCounter; its patterns are compiled when the first text is counted.
+
+    What a context begins with is counted again for every request, a dozen times while it is fitted: short texts are remembered.
+    """
 
     name = "estimate"
 
     def count(self, text: str) -> int:
         from engrams.models.tokens.estimate import estimate
 
-        return estimate(text)
+        return _known(text) if len(text) <= _LONG else estimate(text)
+
+
+@lru_cache(maxsize=512)
+def _known(text: str) -> int:
+    from engrams.models.tokens.estimate import estimate
+
+    return estimate(text)
 
 
 def choose(name: str, clock: Clock = now) -> TokenCounter:

@@ -118,13 +118,10 @@ class MemoryClient:
 
     def _remembered(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
         """What was found for it, and memory as text, the conversation's summary first; neither with ``top_k`` 0."""
-        from engrams.build import summaries
-
         if top_k <= 0 or not said.strip():
             return (), ""
         context = self.engine.context(said, scope=scope, limit=top_k)
-        summary = summaries(self.engine).of(scope)
-        return context.hits, "\n\n".join(part for part in (summary.replace("<", "&lt;"), context.text) if part)
+        return context.hits, context.text
 
     def _listed(self, scope: Scope, summary: bool) -> list[dict[str, Json]]:
         kinds = (Kind.TURN, Kind.NOTE, *_LEARNED, *((Kind.SUMMARY,) if summary else ()))

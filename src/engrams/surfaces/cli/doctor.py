@@ -119,7 +119,7 @@ def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: 
 
 
 def _vault(files: Mapping[str, Any]) -> Finding:
-    told = "; ".join(files["problems"])
+    told = "\n      ".join(files["problems"])
     if told:
         return Finding("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
     return Finding("vault", "ok", f"{files['files']} files in {files['path']}")

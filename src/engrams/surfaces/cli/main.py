@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("browse", "Show every change of one memory."),
     "edit": ("write", "Change a memory."),
     "forget": ("write", "Put memories away; restore brings them back."),
-    "restore": ("write", "Undo forget."),
+    "restore": ("write", "Undo forget; or put back what backup wrote."),
     "purge": ("write", "Erase memories for good, with proof."),
     "link": ("links", "Link two memories."),
     "tag": ("links", "Tag a memory, or list the tags."),

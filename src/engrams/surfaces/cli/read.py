@@ -90,7 +90,7 @@ def explain(
     _warn(found)
     for place, hit in enumerate(found.hits, 1):
         tell_hit(place, hit)
-        say(f"    {paint('why:', 'cyan')} {clean(why.reason(hit, query))}")
+        say(f"    {paint('why:', 'cyan')} {clean(why.reason(hit, found))}")
     why.tell(found)
 
 

@@ -117,7 +117,8 @@ def sync(
 ) -> None:
     """Bring files and memory into step, and the remote where one is set."""
     with _vault(frame) as (engine, vault, _owner):
-        report = vault.sync(accept)
+        # Opening it takes in what changed since; that is what was asked for, too.
+        report = vault.began + vault.sync(accept)
         exchange = None if local or not engine.settings.vault.remote else vault.exchange()
     if frame.json:
         emit({"report": report, "remote": exchange})
@@ -211,7 +212,12 @@ def recover(
     file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Put a backup into a home that has no memory yet."""
+    """Put a backup into a home that has no memory yet. `engrams restore FILE` does the same."""
+    put_back(frame, file, passphrase)
+
+
+def put_back(frame: Frame, file: Path, passphrase: str) -> None:
+    """A backup into a fresh home."""
     from engrams.build import recover as read
 
     count = read(frame.load().settings, file, passphrase)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engrams.surfaces.cli.out import clean, fit, paint, say, table
@@ -23,7 +24,7 @@ _ALONE = frozenset({"rerank", "sub_sim"})
 """Figures that stand for themselves: they are in no sum."""
 
 _SAID: Mapping[str, str] = {
-    "cos": "it says something like what you ask",
+    "cos": "its meaning is near to the question",
     "cosctx": "what was said just before it is about that",
     "cosnext": "what was said right after it is about that",
     "bm": "it uses your words",
@@ -31,15 +32,24 @@ _SAID: Mapping[str, str] = {
     "bmses": "its conversation is about that",
     "speaker": "it was said by whom you ask about",
     "date": "it is from, or tells of, the time you ask about",
-    "when": "it names a time, as you ask for one",
+    "when": "it names a time, and you ask when",
     "slot": "it states the very thing you ask for",
     "fact": "a fact taken from it matches",
     "linked": "it is linked with something else that was found",
-    "trigger": "your question names what triggers it",
+    "trigger": "your question names what it is a rule for",
     "rerank": "a second judgement found it relevant",
 }
 _MEANT: Mapping[str, str] = {"user": "you ask about yourself", "assistant": "you ask about what the assistant said"}
+_PATHS: Mapping[str, str] = {
+    "hybrid_weighted": "found by words and by meaning",
+    "hybrid_sum": "found by words and by meaning",
+    "hybrid_rrf": "found by ranks of words and of meaning",
+    "token_recall": "found by words alone",
+    "token_recall_after_embed_error": "found by words alone, since the embedder failed",
+    "skipped_empty_store": "nothing is stored",
+}
 _LEAST, _SEEN, _MOST = 0.02, 0.005, 3
+_AROUND = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
 def tell(found: Found) -> None:
@@ -48,28 +58,60 @@ def tell(found: Found) -> None:
     tell_question(found.trace)
 
 
-def reason(hit: Hit, query: str) -> str:
+def reason(hit: Hit, found: Found) -> str:
     """What spoke for a hit most, in a sentence, with the words it shares with the question."""
-    sums = {name: value for name, value in hit.parts.items() if value >= _LEAST and name in _SAID}
-    best = sorted(sums, key=lambda name: -sums[name])[:_MOST]
-    told = "; ".join(_SAID[name] for name in best) or "little speaks for it: it is the nearest there is"
-    words = shared(query, hit.record.search_text)
-    return told + (f" ({', '.join(words)})" if words else "")
+    trace, said = found.trace, hit.parts
+    best = sorted((name for name in _SAID if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
+    words = ", ".join(f"“{word}”" for word in shared(trace.query, hit.record.search_text))
+    told = [_told(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
+    if words and "bm" not in best:
+        told.append(f"it shares {words} with the question")
+    return "; ".join(told) if told and not found.abstain else "little speaks for it: it is the nearest there is"
+
+
+def _told(name: str, hit: Hit, trace: Trace) -> str:
+    """A part of the score in words; who and when by name, where they are known."""
+    if name == "speaker" and hit.record.speaker:
+        return f"{hit.record.speaker} said it, {_whom(hit.record.speaker, trace.understood)}"
+    times = trace.understood.get("times") or ()
+    if name == "date" and times:
+        return f"it is from, or tells of, the time you ask about ({', '.join(_span(span) for span in times)})"
+    return _SAID[name]
+
+
+def _whom(speaker: str, understood: Mapping[str, Any]) -> str:
+    about = [str(name) for name in understood.get("about") or ()]
+    if speaker in about or not (about or understood.get("role") in _MEANT):
+        return "whom you ask about"
+    if about:
+        return f"and you ask about {' and '.join(about)}"
+    return "who may be who asks" if understood["role"] == "user" else "the assistant, whom you ask about"
+
+
+def _span(span: Mapping[str, Any]) -> str:
+    """A time in the question and the days it stands for, both included."""
+    first, last = span["from"][:10], (datetime.fromisoformat(span["to"]) - timedelta(microseconds=1)).date().isoformat()
+    return f"“{span['text']}”: {first}" + (f" to {last}" if last > first else "")
 
 
 def shared(query: str, text: str) -> list[str]:
     """The words of a question that a text uses too, in whatever form, as the question has them."""
     from engrams.text.terms import terms
 
-    said = set(terms(text[:20_000]))
-    return list(dict.fromkeys(word for word in query.replace("?", " ").split() if said & set(terms(word)) and _tells(word, query)))
+    return _words(query, set(terms(text[:20_000])))
 
 
-def _tells(word: str, query: str) -> bool:
-    """Whether the search counts the word: stop words it drops, unless there is nothing else."""
-    from engrams.text.terms import terms
+def _words(query: str, wanted: set[str]) -> list[str]:
+    """The words of a question with a term in ``wanted``; what is written without blanks, by its terms."""
+    from engrams.text.terms import is_unspaced, terms
 
-    return bool(set(terms(word)) & set(terms(query)))
+    counted = set(terms(query)) & wanted  # stop words only where the search counts them
+    found: list[str] = []
+    for word in query.split():
+        bare = word.strip(_AROUND)
+        some = [term for term in terms(bare) if term in counted] if bare else []
+        found += some if is_unspaced(bare) else [bare] * bool(some)
+    return list(dict.fromkeys(found))
 
 
 def tell_table(found: Found) -> None:
@@ -121,7 +163,7 @@ def tell_question(trace: Trace) -> None:
         whole = sum(ms for _, ms, _ in trace.stages)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms, _ in trace.stages)
         looked = next((count for name, _, count in trace.stages if name == "candidates"), 0)
-        say(f"{looked} memories were scored in {whole:.1f} ms ({steps}); path: {trace.path}")
+        say(f"{looked} memories were scored in {whole:.1f} ms ({steps}); {_PATHS.get(trace.path, trace.path)}")
     for line in trace.notes:
         say(f"{paint('Note:', 'yellow')} {clean(line)}")
 
@@ -134,16 +176,15 @@ def question(understood: Mapping[str, Any], query: str) -> str:
     told = [_MEANT[role]] if role in _MEANT else []
     if about := understood.get("about"):
         told.append(f"about {' and '.join(map(str, about))}")
-    if times := understood.get("times"):
-        told.append("time " + ", ".join(f"{span['text']!r} ({span['from'][:10]} to {span['to'][:10]})" for span in times))
+    told += [f"a time, {_span(span)}" for span in understood.get("times") or ()]
     if understood.get("wants_time"):
-        told.append("a time is wanted")
+        told.append("you want to know when")
     if understood.get("latest"):
-        told.append("what holds now")
+        told.append("you want what holds now")
     if understood.get("past"):
-        told.append("what held before")
+        told.append("you want what held before")
     dense = str(understood.get("dense", ""))
     if dense and dense != query:
-        told.append(f"meant as {fit(dense, 80)!r}")
-    words = list(dict.fromkeys(terms(str(understood.get("lexical", query)))))
+        told.append(f"its meaning is that of “{fit(dense, 80)}”")
+    words = _words(query, set(terms(str(understood.get("lexical", query)))))
     return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to look for"])

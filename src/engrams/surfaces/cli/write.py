@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engrams.errors import EngramsError, InputError, RefusedError
+from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.surfaces.cli.frame import Frame, commands, spread
 from engrams.surfaces.cli.out import emit, fit, note, paint, plain, say
 from engrams.surfaces.cli.sift import named, value, when
@@ -158,10 +160,26 @@ def forget(ids: Ids, frame: Frame, reason: Reason = "") -> None:
 
 @app.command()
 @spread
-def restore(ids: Ids, frame: Frame) -> None:
-    """Undo forget."""
+def restore(
+    ids: Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more; or one backup's file.")],
+    frame: Frame,
+    passphrase: Annotated[str, typer.Option(help="The backup's.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")] = "",
+) -> None:
+    """Undo forget. Or put a backup, the file that `engrams backup` wrote, into a home that has no memory yet: `recover`."""
+    from engrams.build import is_backup
+
+    if len(ids) == 1 and is_backup(Path(ids[0])):
+        from engrams.surfaces.cli.vault import put_back
+
+        put_back(frame, Path(ids[0]), passphrase)
+        return
     with frame.open() as (engine, scope):
-        records = [engine.restore(each, scope=scope) for each in ids]
+        try:
+            records = [engine.restore(each, scope=scope) for each in ids]
+        except NotFoundError as problem:
+            if any(os.sep in each or Path(each).suffix for each in ids):
+                raise NotFoundError(problem.message, hint="`engrams recover FILE` says what is wrong with a backup.") from None
+            raise
     if frame.json:
         emit(records)
         return

@@ -21,6 +21,7 @@ from engrams.surfaces.http.metrics import Metrics
 from engrams.surfaces.http.observers import audited, charted, logged
 from engrams.surfaces.http.parts import Part, load
 from engrams.surfaces.http.pulse import Pulse
+from engrams.surfaces.http.rest.elsewhere import Elsewhere
 from engrams.surfaces.http.server import serve as serve
 from engrams.surfaces.http.spans import traced
 from engrams.surfaces.http.witness import Observer, Witness
@@ -50,7 +51,10 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
     app = FastAPI(title="engrams", version=__version__, lifespan=life, docs_url=None, redoc_url=None, telemetry=quiet)
     _surround(app, engine, settings)
     app.add_exception_handler(EngramsError, problems.handle)
-    app.include_router(health.router(engine, settings, chosen, needs_keys(settings)))
+    routes = health.router(engine, settings, chosen, needs_keys(settings))
+    app.include_router(routes)
+    others = Elsewhere(routes.routes)
+    app.router.routes.extend(others.at(others.paths))
     for part in chosen:
         part.install(app)
     return app

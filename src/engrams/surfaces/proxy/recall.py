@@ -102,15 +102,16 @@ class Recall:
         self._writers.shutdown(wait=False)
 
     def _context(self, query: str, caller: Caller) -> Context:
-        context = self._engine.context(_short(query), scope=caller.scope, limit=caller.top_k)
+        ask = partial(self._engine.context, _short(query), scope=caller.scope, session=caller.session)
+        context = ask(limit=caller.top_k)
         above = sum(hit.score >= caller.threshold for hit in context.hits)
-        return context if above == len(context.hits) else self._engine.context(_short(query), scope=caller.scope, limit=above)
+        return context if above == len(context.hits) else ask(limit=above)
 
     def _with(self, asked: Asked, context: Context) -> Memory:
         """Only what came near, and only what the conversation does not hold already."""
         known = all(asked.said_here(hit.record.text) for hit in context.hits)
         hits = () if context.abstain or known else context.hits
-        text = context.text if hits else context.prefix
+        text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
         return Memory(text, hits, note)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from engrams.clock import parse_time
 from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
 from engrams.text.fold import fold
@@ -235,10 +236,9 @@ def _date(text: str | None, said: datetime) -> datetime | None:
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(text.strip())
+        aware = parse_time(text)
     except ValueError:
         return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return aware if aware <= said else None
 
 

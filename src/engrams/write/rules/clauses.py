@@ -54,13 +54,6 @@ _FICTION = re.compile(
 _JOKE = re.compile(
     r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE
 )
-_REPORT = re.compile(
-    r"\b(?:he|she|they|who|everyone|people|someone|somebody|mom|dad|doctor|boss|teacher|friend|brother|sister|wife|husband"
-    r"|[A-Z][a-z]+)\s+(?:just |always |once |also )?"
-    r"(?:said|says|told|tells|claims?|claimed|thinks?|thought|believes?|believed|asked|asks|wrote|writes|mentioned|suggested"
-    r"|insisted|joked|heard)\b"
-    r"|\baccording to\b|\b(?:rumou?r|legend) (?:has it|says)\b|\bi (?:read|heard|saw) (?:somewhere )?that\b",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +95,6 @@ def sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
         if modality == "asserted" and _IMAGINED.search(piece):
             modality = "hypothetical"
         yield Sentence(piece, start, modality, asked)
-
-
-def reported(text: str) -> bool:
-    """Whether the clause passes on what somebody else says."""
-    return bool(_REPORT.search(text))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str]]:

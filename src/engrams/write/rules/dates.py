@@ -51,7 +51,11 @@ def spans(text: str, said: datetime) -> tuple[Span, ...]:
     return tuple(
         span
         for span in found
-        if not (span.text.isdigit() and _MODEL.search(text[: span.at]) and text[span.at + 4 : span.at + 6].strip().isalpha())
+        if not (
+            span.text.isdigit()
+            and _MODEL.search(text[max(0, span.at - 20) : span.at])
+            and text[span.at + 4 : span.at + 6].strip().isalpha()
+        )
     )
 
 

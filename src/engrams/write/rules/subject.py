@@ -36,6 +36,9 @@ _PERSONAL = words("""
     wrote
     """)
 
+_MOST_LEAD = 60
+"""Words of markers, times and names before a clause; more of them is no sentence."""
+
 
 def begins(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
     """Who or what a clause that begins here is about: person, its tokens, and where the verb group begins."""
@@ -57,8 +60,8 @@ def begins(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Pers
 
 def _opens(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
     """Whether a main clause can begin here: nothing but markers, times and names stands between it and a boundary."""
-    place = at - 1
-    while place >= 0:
+    place, first = at - 1, max(0, at - _MOST_LEAD)
+    while place >= first:
         lower = words[place].lower
         if lower in (",", ":", ";", "(", "-", "and", "but", "so", "because", "plus", "or", "then"):
             return place == at - 1 or not any(words[i].lower in _SUBORDINATE and words[i].lower not in LEAD for i in range(place, at))
@@ -74,7 +77,7 @@ def _opens(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
         ):
             return False
         place -= 1
-    return True
+    return not first
 
 
 def possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...], int] | None:

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.api import agent, control
+from engrams.surfaces.http.rest.elsewhere import Elsewhere
 from engrams.types import Json
 
 
@@ -20,8 +21,11 @@ class Api:
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine
-        app.include_router(control.router(self._settings))
-        app.include_router(agent.router(self._settings))
+        routers = (control.router(self._settings), agent.router(self._settings))
+        for routes in routers:
+            app.include_router(routes)
+        others = Elsewhere([route for routes in routers for route in routes.routes])
+        app.router.routes.extend(others.at(others.paths))
 
     async def start(self) -> None:
         """Nothing to start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from engrams.surfaces.http.rest.bodies import Body
 from engrams.types import Kind
@@ -24,7 +24,7 @@ class Facts(Body):
 
 
 class Recall(Body):
-    enabled: bool
+    enabled: StrictBool
 
 
 class Meta(BaseModel):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from engrams.surfaces.http.rest.bodies import Body
+from engrams.surfaces.http.rest.bodies import Body, Count, Measure
 
 MOST = 1000
 
@@ -40,16 +40,16 @@ class Message(Loose):
 class Add(Named):
     messages: list[Message] = Field(min_length=1, max_length=MOST)
     metadata: dict[str, Any] | None = None
-    infer: bool = True
-    timestamp: float | None = Field(None, description="Seconds since 1970.")
+    infer: StrictBool = True
+    timestamp: Measure | None = Field(None, description="Seconds since 1970.")
     expiration_date: str | None = Field(None, description="Refused: memories here do not expire, `valid_to` says until when they are true.")
 
 
 class Search(Named):
     query: str
-    top_k: int | None = Field(None, ge=0, le=MOST)
-    limit: int | None = Field(None, ge=0, le=MOST)
-    threshold: float | None = None
+    top_k: Count | None = Field(None, ge=0, le=MOST)
+    limit: Count | None = Field(None, ge=0, le=MOST)
+    threshold: Measure | None = None
 
 
 class Listing(Named):
@@ -60,7 +60,7 @@ class Listing(Named):
 class Update(Loose):
     text: str | None = None
     metadata: dict[str, Any] | None = None
-    timestamp: float | str | None = None
+    timestamp: StrictFloat | StrictInt | str | None = None
     expiration_date: str | None = None
 
 

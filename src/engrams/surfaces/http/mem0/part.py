@@ -18,6 +18,7 @@ from engrams.surfaces.http.mem0.filters import LABELS, Part, loose, within
 from engrams.surfaces.http.rest.answers import declared, limited
 from engrams.surfaces.http.rest.bodies import aware, meta
 from engrams.surfaces.http.rest.caller import named
+from engrams.surfaces.http.rest.elsewhere import Elsewhere
 from engrams.types import Json, Kind, Record, Role, Scope, Status, Turn
 
 _TOP = 10
@@ -37,6 +38,8 @@ class Mem0:
         for add in (_writing, _reading, _one, _many):
             add(routes, self._settings)
         app.include_router(routes)
+        others = Elsewhere(routes.routes)
+        app.router.routes.extend(others.at(others.paths))
 
     async def start(self) -> None:
         """Nothing to start."""

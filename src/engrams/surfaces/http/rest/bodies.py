@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 
 from engrams.errors import InputError
 from engrams.types import EdgeType, Json, Kind, Status, Tier
@@ -23,7 +23,24 @@ def aware(moment: datetime) -> datetime:
         raise ValueError("out of range") from None
 
 
-Moment = Annotated[datetime, AfterValidator(aware)]
+def written(value: Any) -> Any:
+    """A time as people write it: a bare number, which could be read as seconds, is none."""
+    digits = value.strip().lstrip("+-").replace(".", "", 1) if isinstance(value, str) else ""
+    if isinstance(value, int | float) or digits.isdecimal():
+        raise ValueError("a time is written 2024-05-31 or 2024-05-31T14:30:00Z")
+    return value
+
+
+def counted(value: Any) -> Any:
+    """A number, not a text or a truth that could be read as one."""
+    if isinstance(value, bool | str):
+        raise ValueError("a number is needed")
+    return value
+
+
+Moment = Annotated[datetime, BeforeValidator(written), AfterValidator(aware)]
+Count = Annotated[int, BeforeValidator(counted)]
+Measure = Annotated[float, BeforeValidator(counted)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -120,18 +137,18 @@ class Ask(Body):
     """A question to memory."""
 
     query: str
-    limit: int | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
+    limit: Count | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
     as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
 
 
 class Search(Ask):
     kinds: list[Kind] = Field(default_factory=list)
     where: list[Test] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
-    history: bool = Field(False, description="Also what was superseded or archived.")
+    history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 
 class Prompt(Ask):
-    tokens: int | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
+    tokens: Count | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
 
 
 class Ids(Body):

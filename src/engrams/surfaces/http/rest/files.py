@@ -27,7 +27,7 @@ _BAD = 1000
 
 Format = Literal["auto", "engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
 Named = Annotated[Format, Query(description="What the file is; auto looks.")]
-_FILE: dict[str, Any] = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
+_FILE: dict[str, Any] = {"requestBody": {"required": False, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 
 def router(settings: Settings) -> APIRouter:

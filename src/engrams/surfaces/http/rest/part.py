@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Match, Route
 
 from engrams import build
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import files, graph, jobs, memories, notebook, reads, sessions, trail, upkeep
-from engrams.surfaces.http.rest.answers import failure, malformed, unserved
+from engrams.surfaces.http.rest.answers import malformed, unserved
+from engrams.surfaces.http.rest.elsewhere import Elsewhere
 from engrams.types import Json
 
 OWN = (
@@ -29,8 +27,6 @@ _ROUTERS = (
     *(memories.router, reads.router, notebook.router, upkeep.router, sessions.router),
     *(graph.router, jobs.router, files.router, trail.router),
 )
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
-_HINT = "GET /openapi.json describes every request."
 
 
 class Rest:
@@ -50,17 +46,7 @@ class Rest:
             app.include_router(routes)
         own = [route for routes in routers for route in routes.routes]
 
-        async def elsewhere(request: Request) -> Response:
-            near = [route for route in own if isinstance(route, Route) and route.matches(request.scope)[0] is Match.PARTIAL]
-            if near:
-                answer = failure(405, "Method Not Allowed", f"{request.method} is not for this path.", _HINT)
-                answer.headers["allow"] = ", ".join(sorted({method for route in near for method in route.methods or ()}))
-                return answer
-            return failure(404, "Not Found", "There is nothing at this path.", _HINT)
-
-        for name in OWN:
-            for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
-                app.router.routes.append(Route(path, elsewhere, methods=_METHODS, include_in_schema=False))
+        app.router.routes.extend(Elsewhere(own).at(path for name in OWN for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
 
     async def start(self) -> None:
         """Imports that were under way go on."""

@@ -6,10 +6,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
+from pydantic import BeforeValidator
 
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import views
 from engrams.surfaces.http.rest.answers import declared, limited
+from engrams.surfaces.http.rest.bodies import written
 from engrams.surfaces.http.rest.caller import Asks
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ def router(settings: Settings) -> APIRouter:
         request: Request,
         caller: Asks,
         action: Annotated[str, Query(description="Only actions that begin so, as `memory.` does.")] = "",
-        day: Annotated[date | None, Query(description="Only this day, UTC.")] = None,
+        day: Annotated[date | None, BeforeValidator(written), Query(description="Only this day, UTC.")] = None,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
     ) -> views.Trail:
         """What was done with this person's memory, newest first: when, by which key, and with what outcome. Never a text."""

@@ -1,0 +1,47 @@
+"""One learner after the other, in whatever process: each takes the owner's mark further with what it stores, or begins anew."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from engrams.errors import BudgetError, ConflictError, ModelError
+from engrams.ports import Answer, Ask, Chat, Message, SessionRow, Sessions
+from engrams.types import Scope
+
+ROW = ":learned"
+"""Where the mark is stored, among the owner's sessions; no session has this name."""
+
+
+def mark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
+    """The mark as it stands. A batch that carries it is a ConflictError where anybody learned something of this owner since."""
+    row = store.load(owner, ROW)
+    if row is not None:
+        return row
+    try:
+        return store.save(SessionRow(ROW, owner, "closed", now, now), expect=0)
+    except ConflictError:
+        return mark(owner, store, now)  # somebody else made it this moment
+
+
+class Remembered:
+    """A chat model that is asked each question once: what it answered, or failed with, is what it says the next time."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._said: dict[tuple[str, tuple[Message, ...]], Answer | ModelError | BudgetError] = {}
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    def ask(self, ask: Ask) -> Answer:
+        key = (ask.purpose, ask.messages)
+        if key not in self._said:
+            try:
+                self._said[key] = self._chat.ask(ask)
+            except (ModelError, BudgetError) as problem:
+                self._said[key] = problem
+        said = self._said[key]
+        if isinstance(said, Answer):
+            return said
+        raise said

@@ -73,3 +73,9 @@ def test_choose_the_estimate() -> None:
     counter = choose("estimate")
     assert counter.name == "estimate"
     assert counter.count("hello world") == estimate("hello world")
+
+
+def test_a_text_counted_again_counts_the_same() -> None:
+    """What is remembered of short texts, and counted anew of long ones, is the estimate itself."""
+    for text in ("", "The kiln is hot.", "東京に住んでいます。", "word " * 5000):
+        assert [choose("estimate").count(text) for _ in range(2)] == [estimate(text)] * 2

@@ -158,7 +158,9 @@ class MemoryEngine(Rooms):
         every = {r.id: r for record in some for r in (record, *revise.dependents(record, self._store))}
         self._dropped(owner, tuple(every))
         revise.release(tuple(every.values()), self._open(), self._clock())
-        return self._open().purge(owner, tuple(every), self._clock())
+        erased = self._open().purge(owner, tuple(every), self._clock())
+        self._deps.profiles.clear()
+        return erased
 
     # ------------------------------------------------------------------------------------------------------- reading
 

@@ -123,3 +123,26 @@ def test_an_excerpt_has_a_size_in_any_script(text: str) -> None:
         cut = excerpt(text, words)
         assert len(cut) <= 500
         assert cut == text or "…" in cut
+
+
+def test_a_profile_is_worked_out_again_when_what_it_holds_has_changed() -> None:
+    """The same bytes while nothing changes; an edit, a forgetting, a new fact and a purge show at once."""
+    clock = Ticker(START)
+    with temp_engine(jobs__workers=0, clock=clock) as engine:
+        scope = ("user", "ada")
+        tea = engine.add("Ada likes tea", scope=scope, kind=Kind.FACT)
+        engine.add("Ada keeps bees", scope=scope, kind=Kind.FACT)
+        first = engine.context("What does Ada like?", scope=scope).prefix
+        assert engine.context("What does Ada keep?", scope=scope).prefix == first
+        assert "likes tea" in first
+        assert "keeps bees" in first
+        engine.edit(tea.id, scope=scope, text="Ada likes cocoa")
+        edited = engine.context("What does Ada like?", scope=scope).prefix
+        assert "cocoa" in edited
+        assert "tea" not in edited
+        engine.forget(tea.id, scope=scope)
+        assert "cocoa" not in engine.context("What does Ada like?", scope=scope).prefix
+        rowing = engine.add("Ada rows", scope=scope, kind=Kind.FACT)
+        assert "Ada rows" in engine.context("What does Ada like?", scope=scope).prefix
+        engine.purge(rowing.id, scope=scope)
+        assert "Ada rows" not in engine.context("What does Ada like?", scope=scope).prefix

@@ -178,6 +178,7 @@ class Slot:
     subject: str
     predicate: str
     role: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,8 @@ def _derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) 
 
 def _mark(hit: Hit, facts: tuple[Record, ...]) -> Hit:
     """All of what a turn told is superseded: so is the turn, for a reader."""
+    if not facts:
+        return hit
     told = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
     over = bool(told) and all(fact.status is Status.SUPERSEDED for fact in told)
     return replace(hit, facts=facts, status=Status.SUPERSEDED if over else hit.record.status)

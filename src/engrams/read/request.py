@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, TokenCounter, Where
+from engrams.read.kept import Profiles
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
@@ -61,6 +62,7 @@ class Deps:
     judging: RerankSettings
     reranker: Reranker | None = None
     near: Near | None = None
+    profiles: Profiles = field(default_factory=Profiles)
 
 
 def reach(scope: Scope) -> Reach:

@@ -109,7 +109,7 @@ SELECT id, role, speaker, session, external_id, superseded_by, subject, predicat
 FROM records;
 
 -- name: select_slots
-SELECT id, subject, predicate, role FROM records;
+SELECT id, subject, predicate, role, version FROM records;
 
 -- name: add_record
 INSERT INTO records (owner, changed, words, question, dated, hash, lexemes,

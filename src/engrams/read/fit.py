@@ -11,6 +11,9 @@ from engrams.ports import TokenCounter
 MISSES = 5
 """Items too long to fit, in a row of the best, after which the rest is not tried."""
 
+_FEW = 20
+"""Items that most often fit together, and are tried so first."""
+
 Item = TypeVar("Item")
 
 
@@ -22,6 +25,8 @@ def fitting(
     def fits(number: int) -> bool:
         return counter.count(render(items[:number])) <= tokens
 
+    if len(items) <= _FEW and fits(len(items)):
+        return list(items)
     # How many of the first fit together, in few counts: twice as many each time, then between the last two.
     least, most = 0, 8
     while most <= len(items) and fits(most):

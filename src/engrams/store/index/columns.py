@@ -73,6 +73,13 @@ class Columns:
             found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32)
         return found
 
+    def dots(self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Products of some slots' vectors with this one; row by row, for BLAS would split them among threads that wait for each
+        other on a busy machine."""
+        found = self._vectors[slots]
+        dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
+        return dots * self["scale"][slots] if found.dtype == np.int8 else dots
+
     def put(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""
         if self._vectors.dtype == np.int8:

@@ -316,9 +316,9 @@ class OwnerIndex:
         """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
         columns = self._columns
         if self._near is None:
-            return slots[highest(np.vecdot(columns.vectors[slots], vector), width)]
+            return slots[highest(columns.dots(slots, vector), width)]
         found = self._near.search(vector, width * 2, mask)
-        return found[highest(np.vecdot(columns.rows(found), vector), width)]
+        return found[highest(columns.dots(found, vector), width)]
 
     def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:
         cos, cosctx, cosnext = self._cosines(seek, some)
@@ -357,7 +357,7 @@ class OwnerIndex:
             dots = np.zeros(columns.size + 1, np.float32)
             needed = distinct(np.concatenate([slots, some.before, some.before2, some.after]))
             needed = needed[needed >= 0]
-            dots[needed] = np.vecdot(columns.rows(needed), seek.vector)
+            dots[needed] = columns.dots(needed, seek.vector)
         plain = dots[slots]
         window = WINDOW[0] * plain + WINDOW[1] * dots[some.before] + WINDOW[2] * dots[some.before2]
         return plain, (window / some.norm).astype(np.float32), dots[some.after]

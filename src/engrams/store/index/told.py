@@ -41,8 +41,9 @@ class Told:
 def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:
     """Of these candidates."""
     before, before2 = columns["before"][slots], columns["before2"][slots]
-    lengths = np.append(columns["length"], np.float32(0))
-    length = sum((weight * lengths[place] for weight, place in zip(WINDOW, (slots, before, before2), strict=True)), np.float32(0))
+    length = columns["length"][slots] * np.float32(WINDOW[0])
+    for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
+        length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
     return Told(
         slots=slots,
         ids=Ids(columns["id"][slots].tolist()),
@@ -50,7 +51,7 @@ def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:
         before2=before2,
         after=columns["after"][slots],
         norm=np.maximum(columns["norm"][slots], 1e-9),
-        length=np.asarray(length, np.float32),
+        length=length,
         embedded=columns["embedded"][slots],
         times=columns["said"][slots],
         sessions=columns["session"][slots].astype(np.int64),

@@ -21,7 +21,7 @@ def edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types
     rows = every(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
     return tuple(
         Edge(owner, source, target, EdgeType(kind), weight, count)
-        for source, target, kind, weight, count in rows
+        for source, target, kind, weight, count in sorted(rows)
         if not wanted or kind in wanted
     )
 

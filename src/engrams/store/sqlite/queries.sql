@@ -320,10 +320,9 @@ SELECT count(*) FROM topics WHERE owner = ? AND id IN (SELECT value FROM json_ea
 -- name: edges
 SELECT source, target, type, weight, count FROM edges
 WHERE owner = ?1 AND source IN (SELECT value FROM json_each(?2))
-UNION
+UNION ALL
 SELECT source, target, type, weight, count FROM edges INDEXED BY edges_target
-WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2))
-ORDER BY 1, 2, 3;
+WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND source NOT IN (SELECT value FROM json_each(?2));
 
 -- name: add_outbox
 INSERT INTO outbox (topic, owner, record, payload) VALUES (?, ?, ?, ?);

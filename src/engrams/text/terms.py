@@ -104,7 +104,7 @@ def terms(text: str) -> list[str]:
     """
     folded = fold(text)
     found: list[str] = []
-    for word in _ASCII.findall(folded) if folded.isascii() else _pieces(folded):
+    for word in _pieces(folded):
         if is_unspaced(word):
             found.extend(_pairs(word))
         elif term := _term(word[:_LONGEST]):
@@ -123,7 +123,7 @@ def is_unspaced(word: str) -> bool:
 
 
 def _pieces(folded: str) -> list[str]:
-    return _beyond().piece.findall(folded.translate(_SPACES))
+    return _ASCII.findall(folded) if folded.isascii() else _beyond().piece.findall(folded.translate(_SPACES))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -15,12 +15,18 @@ Role: TypeAlias = Literal["", "user", "assistant"]
 
 ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
 _NOBODY = frozenset((*ROLES, "system", "tool"))
-# Two ranges: of more, `re` makes a table that takes milliseconds.
+_WORD = re.compile("[a-zA-Z]+(?:-[a-zA-Z]+)*")
+# Compiled by `re` when a text comes that may hold them: large ranges take milliseconds.
 _CJK = "\u3040-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*")
-_UNSPACED = re.compile(f"[{_CJK}]")
+_ANY_WORD = rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*"
+_UNSPACED = f"[{_CJK}]"
 _OPENING = re.compile('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
 _LOOK = 6
+
+
+def _spelt(text: str) -> list[re.Match[str]]:
+    """The words that are written with letters and between blanks."""
+    return list(_WORD.finditer(text) if text.isascii() else re.finditer(_ANY_WORD, text))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -81,7 +87,7 @@ def _aliases(speakers: tuple[str, ...]) -> Names:
         for word in dict.fromkeys((words[0], words[-1]) if words else ()):
             single.setdefault(word, set()).add(speaker)
     alone = {word: next(iter(owners)) for word, owners in single.items() if len(owners) == 1}
-    return Names(full, alone, max((len(_WORD.findall(name)) for name in full), default=0))
+    return Names(full, alone, max((len(_spelt(name)) for name in full), default=0))
 
 
 def mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
@@ -89,7 +95,7 @@ def mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> t
     names = _aliases(tuple(sorted(speakers)))
     found: list[Mention] = []
     taken = 0
-    words = list(_WORD.finditer(query))
+    words = _spelt(query)
     for index, word in enumerate(words):
         if word.start() < taken:
             continue
@@ -99,7 +105,7 @@ def mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> t
         if mention is not None:
             found.append(mention)
             taken = mention.end
-    known = [(name, speaker) for name, speaker in names.full.items() if _UNSPACED.search(name)]
+    known = [(name, speaker) for name, speaker in names.full.items() if not name.isascii() and re.search(_UNSPACED, name)]
     return tuple(_unspaced(query, known, found)) if known else tuple(found)
 
 

@@ -32,9 +32,10 @@ for _name, _listed in _WORDS.items():
     for _word in _listed.split():
         _VOTES.setdefault(_word, []).append(_name)
 
-_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_HANGUL = re.compile("[\uac00-\ud7af]")
+# Compiled by `re` when a text comes that may hold them: large ranges take milliseconds.
+_KANA = "[\u3041-\u309f\u30a1-\u30fa\u30fc]"
+_HAN = "[\u3400-\u9fff]"
+_HANGUL = "[\uac00-\ud7af]"
 _SPLIT = re.compile(r"[^\W\d_]+")
 
 
@@ -51,11 +52,11 @@ def language(text: str) -> str:
     """en, de, es, fr, zh, ja or ko; en where nothing speaks for another."""
     folded = fold(text)
     if not folded.isascii():
-        if _KANA.search(folded):
+        if re.search(_KANA, folded):
             return "ja"
-        if _HANGUL.search(folded):
+        if re.search(_HANGUL, folded):
             return "ko"
-        if _HAN.search(folded):
+        if re.search(_HAN, folded):
             return "zh"
     words = set(_SPLIT.findall(folded))
     counts = votes(words)

@@ -2,7 +2,7 @@
 
 import { ask, get, memories, post } from "./api.js";
 import { recall } from "./kept.js";
-import { isOn, isServed } from "./switch.js";
+import { isOn, isServed, settled } from "./switch.js";
 import { traced } from "./trace.js";
 
 const LOOK = 1500;
@@ -35,6 +35,7 @@ export class Talk {
     this.turns.push(turn);
     this.running = new AbortController();
     drawn(turn);
+    await settled();
     const open = isOn();
     turn.explained = this.incognito || !open ? undefined : await look(text);
     drawn(turn);

@@ -13,6 +13,7 @@ const WAIT = 300;
 
 export async function show(root) {
   const list = h("ul", { class: "list", "aria-live": "polite" });
+  const listed = earlier(list);
   const input = h("input", {
     type: "file",
     multiple: true,
@@ -20,7 +21,7 @@ export async function show(root) {
     "aria-label": "Files to import",
     on: {
       change: () => {
-        take([...input.files], list);
+        take([...input.files], list, listed);
         input.value = "";
       },
     },
@@ -41,7 +42,7 @@ export async function show(root) {
   for (const name of ["dragenter", "dragover"])
     zone.addEventListener(name, (event) => (event.preventDefault(), zone.classList.add("over")));
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (event) => (event.preventDefault(), zone.classList.remove("over")));
-  zone.addEventListener("drop", (event) => take([...event.dataTransfer.files], list));
+  zone.addEventListener("drop", (event) => take([...event.dataTransfer.files], list, listed));
   const exported = h(
     "section",
     { class: "card pad row spread" },
@@ -60,6 +61,11 @@ export async function show(root) {
     list,
     exported,
   );
+  await listed;
+}
+
+/** Show the imports of before. */
+async function earlier(list) {
   try {
     const { imports } = await get("/v1/imports");
     for (const each of imports) {
@@ -73,7 +79,9 @@ export async function show(root) {
   }
 }
 
-async function take(files, list) {
+/** Send the files, once it is known what was there before: what is sent is not to be listed a second time. */
+async function take(files, list, listed) {
+  await listed;
   for (const file of files) {
     const row = new Row(file.name);
     list.prepend(row.element);

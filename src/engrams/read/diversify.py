@@ -44,7 +44,8 @@ def _alike(one: Record, other: Record, threshold: float, words: dict[str, frozen
     if one.text == other.text:
         return True
     first, second = (_words(each, words) for each in (one, other))
-    return len(first & second) >= threshold * max(len(first | second), 1)
+    shared = len(first & second)
+    return shared >= threshold * max(len(first) + len(second) - shared, 1)
 
 
 def mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:

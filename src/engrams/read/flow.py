@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,12 +78,16 @@ def search(request: Request, deps: Deps) -> Found:
     varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
     rules = [rule for rule in triggered(request, deps.records, deps.settings) if not _known(rule, request)]
     said = [term for term, _ in prepared.seek.terms]
-    chosen = tuple(replace(hit, snippet=excerpt(hit.record.search_text, said)) for hit in surfaced(rules, varied)[: request.limit])
+    chosen = tuple(_cut(hit, said) for hit in surfaced(rules, varied)[: request.limit])
     stages.done("diversify", len(chosen))
     best = max((content(hit) for hit in chosen), default=0.0)
     trace = _trace(request, (*routed, *_notes(pool, prepared, note)), prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
+
+
+def _cut(hit: Hit, said: Sequence[str]) -> Hit:
+    return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, excerpt(hit.record.search_text, said))
 
 
 def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:

@@ -1,4 +1,5 @@
-"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--json FILE]``: one table, and JSON.
+"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--vault] [--json FILE]``: a table,
+and JSON.
 
 ``--million`` and ``--owners`` are those of ``bench.speed.large``, which keeps what it wrote and goes on where it was stopped.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.speed import ann, large, machine
+from bench.vault import __main__ as vault
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--million", action="store_true", help="also a scope of a million 384-d records")
     parser.add_argument("--owners", type=int, default=0, help="also measure this many owners of 1000 turns each")
     parser.add_argument("--ann", action="store_true", help="also the recall of the search by codes (bench.speed.ann)")
+    parser.add_argument("--vault", action="store_true", help="also what files and git cost (bench.vault)")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "speed.json", help="where the JSON goes")
     given = parser.parse_args(arguments)
     sizes = [int(size) for size in (given.sizes or ("1000,10000" if given.quick else "1000,10000,100000")).split(",")]
@@ -38,9 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             report["large"] = large.measure(large.HOME, 1_000_000 * given.million, (given.owners, 1000))
         if given.ann:
             report["ann"] = stage("ann", size=100_000)
+        if given.vault:
+            report["vault"] = vault.measure(quick=given.quick)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(table(report))
+    if given.vault:
+        print(vault.table(report["vault"]))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 

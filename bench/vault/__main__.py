@@ -42,18 +42,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="1,000 files and fewer repeats")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "vault.json", help="where the JSON goes")
     given = parser.parse_args(arguments)
-    report: dict[str, Any] = {"machine": machine.facts(), "add": {}, "sync": {}}
-    rounds = 4 if given.quick else 20
-    for what, settle in (("acknowledged", False), ("learned from", True)):
-        report["add"][what] = fresh(partial(added, rounds=rounds, settle=settle))
-    report["fsync"] = fresh(flushed)
-    for size in (1000,) if given.quick else (1000, 10_000):
-        report["sync"][str(size)] = fresh(partial(synchronised, size=size))
-    report["edit"] = fresh(lambda home: edited(home, 15 if given.quick else 60))
-    report["idle"] = fresh(idle)
+    report = measure(quick=given.quick)
     print(table(report))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(*, quick: bool) -> dict[str, Any]:
+    """All of it, each part in a home of its own."""
+    report: dict[str, Any] = {"machine": machine.facts(), "add": {}, "sync": {}}
+    rounds = 4 if quick else 20
+    for what, settle in (("acknowledged", False), ("learned from", True)):
+        report["add"][what] = fresh(partial(added, rounds=rounds, settle=settle))
+    report["fsync"] = fresh(flushed)
+    for size in (1000,) if quick else (1000, 10_000):
+        report["sync"][str(size)] = fresh(partial(synchronised, size=size))
+    report["edit"] = fresh(lambda home: edited(home, 15 if quick else 60))
+    report["idle"] = fresh(idle)
+    return report
 
 
 def fresh(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""How much of the exact nearest the search by codes finds: codes propose, exact vectors score again, as in a large scope.
+"""How much of the exact nearest the search by codes finds: codes propose, the vectors kept beside them score again, as in a large
+scope.
 
 ``python -m bench.speed.ann [--size 100000] [--width 400] [--queries 200]`` prints a table and one line of JSON. Two kinds of
 vectors: those of chat-like texts by the builtin embedder, and random ones of 384 dimensions, the hardest there are.

@@ -32,14 +32,16 @@ def profile(request: Request, deps: Deps, tokens: int, counter: TokenCounter) ->
         known = deps.profiles.find(key, seen) if seen else None
         if known is not None:
             return known
-        some = _candidates(asked, deps)
+        found = deps.records.find(asked).records
+        some = _standing(found, section)
         kept = _believed(some, tokens, section, counter)
-        # More misses than are borne: it ended before its items did, and would end there with more of them too.
-        if len(some) - len(kept) > _misses(section):
+        # That was all there is; or it ended before its items did, with more misses than are borne, and would end there again.
+        if len(found) < asked.limit or len(some) - len(kept) > _misses(section):
             if seen:
                 deps.profiles.keep(key, seen, kept)
             return kept
-    return _believed(_candidates(_query(request, min(_READ, _SPARE + tokens // _LEAST)), deps), tokens, section, counter)
+    every = deps.records.find(_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+    return _believed(_standing(every, section), tokens, section, counter)
 
 
 def _query(request: Request, most: int) -> Query:
@@ -48,9 +50,9 @@ def _query(request: Request, most: int) -> Query:
     return Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
-def _candidates(asked: Query, deps: Deps) -> Sequence[Record]:
-    page = deps.records.find(asked)
-    return [record for record in gated(page.records, deps.settings.profile) if not closed(record, deps.settings.seasons)]
+def _standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
+    """Those that may stand there."""
+    return [record for record in gated(records, section.profile) if not closed(record, section.seasons)]
 
 
 def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:

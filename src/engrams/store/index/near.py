@@ -1,4 +1,4 @@
-"""Nearest vectors in a large index: 4-bit codes (turbovec) find them, exact vectors rescore them."""
+"""Nearest vectors in a large index: 4-bit codes (turbovec) find them, vectors of eight bits a number rescore them."""
 
 from __future__ import annotations
 

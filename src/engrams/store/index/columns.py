@@ -49,12 +49,13 @@ _CHUNK = 20_000
 
 class Columns:
     """Named numpy columns; ``self["said"]`` is the filled part. ``vectors`` is [size, dimension]: float32, or int8 times
-    ``self["scale"]`` once ``shrink`` was called, when codes find candidates and few rows are read."""
+    ``self["scale"]`` beside their centre once ``shrink`` was called, when codes find candidates and few rows are read."""
 
     def __init__(self, dimension: int) -> None:
         self.size = 0
         self._data: dict[str, npt.NDArray[Any]] = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()}
         self._vectors = np.zeros((64 if dimension else 0, dimension), np.float32)
+        self._centre = np.zeros(dimension, np.float32)
         self.dimension = dimension
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
@@ -70,7 +71,7 @@ class Columns:
         """Vectors of some slots, float32."""
         found: npt.NDArray[np.float32] = self._vectors[slots]
         if self._vectors.dtype == np.int8:
-            found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32)
+            found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
         return found
 
     def dots(self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -78,18 +79,20 @@ class Columns:
         other on a busy machine."""
         found = self._vectors[slots]
         dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
-        return dots * self["scale"][slots] if found.dtype == np.int8 else dots
+        return dots * self["scale"][slots] + np.vecdot(self._centre, vector) if found.dtype == np.int8 else dots
 
     def put(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""
         if self._vectors.dtype == np.int8:
-            self._vectors[slots], self["scale"][slots] = _eighths(vectors)
+            self._vectors[slots], self["scale"][slots] = _eighths(vectors - self._centre)
         else:
             self._vectors[slots] = vectors
 
     def shrink(self) -> None:
         """Keep the vectors in a quarter of the memory."""
         whole = self._vectors
+        # What all vectors of a model have in common is the largest part of them, and would make every step a coarse one.
+        self._centre = self.vectors.mean(axis=0)
         self._vectors = np.zeros(whole.shape, np.int8)
         for start in range(0, self.size, _CHUNK):
             some = slice(start, min(start + _CHUNK, self.size))
@@ -115,7 +118,7 @@ class Columns:
 
 
 def _eighths(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Each row as eight-bit numbers, and what to multiply them by. A cosine is then off by 0.0004, about."""
+    """Each row as eight-bit numbers, and what to multiply them by. A cosine is then off by 0.0005, about."""
     scale = np.abs(vectors).max(axis=1) / np.float32(127)
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
 

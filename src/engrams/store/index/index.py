@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.columns import Codes, Columns
 from engrams.store.index.lexical import Lexical, lexical
-from engrams.store.index.near import Near
+from engrams.store.index.near import PROPOSED, Near
 from engrams.store.index.pick import distinct, highest
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
@@ -317,7 +317,7 @@ class OwnerIndex:
         columns = self._columns
         if self._near is None:
             return slots[highest(columns.dots(slots, vector), width)]
-        found = self._near.search(vector, width * 2, mask)
+        found = self._near.search(vector, width * PROPOSED, mask)
         return found[highest(columns.dots(found, vector), width)]
 
     def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from engrams.store.index.columns import Codes, Columns
 from engrams.store.index.lexical import Lexical, lexical
 from engrams.store.index.near import PROPOSED, Near
 from engrams.store.index.pick import distinct, highest
+from engrams.store.index.places import Places
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
 from engrams.store.index.told import WINDOW, Told, told
@@ -41,21 +43,20 @@ class OwnerIndex:
         self.high = 0
         self._columns = Columns(dimension)
         self._postings = Postings()
-        self._slots: dict[int, int] = {}
+        self._places = Places()
         self._scopes, self._kinds, self._voices = Codes(), Codes(), Codes()
-        self._sessions: dict[tuple[str, str], int] = {}
-        self._last: dict[int, tuple[int, int, int]] = {}
-        self._count = 0
+        self._sessions: dict[tuple[int, str], int] = {}
+        self._last = array("i")
         self._near: Near | None = None
         self._views: dict[tuple[Reach, tuple[Kind, ...], bool], tuple[float, View]] = {}
 
     @property
     def bytes(self) -> int:
         """Resident size, about."""
-        return self._columns.bytes + self._postings.size
+        return self._columns.bytes + self._postings.size + self._places.bytes
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return int(np.count_nonzero(self._columns["alive"]))
 
     # ------------------------------------------------------------------------------------------------------ filling
 
@@ -66,11 +67,11 @@ class OwnerIndex:
         self._views.clear()
         for row in rows:
             self.high = max(self.high, row[1])
-            slot = self._slots.get(row[0])
+            slot = self._places.get(row[0])
             if row[6] not in _KEPT:
                 if slot is not None:
                     gone.append(slot)
-                    del self._slots[row[0]]
+                    self._places.drop(row[0])
             elif slot is None or self._columns["print"][slot] != _print(row):
                 fresh.append(row)
             else:
@@ -102,10 +103,10 @@ class OwnerIndex:
         self._embed(first, by[20])
         columns["id"][first:] = by[2]
         for slot, number in enumerate(by[0], first):
-            old = self._slots.get(number)
+            old = self._places.get(number)
             if old is not None:
                 self._replace(old, slot)
-            self._slots[number] = slot
+            self._places.put(number, slot)
 
     def _states(self, first: int, by: Sequence[Sequence[Any]]) -> None:
         """``by``: the rows, column by column."""
@@ -131,26 +132,23 @@ class OwnerIndex:
 
     def _order(self, first: int, rows: Sequence[Row]) -> None:
         """Place each spoken row behind the last one of its session; anything else stands alone."""
-        before, before2 = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
-        session, place = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
-        for number, row in enumerate(rows):
-            if row[0] in self._slots:
-                continue  # it takes the place that it had
-            if row[4] and row[5] in _SPOKEN:
-                code = self._sessions.setdefault((row[3], row[4]), self._count)
-                self._count += code == self._count
-                last, last2, length = self._last.get(code, (-1, -1, 0))
-                self._last[code] = (first + number, last, length + 1)
-                before[number], before2[number], place[number] = last, last2, length
-            else:
-                code = self._count
-                self._count += 1
-            session[number] = code
         columns = self._columns
-        columns["before"][first:], columns["before2"][first:], columns["after"][first:] = before, before2, -1
-        follows = np.flatnonzero(before >= 0)
-        columns["after"][before[follows]] = first + follows
-        columns["session"][first:], columns["place"][first:] = session, place
+        before, before2, place, session = (columns[name] for name in ("before", "before2", "place", "session"))
+        before[first:], before2[first:], place[first:], columns["after"][first:] = -1, -1, 0, -1
+        for slot, row in enumerate(rows, first):
+            if row[0] in self._places:
+                continue  # it takes the place that it had
+            code = len(self._last)
+            if row[4] and row[5] in _SPOKEN:
+                code = self._sessions.setdefault((int(columns["scope"][slot]), row[4]), code)
+            if code == len(self._last):
+                self._last.append(-1)
+            last = self._last[code]
+            if last >= 0:
+                before[slot], before2[slot], place[slot] = last, before[last], place[last] + 1
+            self._last[code], session[slot] = slot, code
+        follows = first + np.flatnonzero(before[first:] >= 0)
+        columns["after"][before[follows]] = follows
 
     def _embed(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._columns
@@ -211,9 +209,8 @@ class OwnerIndex:
             columns[name][followers] = new
             touched.append(followers)
         code = int(columns["session"][old])
-        if code in self._last:
-            last, last2, length = self._last[code]
-            self._last[code] = (new if last == old else last, new if last2 == old else last2, length)
+        if self._last[code] == old:
+            self._last[code] = new
         if columns.dimension:
             self._norms(np.concatenate(touched))
 
@@ -256,7 +253,7 @@ class OwnerIndex:
         kept = self._views.get(key) if allowed is None and seek.as_of is None else None
         if kept is not None and kept[0] <= now < kept[1].until:
             return kept[1]
-        seen = view(self._columns, self._mask(seek, allowed), self._count, now)
+        seen = view(self._columns, self._mask(seek, allowed), len(self._last), now)
         if allowed is None and seek.as_of is None:
             while len(self._views) >= _VIEWS:
                 del self._views[next(iter(self._views))]
@@ -300,7 +297,7 @@ class OwnerIndex:
         after = self._columns["after"]
         chosen = [highest(words.bm, seek.width)]
         if seek.vector is not None and self._columns.dimension:
-            chosen.append(self._nearest(seek.vector, seen.mask, seen.slots, seek.width))
+            chosen.append(self._nearest(seek.vector, seen.mask, seek.width))
         front = np.concatenate(chosen)
         for _ in range(2):
             front = after[front].astype(np.int64)
@@ -310,12 +307,11 @@ class OwnerIndex:
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
-    def _nearest(
-        self, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], slots: npt.NDArray[np.int64], width: int
-    ) -> npt.NDArray[np.int64]:
+    def _nearest(self, vector: _Floats, mask: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.int64]:
         """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
         columns = self._columns
         if self._near is None:
+            slots = np.flatnonzero(mask)
             return slots[highest(columns.dots(slots, vector), width)]
         found = self._near.search(vector, width * PROPOSED, mask)
         return found[highest(columns.dots(found, vector), width)]

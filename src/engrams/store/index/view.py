@@ -13,12 +13,12 @@ from engrams.store.index.told import Told, told
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """``mask`` and ``slots``: what is seen. ``average``: terms a record. ``b``: how much length is normalised. By session number:
+    """``mask``: what is seen, ``total`` slots. ``average``: terms a record. ``b``: how much length is normalised. By session number:
     ``spoken``, its terms; ``talks``: how many sessions there are, ``talk``: terms a session. ``until``: seconds since 1970 from which
     something in it no longer holds. ``kept``: what was gathered of it."""
 
     mask: npt.NDArray[np.bool_]
-    slots: npt.NDArray[np.int64]
+    total: int
     average: float
     b: float
     spoken: npt.NDArray[np.float32]
@@ -30,12 +30,8 @@ class View:
     def everything(self, columns: Columns) -> Told:
         """All that is seen, gathered once."""
         if not self.kept:
-            self.kept.append(told(columns, self.slots))
+            self.kept.append(told(columns, np.flatnonzero(self.mask)))
         return self.kept[0]
-
-    @property
-    def total(self) -> int:
-        return len(self.slots)
 
 
 def view(columns: Columns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> View:
@@ -49,7 +45,7 @@ def view(columns: Columns, mask: npt.NDArray[np.bool_], sessions: int, now: floa
     ends = columns["valid_to"][slots]
     coming = ends[ends > now]
     until = float(coming.min()) if len(coming) else np.inf
-    return View(mask, slots, average, b, spoken, talks, float(spoken.sum()) / max(talks, 1), until)
+    return View(mask, len(slots), average, b, spoken, talks, float(spoken.sum()) / max(talks, 1), until)
 
 
 def _shape(lengths: npt.NDArray[np.float32]) -> tuple[float, float]:

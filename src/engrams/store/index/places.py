@@ -1,0 +1,57 @@
+"""Which slot a row of the store is in."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_RECENT = 65_536
+"""Rows from which they are put into sorted arrays: 12 bytes each, where a dict takes 150."""
+
+
+class Places:
+    """Row number -> slot: the recent ones in a dict, the others sorted."""
+
+    def __init__(self) -> None:
+        self._recent: dict[int, int] = {}
+        self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self._most = -1
+
+    def __contains__(self, row: int) -> bool:
+        return self.get(row) is not None
+
+    @property
+    def bytes(self) -> int:
+        """Of the sorted arrays."""
+        return self._rows.nbytes + self._slots.nbytes
+
+    def get(self, row: int) -> int | None:
+        """Its slot, if it has one."""
+        slot = self._recent.get(row)
+        if slot is None and row <= self._most:
+            place = int(self._rows.searchsorted(row))
+            slot = int(self._slots[place]) if self._rows[place] == row else None
+        return None if slot == -1 else slot
+
+    def put(self, row: int, slot: int) -> None:
+        """Say where it is now."""
+        self._recent[row] = slot
+        if len(self._recent) > max(_RECENT, len(self._rows) // 8):
+            self._settle()
+
+    def drop(self, row: int) -> None:
+        """Forget it."""
+        self._recent[row] = -1
+
+    def _settle(self) -> None:
+        count = len(self._recent)
+        rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, count)])
+        slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, count)])
+        order = np.argsort(rows, kind="stable")
+        rows, slots = rows[order], slots[order]
+        # Of two of one row the later one is the recent one.
+        kept = np.append(rows[1:] != rows[:-1], True) & (slots >= 0)
+        self._rows, self._slots = rows[kept], slots[kept]
+        self._most = int(self._rows[-1]) if len(self._rows) else -1
+        self._recent = {}

@@ -18,14 +18,21 @@ from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
 from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Store
 from engrams.session.modes import demand_incognito
-from engrams.settings import Settings, StoreSettings, load
+from engrams.settings import Settings, StoreSettings, apart, load
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
     from engrams.audit import AuditLog as AuditLog
+    from engrams.audit import Crisis as Crisis
+    from engrams.audit import CrisisLog as CrisisLog
     from engrams.audit import Entry as Entry
+    from engrams.feedback import Feedback as Feedback
+    from engrams.feedback import FeedbackLog as FeedbackLog
     from engrams.session.summary import Summaries as Summaries
+    from engrams.tend.garden.plan import Conflict as Conflict
+    from engrams.tend.garden.plan import Step as Step
+    from engrams.tend.garden.state import Report as Report
     from engrams.tend.review import Review as Review
     from engrams.tend.runner import Handler
     from engrams.tend.uploads import Upload as Upload
@@ -51,6 +58,7 @@ def open(
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
+    settings = apart(settings)
     kept = store(settings, clock)
     model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
     embedder = _embedder(settings, embedder)
@@ -155,6 +163,20 @@ def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
     from engrams.audit import open_log
 
     return open_log(settings, clock)
+
+
+def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
+    """The log of crises that were noticed, which no part of memory reads."""
+    from engrams.audit import open_crises
+
+    return open_crises(settings, clock)
+
+
+def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
+    """What people thought of their sessions, which no part of memory reads."""
+    from engrams.feedback import open_feedback
+
+    return open_feedback(settings, clock)
 
 
 def uploads(engine: MemoryEngine) -> Uploads:

@@ -159,7 +159,7 @@ class MemoryEngine(Rooms):
         self._dropped(owner, tuple(every))
         revise.release(tuple(every.values()), self._open(), self._clock())
         erased = self._open().purge(owner, tuple(every), self._clock())
-        self._deps.profiles.clear()
+        self._purged(owner)
         return erased
 
     # ------------------------------------------------------------------------------------------------------- reading

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from engrams.ports import CONDENSE, ENFORCE, EXTRACT, FINALISE, JUDGE, SWEEP, Chat, Clock, Embedder, Job, Store
+from engrams.ports import CONDENSE, ENFORCE, EXTRACT, FINALISE, GARDEN, GARDEN_ROW, JUDGE, SWEEP, WAKE, Chat, Clock, Embedder, Job, Store
 from engrams.settings import Settings
 from engrams.types import Context, Record, Scope
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engrams.session.sessions import Sessions
     from engrams.session.working import Working
     from engrams.tend.digest import Digest
+    from engrams.tend.garden.garden import Garden
     from engrams.tend.runner import Handler, Runner
     from engrams.tend.tiers import Tiers
     from engrams.tend.topics import Topics
@@ -67,6 +68,36 @@ class Rooms:
 
         moves = Moves(self._store, self.embedder, self._clock, self.settings, self.topics.refresh)
         return Tiers(self._store, self.chat_model, self._clock, self.settings, self._working, moves)
+
+    @cached_property
+    def garden(self) -> Garden:
+        """What looks after all of an owner's memory between conversations."""
+        from engrams.session.idle import Idle
+        from engrams.tend.backfill import Backfill
+        from engrams.tend.garden.cycle import Chore, Parts
+        from engrams.tend.garden.garden import Garden
+
+        idle = Idle(self._store, self._clock, self.settings)
+        backfill = Backfill(self._store, self.embedder, self._clock, self.settings.embed.batch)
+        chores: dict[str, Chore] = {"sessions": lambda _: idle.sweep(), "embed": lambda _: int(backfill.ask()), "topics": self._regroup}
+        parts = Parts(self._store, self.embedder, self.chat_model, self._clock, self.settings, chores, self._named)
+        return Garden(parts, self._runner.run)
+
+    def _purged(self, owner: Scope) -> None:
+        """What was said of this owner's memory may tell of what was purged."""
+        if self._store.load(owner, GARDEN_ROW) is not None or WAKE in self._store.workload():
+            self.garden.erased(owner)
+
+    def _regroup(self, owner: Scope) -> int:
+        """Topics brought up to date, and like ones made one; how many memories and topics moved."""
+        if not self.settings.topics.on:
+            return 0
+        moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
+        return moved.joined + moved.left + merged.merged
+
+    def _named(self, owner: Scope, query: str) -> list[str]:
+        """Ids of what a search finds, of which use learns nothing."""
+        return [hit.record.id for hit in cast("Any", self).explain(query, scope=owner, limit=20).hits]
 
     # ---------------------------------------------------------------------------------------------------------- sessions
 
@@ -159,7 +190,11 @@ class Rooms:
         def finalise(job: Job) -> None:
             self._finalise.run(job)
 
-        return {EXTRACT: learn, FINALISE: finalise, **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run)}
+        def tend(job: Job) -> None:
+            self.garden.run_job(job)
+
+        tiers = dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run)
+        return {EXTRACT: learn, FINALISE: finalise, GARDEN: tend, WAKE: tend, **tiers}
 
     def _first(self, ask: Callable[[], object]) -> Callable[[], None]:
         """What is looked for before the first job."""

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+from engrams.ledger import make
 from engrams.ports import Clock
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -109,7 +110,7 @@ class AuditLog:
         if self._file is not None and day == self._day:
             return self._file
         assert self._folder is not None
-        self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        make(self._folder)
         for old in self.days():
             if old <= (today - timedelta(days=self._days)).isoformat():
                 (self._folder / f"{old}.jsonl").unlink(missing_ok=True)

@@ -50,11 +50,14 @@ from engrams.ports.work import EMBED as EMBED
 from engrams.ports.work import ENFORCE as ENFORCE
 from engrams.ports.work import EXTRACT as EXTRACT
 from engrams.ports.work import FINALISE as FINALISE
+from engrams.ports.work import GARDEN as GARDEN
+from engrams.ports.work import GARDEN_ROW as GARDEN_ROW
 from engrams.ports.work import JUDGE as JUDGE
 from engrams.ports.work import REVIEW as REVIEW
 from engrams.ports.work import ROLL as ROLL
 from engrams.ports.work import SWEEP as SWEEP
 from engrams.ports.work import TOPICS as TOPICS
+from engrams.ports.work import WAKE as WAKE
 from engrams.ports.work import Claim as Claim
 from engrams.ports.work import Failure as Failure
 from engrams.ports.work import Job as Job

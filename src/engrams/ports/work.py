@@ -17,6 +17,11 @@ TOPICS = "topics"
 """The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
 ROLL, REVIEW = "roll", "review"
 """Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
+GARDEN, WAKE = "garden", "garden-wake"
+"""Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
+``{owner}|{name}``."""
+GARDEN_ROW = ":garden"
+"""Where the state of an owner's garden is stored, among the owner's sessions; no session has this name."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
 """Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 

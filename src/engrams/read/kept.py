@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import TypeAlias
 
 from engrams.ports import Reach
+from engrams.text.memo import enlisted
 from engrams.types import Kind, Record
 
 _KEPT = 64
@@ -19,6 +20,7 @@ class Profiles:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, tuple[_Seen, list[Record]]] = OrderedDict()
+        enlisted(self)
 
     def find(self, key: _Key, seen: _Seen) -> list[Record] | None:
         kept = self._kept.get(key)
@@ -29,6 +31,6 @@ class Profiles:
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
-    def clear(self) -> None:
+    def cache_clear(self) -> None:
         """Forget them: what was purged must not stay in memory either."""
         self._kept.clear()

@@ -7,10 +7,10 @@ leaves those pieces out.
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import lru_cache
 from threading import Lock
 
 from engrams.ports import Records
+from engrams.text.memo import memo
 from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echo import echoed, marks
 
@@ -59,7 +59,7 @@ class Echoes:
         return tuple(mark for mark in shared if _counts(known[mark], record.role, active))
 
 
-@lru_cache(maxsize=2048)
+@memo(2048)
 def _of_line(line: str) -> frozenset[str]:
     """A profile's lines come again in every prompt."""
     return marks(line)

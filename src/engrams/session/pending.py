@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from engrams.ports import Clock
+from engrams.text.memo import enlisted
 
 Result = TypeVar("Result")
 
@@ -38,6 +39,7 @@ class Pending(Generic[Result]):
         self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
         self._thread: Thread | None = None
         self._closed = False
+        enlisted(self)
 
     def ask(self, session: str, work: Callable[[], Result | None]) -> bool:
         """Have it worked out for this conversation's next turn. False: it is at it still, or the queue is full; nothing waits.
@@ -70,6 +72,11 @@ class Pending(Generic[Result]):
         with self._lock:
             self._ready.pop(session, None)
 
+    def cache_clear(self) -> None:
+        """Nothing of any turn before is wanted: what it found may have been purged."""
+        with self._lock:
+            self._ready.clear()
+
     def close(self) -> None:
         """No more work. What hangs is not waited for; what waits is let go."""
         with self._lock:
@@ -95,17 +102,25 @@ class Pending(Generic[Result]):
                 return
 
     def _work(self) -> None:
-        while (item := self._queue.get()) is not None:
-            session, work = item
-            try:
-                value = work()
-            except Exception:  # noqa: BLE001 - the edge of the flow: a failure must be seen, and must not end what serves all conversations
-                _log.exception("nothing is pending for this turn")
-                value = None
-            with self._lock:
-                self._working.discard(session)
-                if value is not None:
-                    self._ready[session] = _Ready(value, self._clock())
-                    self._ready.move_to_end(session)
-                    while len(self._ready) > _MOST:
-                        self._ready.popitem(last=False)
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        """One piece of work, when it comes. On its own, so that a worker who waits holds nothing of what it found."""
+        item = self._queue.get()
+        if item is None:
+            return False
+        session, work = item
+        try:
+            value = work()
+        except Exception:  # noqa: BLE001 - the edge of the flow: a failure must be seen, and must not end what serves all conversations
+            _log.exception("nothing is pending for this turn")
+            value = None
+        with self._lock:
+            self._working.discard(session)
+            if value is not None:
+                self._ready[session] = _Ready(value, self._clock())
+                self._ready.move_to_end(session)
+                while len(self._ready) > _MOST:
+                    self._ready.popitem(last=False)
+        return True

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import Batch, Change, Clock, Query, Reach, SessionRow, Store
+from engrams.ports import GARDEN_ROW, Batch, Change, Clock, Query, Reach, SessionRow, Store
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, Turn, content_hash
 from engrams.write import learned
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 ROW = ":profile"
 """Where it is stored, among the owner's sessions."""
-TAKEN = frozenset((ROW, learned.ROW))
+TAKEN = frozenset((ROW, learned.ROW, GARDEN_ROW))
 """Rows of the owner's among the sessions; no session has such a name."""
 
 RULES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
@@ -47,7 +48,8 @@ class Profiles:
     def __init__(self, store: Store, journal: Callable[[], Journal], clock: Clock, settings: Settings) -> None:
         self._store, self._journal, self._clock, self._settings = store, journal, clock, settings
         self._guard = threading.Lock()
-        self._locks: dict[str, threading.RLock] = {}
+        # Of an owner nobody works for, no lock is kept.
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
 
     def get(self, scope: Scope) -> Profile:
         """Reading writes nothing: who never decided anything has the settings' default."""

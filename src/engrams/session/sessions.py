@@ -25,6 +25,8 @@ Place: TypeAlias = Scope | str | Sequence[str]
 
 _LONGEST = 200
 _TRIES = 5
+_MINE = 10_000
+"""Sessions begun here that are ended with this process; a sweep ends those of longer ago."""
 
 
 class Work(Protocol):
@@ -81,6 +83,8 @@ class Sessions:
         saved = self._led(place, name, crisis)
         with self._lock:
             self._mine[place.owner.key, name] = place
+            while len(self._mine) > _MINE:
+                del self._mine[next(iter(self._mine))]
         return shown(saved, self._clock(), self._idle)
 
     def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> Session:

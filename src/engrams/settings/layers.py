@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from engrams.errors import SettingsError
+from engrams.settings.apart import apart
 from engrams.settings.sections import Settings
 
 
@@ -47,7 +48,7 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"Setting {name!r} ({origin.get(name, 'unknown place')}): {first['msg']}.") from None
-    return Loaded(settings, origin)
+    return Loaded(apart(settings), origin)
 
 
 def describe() -> list[tuple[str, Any, str, bool]]:

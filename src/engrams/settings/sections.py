@@ -8,8 +8,11 @@ from typing import Literal
 from pydantic import Field
 
 from engrams.settings.audit import AuditSettings
+from engrams.settings.feedback import FeedbackSettings
+from engrams.settings.garden import GardenSettings
 from engrams.settings.owner import login
 from engrams.settings.review import ReviewSettings
+from engrams.settings.safety import SafetySettings
 from engrams.settings.section import Section, Share
 from engrams.settings.sessions import SessionSettings
 from engrams.settings.summary import SummarySettings
@@ -273,6 +276,7 @@ class Settings(Section):
     user: str = Field("", description="Whose memory commands without --user use. Empty: the login name.")
     enabled: bool = Field(True, description="False: nothing is read, written or run.")
     incognito: bool = Field(False, description="True: memory lives in this process only; no trace on disk.")
+    test: bool = Field(False, description="True: everything is kept in a home of its own, the folder test-mode of the home.")
     limits: Limits = Limits()
     store: StoreSettings = StoreSettings()
     embed: EmbedSettings = EmbedSettings()
@@ -286,6 +290,7 @@ class Settings(Section):
     caps: CapSettings = CapSettings()
     summary: SummarySettings = SummarySettings()
     review: ReviewSettings = ReviewSettings()
+    garden: GardenSettings = GardenSettings()
     usage: UsageSettings = UsageSettings()
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionSettings = SessionSettings()
@@ -293,6 +298,8 @@ class Settings(Section):
     serve: ServeSettings = ServeSettings()
     vault: VaultSettings = VaultSettings()
     audit: AuditSettings = AuditSettings()
+    safety: SafetySettings = SafetySettings()
+    feedback: FeedbackSettings = FeedbackSettings()
 
     @property
     def owner(self) -> str:

@@ -7,10 +7,12 @@ from collections import OrderedDict
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
+from engrams.text.memo import enlisted
 from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
 from engrams.write import flow, learned
 from engrams.write.trigger import NEVER, fires, last_cosine
@@ -36,9 +38,10 @@ class Digest:
         # Without a model a job takes milliseconds, and waiting for one's turn is quicker than doing it twice.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
-        self._locks: dict[str, threading.Lock] = {}
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
         self._results: OrderedDict[str, flow.Digest] = OrderedDict()
+        enlisted(self)
 
     @property
     def inline(self) -> bool:
@@ -67,6 +70,11 @@ class Digest:
         decisions: tuple[Decision, ...] = (*receipt.decisions, *result.decisions)
         pending = tuple(name for name in receipt.pending if name != self.kind)
         return replace(receipt, derived=result.derived, decisions=decisions, pending=pending, cost=result.cost)
+
+    def cache_clear(self) -> None:
+        """What jobs made that nobody has asked for: a purge leaves none of it."""
+        with self._guard:
+            self._results.clear()
 
     def _gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Whether the job's turns go on gathering; at the end of a session with next to nothing in it they are let be."""
@@ -119,7 +127,19 @@ class Digest:
 
     def _asks(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
         """What somebody is to be asked about it afterwards."""
-        return (*self._rolls(records, result), *self._reviews(records, result))
+        return (*self._rolls(records, result), *self._reviews(records, result), *self._tends(records))
+
+    def _tends(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
+        """When the garden is to be looked after, where it looks after itself."""
+        section = self._settings.garden
+        if not section.on or not records:
+            return ()
+        from engrams.tend.garden.queue import triggers
+        from engrams.tend.garden.state import States
+
+        owner = records[0].scope.owner
+        size = States(self._store).get(owner).size if section.size else 0
+        return triggers(owner, self._clock(), section, self._store, size)
 
     def _rolls(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
         """One for each conversation that something new was learned from: its summary wants to know."""

@@ -32,6 +32,7 @@ def status(store: Store, settings: Settings, models: Mapping[str, str], now: dat
         "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
         **models,
         "spent": spent(store, settings.chat, now),
+        "test": settings.test,
     }
 
 

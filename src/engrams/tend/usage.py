@@ -31,6 +31,8 @@ _QUIET = 0.5
 """Seconds in which uses are gathered, so that many searches are one write."""
 _MOST = 1000
 """Uses that wait; of more than that the oldest are let go of, for counts are no memories."""
+_OWNERS = 10_000
+"""Owners whose searches are counted; of more than that the oldest count begins anew."""
 _TOGETHER = 12
 """Memories of one search that are linked with each other at most: 66 pairs."""
 _STRONGER = 0.1
@@ -173,6 +175,8 @@ class Usage:
         if not section.on or not section.every:
             return ()
         self._searches[owner] += searches
+        while len(self._searches) > _OWNERS:
+            del self._searches[next(iter(self._searches))]
         if self._searches[owner] < section.every:
             return ()
         self._searches[owner] %= section.every

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.text.fold import fold
+from engrams.text.memo import memo
 from engrams.text.words import HAN_FUNCTION, STOP
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _pieces(folded: str) -> list[str]:
     return _ASCII.findall(folded) if folded.isascii() else _beyond().piece.findall(folded.translate(_SPACES))
 
 
-@lru_cache(maxsize=1 << 16)
+@memo(1 << 16)
 def _term(word: str) -> str:
     """A folded word's term; empty for a function word."""
     word = word.replace(",", "")

@@ -99,6 +99,9 @@ goes with any memory that it was made from."""
 MERGED = "merged_from"
 """The metadata of a fact that took the place of others: their ids. It goes with any of them."""
 
+ABSORBED = "absorbed"
+"""The metadata of a memory into which others that say the same were merged: their ids. They go with it."""
+
 PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
 """What people are shown for a layer, in the API, the command line and the page alike."""
 

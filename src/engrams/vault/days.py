@@ -15,6 +15,8 @@ from engrams.vault.parts import Parts
 from engrams.vault.path import CONFLICTS, DOCUMENTS
 
 _LEAST = 12
+_OWNERS = 10_000
+"""Owners whose dream of the day is known to be planned; planning one twice changes nothing."""
 
 
 class Days:
@@ -36,6 +38,8 @@ class Days:
         if not counted and self._planned.get(owner.key) == now.date():
             return
         self._planned[owner.key] = now.date()
+        while len(self._planned) > _OWNERS:
+            del self._planned[next(iter(self._planned))]
         spec = self.dreams.spec(owner, now)
         if spec is not None:
             self._parts.store.enqueue([spec], now)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 
 from engrams.text.fold import fold
+from engrams.text.memo import memo
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
 from engrams.write.candidate import Candidate
@@ -86,13 +86,13 @@ def alike(candidate: Candidate, record: Record) -> bool:
     return fold(candidate.subject) == fold(record.subject) and same(candidate.predicate) == same(record.predicate)
 
 
-@lru_cache(maxsize=16_384)
+@memo(16_384)
 def _tokens(text: str) -> frozenset[str]:
     """A stored statement meets many new ones."""
     return frozenset(tokens(text))
 
 
-@lru_cache(maxsize=16_384)
+@memo(16_384)
 def bare(thing: str) -> tuple[str, ...]:
     """The words of an object without articles and possessives, stemmed."""
     words = [word for word in tokens(thing) if word not in _SMALL]

@@ -10,7 +10,7 @@ from typing import Any
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
-from engrams.types import MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
+from engrams.types import ABSORBED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
 from engrams.write.words import words
 
 EDITABLE = words("""
@@ -107,6 +107,7 @@ def dependents(record: Record, records: Records) -> tuple[Record, ...]:
         halves = records.get(record.scope.owner, [quote.source for quote in record.evidence])
         found += [one for half in halves for one in (half, *_alone(half, _quoting(half, records)))]
     found += _held(record, records)
+    found += records.get(record.scope.owner, [id for one in (record, *found) for id in one.meta.get(ABSORBED, ())])
     found += _summaries([record, *found], records)
     return tuple({one.id: one for one in found if one.id != record.id}.values())
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from engrams.text.fold import fold
+from engrams.text.memo import memo
 from engrams.write.words import words
 
 Verdict: TypeAlias = Literal["single", "multi"]
@@ -90,7 +90,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
 _NEGATIVE = words("hates dislikes loathes detests")
 
 
-@lru_cache(maxsize=4096)
+@memo(4096)
 def same(predicate: str) -> str:
     """The canonical form of a predicate: lower case, underscores, one word for one meaning."""
     plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")

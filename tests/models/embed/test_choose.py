@@ -99,7 +99,7 @@ def test_cache_keeps_the_latest() -> None:
     assert inner.asked == [["a"], ["bb"], ["ccc"]]
     model.embed(["bb"], "query")
     assert inner.asked[-1] == ["bb"]
-    model.clear()
+    model.cache_clear()
     model.embed(["bb"], "query")
     assert len(inner.asked) == 5
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
 from engrams.models.embed.wordpiece import WordPiece, words
 from engrams.ports import Card
+from engrams.text.memo import memo
 from engrams.text.terms import terms
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _sum(table: _Table, ids: Sequence[int]) -> Floats:
     return total
 
 
-@lru_cache(maxsize=4096)
+@memo(4096)
 def _signs(term: str) -> npt.NDArray[np.float32]:
     """A direction of its own for a term: 256 signs from its hash, the same on every machine."""
     import numpy as np

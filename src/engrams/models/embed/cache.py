@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from engrams.ports import Card, Embedder
+from engrams.text.memo import enlisted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,7 @@ class CachedEmbedder:
         self._size = size
         self._lock = Lock()
         self._kept: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
+        enlisted(self)
 
     @property
     def card(self) -> Card:
@@ -48,14 +50,14 @@ class CachedEmbedder:
             self._keep({text: row.copy() for text, row in zip(missing, rows, strict=True) if len(text) <= _LARGEST})
         return np.stack([found[text] for text in texts])
 
-    def clear(self) -> None:
+    def cache_clear(self) -> None:
         """Forget every query."""
         with self._lock:
             self._kept.clear()
 
     def close(self) -> None:
         """Forget, and close what is inside."""
-        self.clear()
+        self.cache_clear()
         close = getattr(self._inner, "close", None)
         if close is not None:
             close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+
+from engrams.text.memo import memo
 
 _LONGEST = 100
 _CONTINUED = "##"
@@ -74,7 +75,7 @@ class WordPiece:
     def __init__(self, vocabulary: Mapping[str, int], unknown: int | None = None) -> None:
         self._ids = vocabulary
         self._unknown = () if unknown is None else (unknown,)
-        self.spell = lru_cache(maxsize=1 << 15)(self._spell)
+        self.spell = memo(1 << 15)(self._spell)
 
     @classmethod
     def read(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.ports import Clock, TokenCounter
+from engrams.text.memo import memo
 
 _LONG = 8000
 
@@ -25,7 +24,7 @@ class Estimate:
         return _known(text) if len(text) <= _LONG else estimate(text)
 
 
-@lru_cache(maxsize=512)
+@memo(512)
 def _known(text: str) -> int:
     from engrams.models.tokens.estimate import estimate
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from engrams.text.fold import fold
+from engrams.text.memo import memo
 from engrams.text.words import STOP
 
 Role: TypeAlias = Literal["", "user", "assistant"]
@@ -73,7 +73,7 @@ class Names:
     longest: int
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _aliases(speakers: tuple[str, ...]) -> Names:
     """A part of a name that two speakers share names neither."""
     full: dict[str, str] = {}

@@ -40,7 +40,7 @@ class OwnerIndex:
     """Columns, vectors and postings of one owner's records. Not thread safe: its user holds a lock."""
 
     def __init__(self, dimension: int) -> None:
-        self.high = 0
+        self.high = self.purged = 0
         self._columns = Columns(dimension)
         self._postings = Postings()
         self._places = Places()
@@ -68,6 +68,7 @@ class OwnerIndex:
         for row in rows:
             self.high = max(self.high, row[1])
             slot = self._places.get(row[0])
+            self.purged += row[6] == Status.PURGED
             if row[6] not in _KEPT:
                 if slot is not None:
                     gone.append(slot)

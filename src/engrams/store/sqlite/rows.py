@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError
+from engrams.text.memo import memo
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
 Row: TypeAlias = tuple[Any, ...]
@@ -145,7 +145,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return () if text == _EMPTY_LIST else tuple(_parse(text)[0])
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def _origin(text: str) -> Provenance:
     """Frozen, and the same for many records: decoded once."""
     parts = decode_json(text)

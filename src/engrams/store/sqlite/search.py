@@ -19,6 +19,7 @@ from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import joined
 from engrams.store.sqlite.forks import watch
 from engrams.store.sqlite.sql import one, query, stream
+from engrams.text.memo import forget
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -137,7 +138,11 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
         if len(index) > _MANY:
             _give_back(connection)
     # Also after the first load, for the rows that it left out: the index must know that it has seen them.
+    before = index.purged
     index.apply(stream(connection, "load_changes", model, owner.key, index.high))
+    if index.purged > before:
+        # Perhaps by another process: this one may remember texts of it too.
+        forget()
 
 
 def _give_back(connection: apsw.Connection) -> None:

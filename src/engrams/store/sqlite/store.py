@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import apsw
+
 from engrams.ports import (
     Batch,
     Claim,
@@ -32,6 +34,7 @@ from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import Searcher
 from engrams.store.sqlite.sql import run
+from engrams.text.memo import forget
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
 
 if TYPE_CHECKING:
@@ -93,8 +96,15 @@ class SqliteStore:
         nothing = dict.fromkeys(purge.PLACES, 0)
         if not database.exists:
             return Erased(removed=nothing, remaining=nothing)
-        removed, traces = database.write(lambda connection: purge.erase(connection, owner, ids, at))
+
+        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.Traces]:
+            # In the turn to write, which is when the words are looked at.
+            self._lexicon.begin(None)
+            return purge.erase(connection, owner, ids, at)
+
+        removed, traces = database.write(erase)
         self._searcher.drop(owner)
+        forget()
         # The log still holds the pages as they were before.
         log = 0 if database.checkpoint() else 1
         remaining = database.read(lambda connection: purge.remaining(connection, traces))

@@ -95,6 +95,8 @@ def _disk(settings: Settings) -> Iterator[Finding]:
         yield Finding("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
         return
     yield Finding("home", "ok", f"{home}" if there == home else f"{home} (made on the first write)")
+    if settings.test:
+        yield Finding("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
     free = shutil.disk_usage(there).free
     state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
     yield Finding("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")

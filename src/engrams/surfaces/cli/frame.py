@@ -26,6 +26,7 @@ class Frame:
     overrides: Annotated[
         list[str], typer.Option("--set", help="Set a setting: read.limit=20. Repeatable.", show_default=False, metavar="NAME=VALUE")
     ] = field(default_factory=list)
+    test: Annotated[bool, typer.Option("--test", help="Work on a home of its own inside the home.")] = False
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory (default: you).", show_default=False, metavar="NAME")] = (
         None
     )
@@ -39,7 +40,7 @@ class Frame:
         """The settings, and where each came from."""
         from engrams.settings import load
 
-        given = {"home": self.home, "preset": self.preset, "user": self.user, **self._overrides()}
+        given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._overrides()}
         return load({name: value for name, value in given.items() if value is not None})
 
     def scope(self, settings: Settings) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def hook(
     """
     # Surfaces find each other by name. `engrams hook` itself is taken on a shorter way, see start.py; this is what shows its help.
     found = import_module("engrams.surfaces.hook.run")
-    given = {"home": frame.home, "preset": frame.preset, "user": frame.user}
+    given = {"home": frame.home, "preset": frame.preset, "user": frame.user, "test": frame.test or None}
     pairs = dict(text.split("=", 1) for text in frame.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
     found.run(found.Call(settings, frame.project or "", tokens, seconds))

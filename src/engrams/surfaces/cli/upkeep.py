@@ -53,6 +53,8 @@ def status(frame: Frame, wait: Wait = False) -> None:
     if frame.json:
         emit(state)
         return
+    if state["test"]:
+        say(f"{'test mode'.ljust(12)}  {clean(str(engine.settings.home))}")
     jobs = {kind: {name: n for name, n in states.items() if n} for kind, states in state["jobs"].items()}
     for kind, states in sorted(jobs.items()):
         say(f"{kind.ljust(12)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")

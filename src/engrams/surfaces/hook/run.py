@@ -140,6 +140,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--home")
     parser.add_argument("--preset")
     parser.add_argument("--user", "-u")
+    parser.add_argument("--test", action="store_true", default=None)
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--seconds", type=float, default=SECONDS)
@@ -152,6 +153,6 @@ def main(arguments: Sequence[str]) -> int:
         _complain(f"{fault}; the agent goes on without memory")
         return 0
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
-    settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user}
+    settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     seconds = given.seconds if given.seconds > 0 else SECONDS
     return run(Call({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds))

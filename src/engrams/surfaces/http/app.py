@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
+from asyncio import create_task, to_thread
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -22,6 +22,7 @@ from engrams.surfaces.http.observers import audited, charted, logged
 from engrams.surfaces.http.parts import Part, load
 from engrams.surfaces.http.pulse import Pulse
 from engrams.surfaces.http.rest.elsewhere import Elsewhere
+from engrams.surfaces.http.retention import swept
 from engrams.surfaces.http.server import serve as serve
 from engrams.surfaces.http.spans import traced
 from engrams.surfaces.http.witness import Observer, Witness
@@ -37,7 +38,10 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.callback(app.state.audit.close)
+            logs = (app.state.safety, app.state.feedback)
+            for log in (app.state.audit, *logs):
+                stack.callback(log.close)
+            stack.callback(create_task(swept(logs)).cancel)
             if engine.vault is not None and settings.vault.watch != "off":
                 engine.vault.watch()
                 stack.push_async_callback(to_thread, engine.vault.unwatch)
@@ -70,6 +74,7 @@ def _surround(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     serve = settings.serve
     log, pulse, metrics = build.audit(settings, engine.now), Pulse(), Metrics(engine)
     app.state.audit, app.state.pulse = log, pulse
+    app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
         metrics.note,
         charted(pulse, engine.now),

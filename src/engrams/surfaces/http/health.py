@@ -108,8 +108,9 @@ async def _checks(
     checks["disk"] = _disk(settings)
     reached = await asyncio.to_thread(models.look)
     checks["models"] = {"ok": all(reached.values()), **{name: "reachable" if up else "unreachable" for name, up in reached.items()}}
-    lost = request.app.state.audit.lost
-    checks["audit"] = {"ok": lost == 0, "lost": lost}
+    for name in ("audit", "safety", "feedback"):
+        lost = getattr(request.app.state, name).lost
+        checks[name] = {"ok": lost == 0, "lost": lost}
     return checks
 
 

@@ -26,6 +26,8 @@ _WARM = 3
 _QUEUE = 64
 _READERS = 2
 _WRITERS = 2
+_OWNERS = 10_000
+"""Owners known to be warm; the oldest is let go, and may take longer once more."""
 
 _log = logging.getLogger("engrams.proxy")
 
@@ -69,6 +71,8 @@ class Recall:
         if context is None:
             return self._without(reason)
         self._looks[owner] += 1
+        while len(self._looks) > _OWNERS:
+            del self._looks[next(iter(self._looks))]
         return self._with(asked, context)
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
 
+from engrams.errors import EngramsError
 from engrams.memory import MemoryEngine
 from engrams.ports import Reach
 from engrams.types import Scope
@@ -39,17 +40,32 @@ class Caller:
         """What a read sees: an owner everything of theirs, a deeper scope itself and those above it."""
         return Reach(self.owner, (self.scope,), tree=True) if self.scope.is_owner else Reach(self.owner, self.scope.chain())
 
+    def hushed(self, session: str) -> bool:
+        """Whether this is an incognito session of this process. Where memory cannot say so, it is none that it leads."""
+        try:
+            return bool(self.engine.sessions.get(session, scope=self.scope).mode == "incognito")
+        except EngramsError:
+            return False
+
+
+User = Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")]
+
 
 def caller(
     request: Request,
     project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
     conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
-    x_engrams_user: Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")] = "",
+    x_engrams_user: User = "",
 ) -> Caller:
     """The dependency of every route: who asks, and for which part of their memory."""
     found = named(request, decoded(x_engrams_user).strip())
     scope = found.scope.within("project", project) if project else found.scope
     return Caller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
+
+
+def person(request: Request, x_engrams_user: User = "") -> Caller:
+    """The dependency of routes that are about a person, and no part of their memory."""
+    return named(request, decoded(x_engrams_user).strip())
 
 
 def named(request: Request, user: str) -> Caller:
@@ -68,6 +84,7 @@ def below(owner: Scope, user: str) -> Scope:
 
 
 Asks = Annotated[Caller, Depends(caller)]
+Speaks = Annotated[Caller, Depends(person)]
 
 
 def decoded(value: str) -> str:

@@ -12,20 +12,20 @@ from starlette.exceptions import HTTPException
 from engrams import build
 from engrams.memory import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import files, graph, jobs, memories, notebook, reads, sessions, trail, upkeep
+from engrams.surfaces.http.rest import feedback, files, garden, graph, jobs, memories, notebook, reads, safety, sessions, trail, upkeep
 from engrams.surfaces.http.rest.answers import malformed, unserved
 from engrams.surfaces.http.rest.elsewhere import Elsewhere
 from engrams.types import Json
 
 OWN = (
     *("memories", "search", "explain", "context", "purge", "scopes", "stats", "state", "settings", "sessions"),
-    *("graph", "jobs", "audit", "export", "import", "imports", "notebook", "timeline"),
+    *("graph", "jobs", "audit", "safety", "feedback", "garden", "export", "import", "imports", "notebook", "timeline"),
 )
 """What is ours under /v1; everything else there is the proxy's."""
 
 _ROUTERS = (
     *(memories.router, reads.router, notebook.router, upkeep.router, sessions.router),
-    *(graph.router, jobs.router, files.router, trail.router),
+    *(graph.router, jobs.router, files.router, trail.router, safety.router, feedback.router, garden.router),
 )
 
 

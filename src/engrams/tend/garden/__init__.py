@@ -1,0 +1,1 @@
+"""Looking after a whole memory between conversations: plan, apply, report, undo (003)."""

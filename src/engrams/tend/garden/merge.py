@@ -1,0 +1,110 @@
+"""Statements that say the same become one: it keeps what each was linked with, rests on, and how often it was said (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engrams.tend.garden.plan import Bed, Step, changed, pair, shown
+from engrams.text.fold import fold
+from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
+from engrams.write.dedup import bare, differs, ends, jaccard, polarity
+from engrams.write.slots import same
+
+_BLOCK = 512
+_MOST_EVIDENCE = 64
+_OVERLAP = 0.8
+_MOVED = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
+
+
+def merge(bed: Bed) -> list[Step]:
+    """Groups of statements above ``merge`` in cosine that differ in no number, name, date or negation: the strongest stays."""
+    groups: dict[int, list[int]] = {}
+    into: dict[int, int] = {}
+    for one, other in near(bed, bed.settings.merge):
+        if len(groups) >= bed.settings.most:
+            break
+        stays, goes = sorted((one, other), key=lambda place: _rank(bed.records[place]), reverse=True)
+        # Only with the one that stays: what is like something like it need not be like it.
+        if goes in into or goes in groups or stays in into or not alike(bed.records[stays], bed.records[goes]):
+            continue
+        into[goes] = stays
+        groups.setdefault(stays, []).append(goes)
+    return [absorb(bed, bed.records[stays], [bed.records[place] for place in goes]) for stays, goes in groups.items()]
+
+
+def near(bed: Bed, floor: float) -> list[tuple[int, int]]:
+    """Pairs of places whose cosine is above ``floor``, the nearest first."""
+    free = [place for place, _ in bed.free() if bed.vectors.shape[1] and bed.vectors[place].any()]
+    rows = bed.vectors[free]
+    found: list[tuple[float, int, int]] = []
+    for start in range(0, len(free), _BLOCK):
+        cosines = rows[start : start + _BLOCK] @ rows[start:].T
+        for one, other in np.argwhere(cosines > floor).tolist():
+            if other > one:
+                found.append((float(cosines[one, other]), free[start + one], free[start + other]))
+    return [(one, other) for _, one, other in sorted(found, key=lambda each: (-each[0], each[1], each[2]))]
+
+
+def alike(one: Record, other: Record) -> bool:
+    """Whether two statements can be one: of the same about the same, in nearly the same words."""
+    kind = (one.scope, one.kind, fold(one.subject), same(one.predicate), polarity(one), ends(one))
+    if kind != (other.scope, other.kind, fold(other.subject), same(other.predicate), polarity(other), ends(other)):
+        return False
+    times = one.valid_from, one.valid_to, other.valid_from, other.valid_to
+    if times[:2] != times[2:] and (times[1] != times[3] or (times[0] and times[2] and abs((times[0] - times[2]).days) >= 1)):
+        return False
+    if differs(one.text, other.text) or one.triggers != other.triggers or one.steps != other.steps:
+        return False
+    things = bare(one.object), bare(other.object)
+    return things[0] == things[1] if all(things) else jaccard(one.text, other.text) >= _OVERLAP
+
+
+def absorb(bed: Bed, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> Step:
+    """One memory takes others in: their strengths add up, its confidence is the highest, and it rests on all that they rest on."""
+    every = (stays, *goes)
+    evidence = {(quote.source, quote.quote): quote for record in every for quote in record.evidence}
+    fields: dict[str, Any] = {
+        "strength": sum(record.strength for record in every),
+        "confidence": max(record.confidence for record in every),
+        "importance": max(record.importance for record in every),
+        "trust": max(record.trust for record in every),
+        "tags": tuple(dict.fromkeys(tag for record in every for tag in record.tags)),
+        "evidence": tuple(evidence.values())[:_MOST_EVIDENCE],
+        "meta": {**stays.meta, ABSORBED: [*stays.meta.get(ABSORBED, ()), *(record.id for record in goes)]},
+    }
+    gone = {"status": Status.SUPERSEDED, "superseded_by": stays.id, "retired_at": bed.now}
+    edges = [Edge(bed.owner, stays.id, record.id, EdgeType.SUPERSEDES) for record in goes]
+    bed.taken.update(record.id for record in every)
+    return Step(
+        job,
+        "merge",
+        tuple(record.id for record in every),
+        shown(every),
+        reason,
+        (changed(stays, fields, "merge"), *(changed(record, gone, "merge") for record in goes)),
+        (*edges, *_moved(bed.links, stays.id, {record.id for record in goes})),
+    )
+
+
+def _moved(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge, ...]:
+    """What was linked with those that go is linked with the one that stays, as strongly as with any of them."""
+    known = {(edge.source, edge.target, edge.type): edge.weight for edge in links}
+    found: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
+    for edge in links:
+        if edge.type not in _MOVED or not ({edge.source, edge.target} & goes):
+            continue
+        ends = tuple(stays if end in goes else end for end in (edge.source, edge.target))
+        source, target = pair(*ends) if edge.type in (EdgeType.CO_OCCURS, EdgeType.RELATES_TO) else (ends[0], ends[1])
+        if source != target:
+            key = (source, target, edge.type)
+            weight, count = found.get(key, (known.get(key, 0.0), 0))
+            found[key] = (max(weight, edge.weight), count + edge.count)
+    return tuple(Edge(links[0].owner, *key, weight, count) for key, (weight, count) in found.items())
+
+
+def _rank(record: Record) -> tuple[Any, ...]:
+    """The one that stays: said most often, believed most, and of equals the older one."""
+    return (record.strength, record.confidence * record.trust, -record.recorded_at.timestamp(), record.id)

@@ -1,0 +1,29 @@
+"""How long the garden rests, and what a cycle may spend. Pure."""
+
+from __future__ import annotations
+
+from engrams.settings.garden import GardenSettings
+
+_DOUBLED = 6
+"""Failures after which the pause grows no further: 64 times (003)."""
+
+
+def pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
+    """Minutes until the next cycle. ``asked``: what the model wants (None: it named nothing). ``left``: tokens that are left of
+    today's (None: nobody knows). ``failures``: cycles in a row that came to no end.
+
+    Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as
+    long with each failure, 64 times at most (003).
+    """
+    if left is None or left <= 0:
+        return section.most_minutes
+    wish = section.pause_minutes if asked is None else asked
+    shortest = max(min(wish, section.most_minutes), section.least_minutes)
+    return min(shortest * 2.0 ** min(max(failures, 0), _DOUBLED), section.most_minutes)
+
+
+def allowance(left: int | None, section: GardenSettings) -> int:
+    """Tokens that a cycle may use: its own budget, and no more than its share of what is left of today's (003)."""
+    if left is None:
+        return section.tokens
+    return max(min(section.tokens, int(left * section.headroom)), 0)

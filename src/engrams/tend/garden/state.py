@@ -1,0 +1,141 @@
+"""What is known of an owner's garden between cycles: one row, changed by compare and swap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from engrams.clock import parse_time
+from engrams.errors import ConflictError
+from engrams.ports import GARDEN_ROW, SessionRow, Store
+from engrams.types import Scope
+
+_TRIES = 50
+_KEPT = 10
+"""Reports, and cycles that can be undone."""
+_DAY = timedelta(days=1)
+
+Ending = Literal["complete", "incomplete", "interrupted", "paused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a cycle went. ``modified``: memories that changed; ``compactions``: how many went into others. ``next_minutes``: when the
+    model wants to go on (None: it was not asked). ``jobs``: what each did, in numbers. incomplete: the model gave no report."""
+
+    id: str
+    why: str
+    at: str
+    ended: str = ""
+    state: Ending = "complete"
+    summary: str = ""
+    modified: int = 0
+    compactions: int = 0
+    conflicts: int = 0
+    next_minutes: float | None = None
+    tokens: int = 0
+    calls: int = 0
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A cycle that has begun. ``done``: jobs that are over, whatever became of them; none of them is done again."""
+
+    report: Report
+    done: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """``undo``: by cycle, what to take back. ``usage``: (time, tokens, calls) of the last day. ``failures``: cycles in a row without
+    an end. ``size``: active memories after the last one. ``settled``: pairs of memories that somebody has decided about."""
+
+    paused: bool = False
+    going: Going | None = None
+    reports: tuple[Report, ...] = ()
+    undo: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    usage: tuple[tuple[str, int, int], ...] = ()
+    failures: int = 0
+    size: int = 0
+    settled: tuple[tuple[str, str], ...] = ()
+
+    def ended(self, report: Report, size: int) -> State:
+        """The state after a cycle. A pause is no failure, and resets none."""
+        failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
+        return replace(self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size)
+
+    def spent(self, at: datetime, tokens: int, calls: int) -> State:
+        """The state after a use of the model; what is older than a day is let go of."""
+        recent = tuple(entry for entry in self.usage if parse_time(entry[0]) > at - _DAY)
+        return replace(self, usage=(*recent, (at.isoformat(), tokens, calls)))
+
+    def logged(self, cycle: str, records: list[Any], links: list[Any]) -> State:
+        """The state after changes that can be taken back."""
+        entry = self.undo.get(cycle, {"records": [], "links": []})
+        entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
+        kept = {name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle}  # ids sort by time
+        return replace(self, undo={**kept, cycle: entry})
+
+
+class States:
+    """The rows of all owners. Every change is a compare and swap, so that several processes may make one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def row(self, owner: Scope, now: datetime) -> SessionRow:
+        """The row as it stands, made where there is none. Given back in a batch, it is a conflict where anybody changed it since."""
+        row = self._store.load(owner, GARDEN_ROW)
+        if row is not None:
+            return row
+        try:
+            return self._store.save(SessionRow(GARDEN_ROW, owner, "closed", now, now), expect=0)
+        except ConflictError:
+            return self.row(owner, now)  # somebody else made it this moment
+
+    def get(self, owner: Scope) -> State:
+        """Reading writes nothing."""
+        row = self._store.load(owner, GARDEN_ROW)
+        return State() if row is None else decode(row.data)
+
+    def change(self, owner: Scope, now: datetime, change: Callable[[State], State]) -> State:
+        """Change it, beginning anew where somebody else came first."""
+        for left in reversed(range(_TRIES)):
+            row = self.row(owner, now)
+            fresh = change(decode(row.data))
+            try:
+                self._store.save(replace(row, data=encode(fresh)), expect=row.token)
+            except ConflictError:
+                if not left:
+                    raise
+            else:
+                return fresh
+        raise AssertionError("unreachable")
+
+
+def encode(state: State) -> dict[str, Any]:
+    return asdict(state)
+
+
+def decode(data: Mapping[str, Any]) -> State:
+    going = data.get("going")
+    return State(
+        paused=bool(data.get("paused")),
+        going=Going(_report(going["report"]), tuple(going["done"])) if going else None,
+        reports=tuple(_report(each) for each in data.get("reports", ())),
+        undo=data.get("undo", {}),
+        usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),
+        failures=int(data.get("failures", 0)),
+        size=int(data.get("size", 0)),
+        settled=tuple((one, other) for one, other in data.get("settled", ())),
+    )
+
+
+def _report(data: Mapping[str, Any]) -> Report:
+    known = {each.name for each in fields(Report)}
+    values: dict[str, Any] = {name: tuple(value) if name == "notes" else value for name, value in data.items() if name in known}
+    return Report(**values)

@@ -1,0 +1,247 @@
+"""Whatever this process remembers between calls is bounded: every cache is known here, with its bound."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import types
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.models.embed.cache import CachedEmbedder
+from engrams.models.rerank.listwise import Case, Listwise
+from engrams.session.echoes import Echoes
+from engrams.testing import HashEmbedder, Ticker
+from engrams.text.memo import memo, memos
+from engrams.types import Context, Kind, Scope
+
+SOURCE = Path(engrams.__file__).parent
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+BOUNDS = {
+    "audit.log._HELD": 1_000,
+    "models.rerank.listwise._SESSIONS": 1_000,
+    "read.kept._KEPT": 64,
+    "session.delivery._CONVERSATIONS": 10_000,
+    "session.echoes._EACH": 2_000,
+    "session.echoes._OWNERS": 1_000,
+    "session.pending._MOST": 10_000,
+    "session.sessions._MINE": 10_000,
+    "session.shown._MOST": 10_000,
+    "session.working._MOST": 1_000,
+    "store.index.index._VIEWS": 8,
+    "store.sqlite.lexicon._LARGEST": 200_000,
+    "surfaces.http.gate._CALLERS": 10_000,
+    "surfaces.http.pulse._OWNERS": 1_000,
+    "surfaces.proxy.recall._OWNERS": 10_000,
+    "surfaces.proxy.threads._MOST": 10_000,
+    "tend.digest._TOLD": 256,
+    "tend.usage._MOST": 1_000,
+    "tend.usage._OWNERS": 10_000,
+    "vault.days._OWNERS": 10_000,
+}
+"""Entries that each of them keeps at most, and no test may find more."""
+
+REMEMBERED = {
+    "models.embed.builtin._signs": 4_096,
+    "models.embed.wordpiece.WordPiece._spell": 1 << 15,
+    "models.tokens.choose._known": 512,
+    "read.cues.people._aliases": 64,
+    "session.echoes._of_line": 2_048,
+    "store.sqlite.rows._origin": 1_024,
+    "text.terms._term": 1 << 16,
+    "write.dedup._tokens": 16_384,
+    "write.dedup.bare": 16_384,
+    "write.slots.same": 4_096,
+}
+"""What is worked out of texts: how many of each, and a purge leaves none."""
+
+NAMES = {"types.words._parsed": 4_096, "write.ignored._pattern": 4_096}
+"""What is worked out of what is no memory's text: keys of scopes, rules for files."""
+
+CLOSED = {
+    "models.chat.wire._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
+    "text.when.parts.compiled", "text.when.scan._grammar", "write.rules.foreign._table", "write.secrets._compiled",
+}  # fmt: skip
+"""Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
+
+MANY, FEW = 60, 20
+"""Owners that come by, and the bound that everything is held to meanwhile."""
+ALWAYS = 45
+"""What a container may hold that has nothing to do with how many owners there are: kinds of jobs, fields, threads."""
+
+
+def decorated() -> Iterator[tuple[str, str, ast.expr]]:
+    """Every function of the package that is wrapped to remember: its name, the wrapper's, and the wrapping."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if "testing" in path.parts:
+            continue
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                for wrapping in node.decorator_list:
+                    name = wrapping.func if isinstance(wrapping, ast.Call) else wrapping
+                    text = ast.unparse(name).rpartition(".")[2]
+                    if text in ("cache", "lru_cache", "memo"):
+                        yield f"{module}.{node.name}", text, wrapping
+
+
+@pytest.mark.covers("S3.70")
+def test_every_function_that_remembers_is_known() -> None:
+    """What takes texts forgets at a purge; what does not is bounded; only what stands in the source is kept for ever."""
+    found = {(kind, name) for name, kind, _ in decorated()}
+    assert {name for kind, name in found if kind == "memo"} == {name for name in REMEMBERED if "WordPiece" not in name}
+    assert {name for kind, name in found if kind == "lru_cache"} == set(NAMES)
+    assert {name for kind, name in found if kind == "cache"} == CLOSED
+
+
+@pytest.mark.covers("S3.70")
+@pytest.mark.parametrize("name", sorted(REMEMBERED | NAMES))
+def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
+    """Its bound is the one that stands here."""
+    most = (REMEMBERED | NAMES)[name]
+    if name.endswith("WordPiece._spell"):
+        call = import_module("engrams.models.embed.wordpiece").WordPiece({"a": 1}).spell
+    else:
+        module, _, function = name.rpartition(".")
+        call = getattr(import_module(f"engrams.{module}"), function)
+    assert call.cache_parameters()["maxsize"] == most
+    assert (call in memos()) == (name in REMEMBERED)
+
+
+def test_what_remembers_is_bounded_and_forgets() -> None:
+    """A thousand texts leave ten; a purge of anything leaves none."""
+    asked = []
+
+    @memo(10)
+    def length(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    for number in range(1_000):
+        length(f"text {number}")
+    assert length.cache_info().currsize == 10  # type: ignore[attr-defined]
+    length("text 999")
+    assert len(asked) == 1_000
+    engrams.text.memo.forget()
+    assert length.cache_info().currsize == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.covers("S3.70")
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+def test_a_bound_stands_where_it_did(name: str) -> None:
+    """Nobody raises one without saying so here."""
+    module, _, constant = name.rpartition(".")
+    assert getattr(import_module(f"engrams.{module}"), constant) == BOUNDS[name]
+
+
+def containers(root: object) -> Iterator[tuple[str, int]]:
+    """Everything that grows which can be reached from an object and belongs to an object of the package: where it is, its size."""
+    seen: set[int] = set()
+    queue = [root]
+    while queue:
+        one = queue.pop()
+        if id(one) in seen or isinstance(one, type | types.ModuleType | types.FrameType):
+            continue
+        seen.add(id(one))
+        if isinstance(one, types.FunctionType):
+            queue += one.__closure__ or ()
+            continue
+        if type(one).__module__.startswith("engrams") and not type(one).__module__.startswith("engrams.settings"):
+            for name in {*getattr(one, "__dict__", ()), *(slot for kind in type(one).__mro__ for slot in getattr(kind, "__slots__", ()))}:
+                held = getattr(one, name, None)
+                if isinstance(held, dict | OrderedDict | Counter | deque | list | set) or type(held).__name__ == "WeakValueDictionary":
+                    yield f"{type(one).__qualname__}.{name}", len(held)  # type: ignore[arg-type]
+        queue += gc.get_referents(one)
+
+
+def live(engine: MemoryEngine) -> None:
+    """Owners who come by once: each says something in a session, asks, and is given a context."""
+    for number in range(MANY):
+        scope = ("user", f"owner{number}")
+        engine.sessions.begin(f"s{number}", scope=scope)
+        engine.observe(Turn(f"I am Person{number} and I live in Town{number}.", session=f"s{number}"), scope=scope)
+        engine.search("Where do I live?", scope=scope)
+        engine.context("Where do I live?", scope=scope)
+        engine.deliver("Where do I live now?", scope=scope, session=f"s{number}")
+        engine.sessions.recall(scope, on=False)
+        engine.drain()
+
+
+@pytest.mark.covers("S3.70")
+@pytest.mark.parametrize("preset", ["default", "cache", "graph"])
+def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every bound lowered, three times as many owners come by as any of them allows: nothing anywhere holds more than that."""
+    for name in BOUNDS:
+        module, _, constant = name.rpartition(".")
+        if not name.startswith(("store.sqlite.lexicon", "surfaces", "audit", "store.index")):
+            monkeypatch.setattr(import_module(f"engrams.{module}"), constant, FEW)
+    small: dict[str, Any] = {
+        "store__cache_bytes": 1_000_000,
+        "jobs__workers": 0,
+        "delivery__catch_up": True,
+        "topics__on": True,
+        "topics__every": 50,
+        "caps__facts": 5,
+    }
+    with engrams.open(home=str(home), preset=preset, clock=Ticker(START), **small) as engine:
+        live(engine)
+        words = {"Lexicon._numbers", "WordPiece._ids"}
+        held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
+        assert held == {}
+        assert max(size for name, size in containers(engine) if name == "Echoes._owners") == FEW
+        searcher = engine.store._searcher  # type: ignore[attr-defined]
+        assert searcher.bytes <= 1_000_000
+        assert 1 < len(searcher._shelves) < MANY
+        assert searcher.bytes == sum(shelf.index.bytes for shelf in searcher._shelves.values())
+
+
+@pytest.mark.covers("S3.70")
+def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
+    """Hits and turns at hand, marks of what was shown, queries, views of an index, and profiles: of one owner who asks all day."""
+    with engrams.testing.temp_engine(preset="cache", jobs__workers=0, clock=Ticker(START)) as engine:
+        scope = Scope(("user", "ann"))
+        for number in range(50):
+            engine.observe(Turn(f"Number {number} is my lucky number of the day.", session="s"), scope=scope)
+            engine.search(f"lucky number {number}", scope=scope, kinds=tuple(Kind)[: 1 + number % len(Kind)])
+            engine.context(f"lucky number {number}", scope=Scope((*scope.labels, "project", f"p{number}")))
+            engine.drain()
+        tiers = engine.settings.tiers
+        assert 0 < len(engine._working.ring(scope)) <= tiers.working == 20
+        assert 0 < len(engine._working.hot(scope).ids()) <= tiers.hot == 20
+        assert len(engine._deps.profiles._kept) <= BOUNDS["read.kept._KEPT"]
+        indexes = [shelf.index for shelf in engine.store._searcher._shelves.values()]  # type: ignore[attr-defined]
+        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.index._VIEWS"]
+
+
+@pytest.mark.covers("S3.70")
+def test_marks_of_what_was_shown_are_bounded() -> None:
+    """Of one owner two thousand, of all a thousand owners."""
+    echoes = Echoes()
+    line = "The {} boat is called after the {} harbour."
+    echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    for number in range(1_200):
+        echoes.note(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
+    assert len(echoes._owners) == BOUNDS["session.echoes._OWNERS"]
+    echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    assert len(echoes._owners["user/ann"]) == BOUNDS["session.echoes._EACH"]
+
+
+@pytest.mark.covers("S3.70")
+def test_queries_and_judged_sessions_are_bounded() -> None:
+    """A remote embedder's last 512 queries, and the last thousand conversations that a judge follows."""
+    embedder = CachedEmbedder(HashEmbedder())
+    judge = Listwise(None, Ticker(START))
+    for number in range(1_200):
+        embedder.embed([f"query {number}"], "query")
+        judge.judge(Case(f"s{number}", "q", (("1", "a"),)))
+    assert len(embedder._kept) == 512
+    assert len(judge._sessions) <= BOUNDS["models.rerank.listwise._SESSIONS"]

@@ -1,0 +1,101 @@
+"""What was purged is not left in this process's memory either."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.settings import presets
+from engrams.testing import Ticker
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def word() -> str:
+    """A word that stands in no source, so that only memory can hold it."""
+    return "".join(reversed("dnilbredzrehpiz"))
+
+
+def holders(needle: str) -> Iterator[str]:
+    """What holds a string with the needle in it: everything that the collector knows of, and what is reachable from there."""
+    gc.collect()
+    seen: set[int] = set()
+    queue: list[object] = gc.get_objects()
+    mine = {id(queue), id(seen)}
+    while queue:
+        some = [one for one in queue if id(one) not in seen and id(one) not in mine]
+        seen.update(map(id, some))
+        queue = []
+        mine.add(id(queue))
+        for one in some:
+            for held in gc.get_referents(one):
+                if isinstance(held, str | bytes | bytearray):
+                    text = held if isinstance(held, str) else bytes(held).decode("utf-8", "replace")
+                    if needle in text.lower() and held is not needle:
+                        yield f"{type(one).__module__}.{type(one).__qualname__}: {text[:80].lower().replace(needle, '***')!r}"
+                elif not gc.is_tracked(held) and isinstance(held, tuple | dict | list):
+                    queue.append(held)
+
+
+def live(engine: MemoryEngine) -> list[str]:
+    """A conversation with a secret in it, through every door that reads and writes; the ids of what holds the secret."""
+    secret = word()
+    said = [
+        f"The password of my boat's {secret} locker is {secret}, and my sister is called Ada.",
+        f"My favourite colour is {secret}.",
+        f"No, actually my favourite colour is {secret} blue.",
+        "I live in Porto and work at the harbour.",
+        "I work at the brewery now.",
+    ]
+    for number, text in enumerate(said):
+        engine.add(Turn(text, session="s1"), scope=ANN)
+        engine.deliver(f"What do you know of {secret} and my favourite colour?", scope=ANN, session="s1")
+        engine.observe(Turn(f"So it is {secret}, noted ({number}).", role="assistant", session="s1"), scope=ANN)
+    engine.drain()
+    for query in (secret, f"the {secret} locker's password", "favourite colour", "harbour"):
+        engine.search(query, scope=ANN)
+        engine.explain(query, scope=ANN, history=True)
+        engine.context(query, scope=ANN, session="s1")
+    engine.edit(engine.add(f"A note on {secret}.", scope=ANN).id, text=f"Another note on {secret}.", scope=ANN)
+    engine.drain()
+    found = engine.list(scope=ANN, limit=500, statuses=()).records
+    return [record.id for record in found if secret in f"{record.text}{record.summary}{record.meta}{record.object}".lower()]
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_after_a_purge_no_memory_of_this_process_holds_the_text(home: Path, preset: str) -> None:
+    """Whatever was said, found, rendered and counted before: no cache, ring, index or queue has a word of it after the purge."""
+    with engrams.open(home=str(home), preset=preset, jobs__workers=0, clock=Ticker(START)) as engine:
+        ids = live(engine)
+        assert len(ids) >= 8
+        assert list(holders(word()))
+        engine.purge(ids, scope=ANN)
+        assert list(holders(word())) == []
+
+
+def test_files_leave_nothing_behind_either(home: Path) -> None:
+    """With memory as files, what read and wrote them holds nothing of a purged text."""
+    with engrams.open(home=str(home), vault__on=True, vault__git=False, jobs__workers=0, clock=Ticker(START)) as engine:
+        ids = live(engine)
+        engine.purge(ids, scope=ANN)
+        assert list(holders(word())) == []
+
+
+def test_a_purge_elsewhere_is_noticed(home: Path) -> None:
+    """What another process purged is forgotten here too, as soon as this one reads that owner's memory again."""
+    with engrams.open(home=str(home), jobs__workers=0, clock=Ticker(START)) as engine:
+        ids = live(engine)
+        assert list(holders(word()))
+        code = f"import engrams; engrams.open(home={str(home)!r}, jobs__workers=0).purge({ids!r}, scope={ANN!r})"
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+        engine.search("harbour", scope=ANN)
+        assert list(holders(word())) == []

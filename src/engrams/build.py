@@ -16,7 +16,7 @@ from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.choose import Choice
 from engrams.models.rerank.choose import choose as choose_reranker
 from engrams.models.tokens.choose import choose as choose_counter
-from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Store
+from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Skills, Store
 from engrams.session.modes import demand_incognito
 from engrams.settings import Settings, StoreSettings, apart, load
 from engrams.store.sqlite import SqliteStore
@@ -75,6 +75,7 @@ def open(
             clock=clock,
             reranker=choose_reranker(choice, clock, model),
             handlers={**(files.handlers if files else {}), **_asking(lambda: engine)},
+            skills=_skills(settings, embedder, clock),
         )
     )
     if files is not None:
@@ -127,6 +128,16 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
     return vault
+
+
+def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> Skills | None:
+    """The folder of skills, where one is set; nothing is read before the first search."""
+    if not settings.skills.folder or not settings.enabled:
+        return None
+    from engrams.vault.skills import Skills as Folder
+
+    folder = Path(settings.skills.folder).expanduser().absolute()
+    return Folder(folder, lambda: SqliteStore.open(":memory:", settings.store, clock), embedder, clock)
 
 
 def vault(engine: MemoryEngine) -> Vault:

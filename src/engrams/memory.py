@@ -23,6 +23,7 @@ from engrams.ports import (
     Page,
     Query,
     Reranker,
+    Skills,
     Store,
     TokenCounter,
     Where,
@@ -64,6 +65,7 @@ class Parts:
     clock: Clock
     reranker: Reranker | None = None
     handlers: Mapping[str, Handler] = field(default_factory=dict)
+    skills: Skills | None = None
 
 
 class MemoryEngine(Rooms):
@@ -81,7 +83,8 @@ class MemoryEngine(Rooms):
         self.counter = parts.counter
         self._store, self._clock = parts.store, parts.clock
         store, section, models = parts.store, parts.settings, (parts.embedder, parts.counter)
-        self._deps = Deps(store, store, store, *models, section.read, section.graph, section.rerank, parts.reranker, self._near)
+        judge = (section.rerank, parts.reranker)
+        self._deps = Deps(store, store, store, *models, section.read, section.graph, *judge, self._near, skills=parts.skills)
         self._parts = parts
         backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
         group: Handler = lambda job: self.topics.run(job)  # noqa: E731, PLW0108 - loaded by the first such job
@@ -125,7 +128,7 @@ class MemoryEngine(Rooms):
         self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
     ) -> Record:
         """Change a memory's text or other fields. ConflictError: its version is no longer ``expect``."""
-        record = self.get(id, scope=scope)
+        record = self.stored(id, scope)
         values = revise.checked(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
         values, vectors = self._journal.prepared(record, values)
         self._store.commit(revise.edit(record, values, vectors, self._clock(), reason, expect))
@@ -134,7 +137,7 @@ class MemoryEngine(Rooms):
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Put a memory away: no read finds it until ``restore``. What was derived from it alone goes with it."""
-        record = self.get(id, scope=scope)
+        record = self.stored(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
         gone = [record, *revise.dependents(record, self._store)]
@@ -145,7 +148,7 @@ class MemoryEngine(Rooms):
 
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo ``forget``."""
-        record = self.get(id, scope=scope)
+        record = self.stored(id, scope)
         if record.status is not Status.FORGOTTEN:
             raise RefusedError(f"It is not forgotten: its status is {record.status}.")
         self._store.commit(revise.restore([record, *revise.dependents(record, self._store)], self._clock()))
@@ -154,7 +157,7 @@ class MemoryEngine(Rooms):
     def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
         """Erase memories, and what was derived from them alone, everywhere; the answer is the proof."""
         owner = Scope.of(scope).owner
-        some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        some = [self.stored(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         every = {r.id: r for record in some for r in (record, *revise.dependents(record, self._store))}
         self._dropped(owner, tuple(every))
         revise.release(tuple(every.values()), self._open(), self._clock())
@@ -198,7 +201,7 @@ class MemoryEngine(Rooms):
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Say which memories an answer used and whether they helped: their confidence and strength follow."""
-        some = [self.get(each, scope=scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        some = [self.stored(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         self._usage.judge(some, Scope.of(scope).owner, helpful)
 
     def context(
@@ -230,7 +233,7 @@ class MemoryEngine(Rooms):
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
         owner = Scope.of(scope).owner
-        found = self._open().get(owner, [id])
+        found = self._open().get(owner, [id]) or self._skill(id)
         if not found and len(id) >= _PREFIX:
             found = self._open().find(Query(reach(owner), statuses=tuple(Status), prefix=id, limit=2)).records
         if len(found) > 1:

@@ -7,13 +7,31 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from engrams.ports import CONDENSE, ENFORCE, EXTRACT, FINALISE, GARDEN, GARDEN_ROW, JUDGE, SWEEP, WAKE, Chat, Clock, Embedder, Job, Store
+from engrams.errors import RefusedError
+from engrams.ports import (
+    CONDENSE,
+    ENFORCE,
+    EXTRACT,
+    FINALISE,
+    GARDEN,
+    GARDEN_ROW,
+    JUDGE,
+    SWEEP,
+    WAKE,
+    Chat,
+    Clock,
+    Embedder,
+    Job,
+    Skills,
+    Store,
+    is_skill,
+)
 from engrams.settings import Settings
 from engrams.types import Context, Record, Scope
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
-    from engrams.read.request import Request
+    from engrams.read.request import Deps, Request
     from engrams.session.control import Control
     from engrams.session.echoes import Echoes
     from engrams.session.finalise import Finalise
@@ -38,6 +56,7 @@ class Rooms:
     _store: Store
     _clock: Clock
     _runner: Runner
+    _deps: Deps
 
     @cached_property
     def links(self) -> Links:
@@ -97,7 +116,7 @@ class Rooms:
 
     def _named(self, owner: Scope, query: str) -> list[str]:
         """Ids of what a search finds, of which use learns nothing."""
-        return [hit.record.id for hit in cast("Any", self).explain(query, scope=owner, limit=20).hits]
+        return [hit.record.id for hit in cast("Any", self).explain(query, scope=owner, limit=20).hits if not is_skill(hit.record.id)]
 
     # ---------------------------------------------------------------------------------------------------------- sessions
 
@@ -147,6 +166,21 @@ class Rooms:
         if self.settings.enabled and not self._modes.silent(request.scope, request.session):
             return request
         return replace(request, text="", limit=0)
+
+    @property
+    def skills(self) -> Skills | None:
+        """Knowledge beside memory; None where there is no folder of it."""
+        return self._deps.skills
+
+    def _skill(self, id: str) -> tuple[Record, ...]:
+        return self.skills.get([id]) if self.skills is not None and is_skill(id) else ()
+
+    def stored(self, id: str, scope: Scope | str | Sequence[str]) -> Record:
+        """A memory that may be changed, as ``get`` finds it. RefusedError: it is a skill."""
+        record: Record = cast("Any", self).get(id, scope=scope)
+        if is_skill(record.id):
+            raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
+        return record
 
     def _given(self, scope: Scope, made: Context) -> Context:
         """A context on its way into a prompt: what comes back of it is not taken for news."""

@@ -47,6 +47,7 @@ BOUNDS = {
     "tend.usage._MOST": 1_000,
     "tend.usage._OWNERS": 10_000,
     "vault.days._OWNERS": 10_000,
+    "vault.skills._MOST": 1_000,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 

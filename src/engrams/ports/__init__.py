@@ -45,6 +45,9 @@ from engrams.ports.search import Ids as Ids
 from engrams.ports.search import Pool as Pool
 from engrams.ports.search import Search as Search
 from engrams.ports.search import Seek as Seek
+from engrams.ports.skills import SKILL as SKILL
+from engrams.ports.skills import Skills as Skills
+from engrams.ports.skills import is_skill as is_skill
 from engrams.ports.work import CONDENSE as CONDENSE
 from engrams.ports.work import EMBED as EMBED
 from engrams.ports.work import ENFORCE as ENFORCE

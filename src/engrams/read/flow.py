@@ -23,6 +23,7 @@ from engrams.read.rerank import rerank
 from engrams.read.route import candidates
 from engrams.read.score import Scored, content, leading, meant, most_of, score, spread
 from engrams.read.seasons import closed
+from engrams.read.skills import beside, noted
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
@@ -51,6 +52,8 @@ def search(request: Request, deps: Deps) -> Found:
     if deps.near is not None:
         stages.done("hot", len(hot))
     pool, routed = candidates(prepared.seek, request, deps, tuple(hot))
+    if deps.skills is not None:
+        pool = beside(pool, prepared.seek, deps.skills)
     stages.done("candidates", len(pool.ids))
     scored = score(pool, prepared.understood, prepared.answering, deps.settings, request.now.timestamp())
     stages.done("fuse", len(pool.ids))
@@ -81,7 +84,7 @@ def search(request: Request, deps: Deps) -> Found:
     chosen = tuple(_cut(hit, said) for hit in surfaced(rules, varied)[: request.limit])
     stages.done("diversify", len(chosen))
     best = max((content(hit) for hit in chosen), default=0.0)
-    trace = _trace(request, (*routed, *_notes(pool, prepared, note)), prepared, [*hits, *judged], chosen, dropped, stages)
+    trace = _trace(request, (*routed, *_notes(pool, prepared, note), *noted(chosen)), prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
@@ -123,7 +126,10 @@ def _notes(pool: Pool, prepared: Prepared, judging: str) -> tuple[str, ...]:
 
 def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any) -> list[Hit]:
     ids = [pool.ids[place] for place in order]
-    known: Mapping[str, Record] = {record.id: record for record in deps.records.get(request.scope.owner, ids)}
+    records = deps.records.get(request.scope.owner, ids)
+    if deps.skills is not None:
+        records += deps.skills.get(ids)
+    known: Mapping[str, Record] = {record.id: record for record in records}
     rows = np.stack([values[order] for values in scored.parts.values()], axis=1).astype(np.float64).round(4).tolist()
     hits = []
     for name, value, row in zip(ids, scored.scores[order].tolist(), rows, strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, TokenCounter, Where
+from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
 from engrams.read.kept import Profiles
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
@@ -63,6 +63,7 @@ class Deps:
     reranker: Reranker | None = None
     near: Near | None = None
     profiles: Profiles = field(default_factory=Profiles)
+    skills: Skills | None = None
 
 
 def reach(scope: Scope) -> Reach:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.ports import is_skill
 from engrams.session.wishes import Wish, chosen, decided, wish
 from engrams.types import Found, Kind, Receipt, Record, Scope, Status
 
@@ -208,7 +209,7 @@ class Control:
         if found.abstain or not found.hits:
             return []
         least = _NEAR * found.hits[0].score
-        return [hit.record for hit in found.hits if hit.score >= least]
+        return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
     def _latest(self, scope: Scope, session: str) -> list[Record]:
         """The last thing that the user said here."""

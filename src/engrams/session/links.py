@@ -31,6 +31,8 @@ class Door(Protocol):
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
 
+    def stored(self, id: str, scope: Scope) -> Record: ...
+
     def list(self, *, scope: Scope, **fields: Any) -> Page: ...
 
     def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
@@ -66,12 +68,12 @@ class Links:
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
         """Add tags to a memory; those it has stay."""
-        record, given = self._door.get(id, scope=Scope.of(scope)), _labels(tags)
+        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
         return self._tagged(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
 
     def untag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
         """Take tags off a memory; those it does not have are passed over."""
-        record, given = self._door.get(id, scope=Scope.of(scope)), _labels(tags)
+        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
         return self._tagged(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
 
     def tags(self, scope: Scope | str | Sequence[str]) -> dict[str, int]:
@@ -136,7 +138,7 @@ class Links:
             kind = EdgeType(type)
         except ValueError:
             raise InputError(f"There is no link type {type!r}.", hint=f"The types are: {', '.join(EdgeType)}.") from None
-        first, second = (self._door.get(id, scope=scope) for id in (source, target))
+        first, second = (self._door.stored(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
         if any(one.status is Status.PURGED for one in (first, second)):

@@ -4,8 +4,8 @@ Precedence, weakest first: the defaults below, a preset (``presets/*.toml``), ``
 ``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments.
 """
 
-from engrams.settings.garden import GardenSettings as GardenSettings
 from engrams.settings.apart import apart as apart
+from engrams.settings.garden import GardenSettings as GardenSettings
 from engrams.settings.layers import Loaded as Loaded
 from engrams.settings.layers import describe as describe
 from engrams.settings.layers import load as load

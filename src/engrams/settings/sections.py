@@ -15,6 +15,7 @@ from engrams.settings.review import ReviewSettings
 from engrams.settings.safety import SafetySettings
 from engrams.settings.section import Section, Share
 from engrams.settings.sessions import SessionSettings
+from engrams.settings.skills import SkillSettings
 from engrams.settings.summary import SummarySettings
 from engrams.settings.tiers import CapSettings, TierSettings
 from engrams.settings.topics import RouteSettings, TopicSettings
@@ -297,6 +298,7 @@ class Settings(Section):
     jobs: JobSettings = JobSettings()
     serve: ServeSettings = ServeSettings()
     vault: VaultSettings = VaultSettings()
+    skills: SkillSettings = SkillSettings()
     audit: AuditSettings = AuditSettings()
     safety: SafetySettings = SafetySettings()
     feedback: FeedbackSettings = FeedbackSettings()

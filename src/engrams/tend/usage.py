@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store
+from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store, is_skill
 from engrams.read.floors import dense
 from engrams.read.request import reach
 from engrams.read.route import likeness
@@ -54,10 +54,10 @@ class Use:
     @classmethod
     def of(cls, found: Found, scope: Scope, at: datetime) -> Use:
         """What a search says about use."""
-        hits = tuple(hit.record.id for hit in found.hits)
-        verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts)
-        rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged "))
-        candidates = tuple(row.id for row in found.trace.rows)
+        hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
+        verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
+        rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged ") and not is_skill(row.id))
+        candidates = tuple(row.id for row in found.trace.rows if not is_skill(row.id))
         return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, found.abstain and bool(candidates))
 
 

@@ -45,3 +45,16 @@ def engrams(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         return Done(code, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture
+def grouped(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one command of a group, or one alone: the home is named behind it."""
+
+    def run(*words: str) -> Done:
+        place = 2 if words[0] in ("feedback", "garden", "keys", "safety") else 1
+        code = main([*words[:place], "--home", str(home), *words[place:]])
+        told = capsys.readouterr()
+        return Done(code, told.out, told.err)
+
+    return run

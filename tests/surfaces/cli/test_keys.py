@@ -4,56 +4,42 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from tests.surfaces.cli.conftest import Done, Run
+from tests.surfaces.cli.conftest import Run
 
 from engrams import clock
 from engrams.keys import Keyring
-from engrams.surfaces.cli.main import main
 
 
-@pytest.fixture
-def engrams(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one command of a group: the home is named behind it."""
-
-    def run(group: str, command: str, *arguments: str) -> Done:
-        code = main([group, command, "--home", str(home), *arguments])
-        told = capsys.readouterr()
-        return Done(code, told.out, told.err)
-
-    return run
-
-
-def test_a_key_is_shown_once(engrams: Run, home: Path) -> None:
+def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
     """`add` prints the key alone on standard output, and what it opens beside it; neither list nor file ever has it again."""
-    made = engrams("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
+    made = grouped("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
     secret = made.out.strip()
     key = Keyring.of(home).find(secret, clock.now())
     assert made.code == 0 and key and (key.owner.key, key.rights) == ("user/alice", ("read",))
     assert "not shown again" in made.err and key.id in made.err
-    listed = engrams("keys", "list")
+    listed = grouped("keys", "list")
     assert "user/alice" in listed.out and "live" in listed.out and secret not in listed.out
     assert all(secret not in path.read_text() for path in home.rglob("*") if path.is_file())
 
 
-def test_a_revoked_key_opens_nothing(engrams: Run, home: Path) -> None:
+def test_a_revoked_key_opens_nothing(grouped: Run, home: Path) -> None:
     """`revoke` ends it and the list says so; an id that names none is exit code 3."""
-    made = engrams("keys", "add", "x", "--json").json
-    assert engrams("keys", "revoke", made["id"]).code == 0
+    made = grouped("keys", "add", "x", "--json").json
+    assert grouped("keys", "revoke", made["id"]).code == 0
     assert Keyring.of(home).find(made["key"], clock.now()) is None
-    assert "revoked" in engrams("keys", "list").out
-    assert engrams("keys", "revoke", "nothing").code == 3
+    assert "revoked" in grouped("keys", "list").out
+    assert grouped("keys", "revoke", "nothing").code == 3
 
 
-def test_wrong_rights_are_named(engrams: Run) -> None:
+def test_wrong_rights_are_named(grouped: Run) -> None:
     """An unknown right is an error that lists the rights."""
-    done = engrams("keys", "add", "x", "--right", "root")
+    done = grouped("keys", "add", "x", "--right", "root")
     assert done.code == 1 and "read, write, admin, proxy" in done.err
 
 
-def test_making_keys_is_noted(engrams: Run, home: Path) -> None:
+def test_making_keys_is_noted(grouped: Run, home: Path) -> None:
     """The audit log has who was made and revoked, by id."""
-    made = engrams("keys", "add", "x", "--json").json
-    engrams("keys", "revoke", made["id"])
+    made = grouped("keys", "add", "x", "--json").json
+    grouped("keys", "revoke", made["id"])
     text = "".join(path.read_text() for path in (home / "audit").iterdir())
     assert "key.add" in text and "key.revoke" in text and made["id"] in text and made["key"] not in text

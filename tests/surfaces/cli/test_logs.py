@@ -6,76 +6,62 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.surfaces.cli.conftest import Done, Run
-
-from engrams.surfaces.cli.main import main
-
-
-@pytest.fixture
-def engrams(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one command of a group: the home is named behind it."""
-
-    def run(group: str, command: str, *arguments: str) -> Done:
-        code = main([group, command, "--home", str(home), *arguments])
-        told = capsys.readouterr()
-        return Done(code, told.out, told.err)
-
-    return run
+from tests.surfaces.cli.conftest import Run
 
 
 @pytest.mark.covers("S4.55", "S4.56")
-def test_a_crisis_is_kept_listed_and_purged(engrams: Run, home: Path) -> None:
+def test_a_crisis_is_kept_listed_and_purged(grouped: Run, home: Path) -> None:
     """Once by its id, with --user's owner and a reason of 500 characters at most; listed by day; purged before a day, which stays."""
     given = ("s1", "--classifier", "model", "--severity", "high", "--reason", "r" * 600, "--id", "1", "--user", "ann", "--json")
-    assert [engrams("safety", "add", *given).json["outcome"] for _ in range(2)] == ["stored", "known"]
-    assert engrams("safety", "add", "s2", "--user", "bob").out == "stored\n"
-    records = engrams("safety", "list", "--json").json["records"]
+    assert [grouped("safety", "add", *given).json["outcome"] for _ in range(2)] == ["stored", "known"]
+    assert grouped("safety", "add", "s2", "--user", "bob").out == "stored\n"
+    records = grouped("safety", "list", "--json").json["records"]
     assert {record["owner"] for record in records} == {"user/ann", "user/bob"}
-    (mine,) = engrams("safety", "list", "--user", "ann", "--session", "s1", "--json").json["records"]
+    (mine,) = grouped("safety", "list", "--user", "ann", "--session", "s1", "--json").json["records"]
     assert (mine["classifier"], mine["severity"], mine["reason"]) == ("model", "high", "r" * 500)
     day = mine["at"][:10]
-    assert len(engrams("safety", "list", "--day", day, "--json").json["records"]) == 2
-    assert engrams("safety", "list", "--until", "2020-01-01", "--json").json == {"records": []}
-    assert engrams("safety", "purge", "--before", day, "--confirm", "purge", "--json").json == {"purged": 0}
-    assert engrams("safety", "purge", "--before", "2100-01-01", "--confirm", "purge").out == "2 records erased.\n"
+    assert len(grouped("safety", "list", "--day", day, "--json").json["records"]) == 2
+    assert grouped("safety", "list", "--until", "2020-01-01", "--json").json == {"records": []}
+    assert grouped("safety", "purge", "--before", day, "--confirm", "purge", "--json").json == {"purged": 0}
+    assert grouped("safety", "purge", "--before", "2100-01-01", "--confirm", "purge").out == "2 records erased.\n"
     assert "safety.purge" in "".join(path.read_text() for path in (home / "audit").iterdir())
 
 
 @pytest.mark.covers("S4.57")
-def test_feedback_is_kept_listed_and_purged(engrams: Run) -> None:
+def test_feedback_is_kept_listed_and_purged(grouped: Run) -> None:
     """A label of the three, with its source and modality; a fourth is a usage error."""
     for label in ("positive", "negative", "skip"):
         given = ("s1", label, "--source", "button", "--modality", "voice", "--user", "ann")
-        assert engrams("feedback", "add", *given).out == "stored\n"
-    assert engrams("feedback", "add", "s1", "great").code == 2
-    records = engrams("feedback", "list", "--user", "ann", "--json").json["records"]
+        assert grouped("feedback", "add", *given).out == "stored\n"
+    assert grouped("feedback", "add", "s1", "great").code == 2
+    records = grouped("feedback", "list", "--user", "ann", "--json").json["records"]
     assert [record["label"] for record in records] == ["skip", "negative", "positive"]
     assert {(record["source"], record["modality"]) for record in records} == {("button", "voice")}
-    assert "negative" in engrams("feedback", "list").out
-    assert engrams("feedback", "list", "--user", "bob").err == "Nothing here.\n"
-    assert engrams("feedback", "purge", "--before", "2100-01-01", "--confirm", "purge", "--json").json == {"purged": 3}
+    assert "negative" in grouped("feedback", "list").out
+    assert grouped("feedback", "list", "--user", "bob").err == "Nothing here.\n"
+    assert grouped("feedback", "purge", "--before", "2100-01-01", "--confirm", "purge", "--json").json == {"purged": 3}
 
 
-def test_purging_takes_the_word(engrams: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_purging_takes_the_word(grouped: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anything but `purge` cancels with exit code 4, and what is no day is an error."""
-    engrams("safety", "add", "s1")
-    assert engrams("safety", "purge", "--before", "2100-01-01", "--confirm", "yes").code == 4
-    assert engrams("feedback", "purge", "--before", "yesterday", "--confirm", "purge").code == 1
-    assert len(engrams("safety", "list", "--json").json["records"]) == 1
+    grouped("safety", "add", "s1")
+    assert grouped("safety", "purge", "--before", "2100-01-01", "--confirm", "yes").code == 4
+    assert grouped("feedback", "purge", "--before", "yesterday", "--confirm", "purge").code == 1
+    assert len(grouped("safety", "list", "--json").json["records"]) == 1
 
 
-def test_a_lost_record_is_an_error_here(engrams: Run, home: Path) -> None:
+def test_a_lost_record_is_an_error_here(grouped: Run, home: Path) -> None:
     """Where keeping it is all that was asked for, that it cannot be is exit code 5."""
     home.mkdir()
     (home / "ledgers").write_text("in the way")
     for group, given in (("safety", ("s1",)), ("feedback", ("s1", "skip"))):
-        done = engrams(group, "add", *given, "--json")
+        done = grouped(group, "add", *given, "--json")
         assert (done.code, done.out) == (5, "")
         assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "StoreError"
 
 
-def test_control_characters_do_not_reach_the_terminal(engrams: Run) -> None:
+def test_control_characters_do_not_reach_the_terminal(grouped: Run) -> None:
     """A reason that would steer a terminal is shown without what steers it."""
-    engrams("safety", "add", "s1", "--reason", "\x1b[2Jgone\u202e")
-    shown = engrams("safety", "list").out
+    grouped("safety", "add", "s1", "--reason", "\x1b[2Jgone\u202e")
+    shown = grouped("safety", "list").out
     assert "gone" in shown and "\x1b" not in shown and "\u202e" not in shown

@@ -40,7 +40,7 @@ def test_a_cycle_over_http(garden: httpx2.Client, engine: MemoryEngine) -> None:
     assert [step["verb"] for step in plan["steps"]] == ["merge"] and len(plan["steps"][0]["ids"]) == 2
     report = garden.post("/garden/run", json={}).json()
     assert (report["state"], report["compactions"]) == ("complete", 1)
-    assert garden.get("/garden").json()["last"] == report == garden.get("/garden/reports").json()[-1]
+    assert garden.get("/garden").json()["last"] == report == garden.get("/garden/reports").json()["reports"][-1]
     undone = garden.post("/garden/undo", json={}).json()
     assert sorted(undone["restored"]) == sorted(plan["steps"][0]["ids"]) and undone["left"] == []
     assert {engine.get(id, scope=("user", "ann")).status for id in undone["restored"]} == {Status.ACTIVE}

@@ -114,6 +114,8 @@ def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: 
         yield Finding("store", "fail", "; ".join(problems) or "damaged", hint)
     if files:
         yield _vault(files)
+    if engine.skills is not None:
+        yield _skills(engine.skills.told())
     remote = settings.embed.provider in ("openai", "ollama")
     yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _embedder(engine)
     yield _chat(engine, settings, offline=offline)
@@ -125,6 +127,12 @@ def _vault(files: Mapping[str, Any]) -> Finding:
     if told:
         return Finding("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
     return Finding("vault", "ok", f"{files['files']} files in {files['path']}")
+
+
+def _skills(told: Mapping[str, Any]) -> Finding:
+    if told["problems"]:
+        return Finding("skills", "warn", "\n      ".join(told["problems"]), "What is named is left out until its file is mended.")
+    return Finding("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
 
 def _embedder(engine: MemoryEngine) -> Finding:

@@ -64,6 +64,10 @@ class Report(BaseModel):
     notes: list[str]
 
 
+class Reports(BaseModel):
+    reports: list[Report]
+
+
 class Entry(BaseModel):
     id: str
     at: datetime
@@ -153,9 +157,9 @@ def router(settings: Settings) -> APIRouter:
         return Plan(steps=steps, conflicts=_clashes(made.conflicts), notes=list(made.notes))
 
     @routes.get("/reports", responses=declared())
-    def reports(caller: Speaks) -> list[Report]:
+    def reports(caller: Speaks) -> Reports:
         """The last cycles, oldest first."""
-        return [Report.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)]
+        return Reports(reports=[Report.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)])
 
     @routes.post("/run", responses=declared(409))
     def run(body: Run, caller: Speaks) -> Report:

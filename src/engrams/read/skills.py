@@ -1,0 +1,27 @@
+"""Skills among the candidates: synthetic records, from outside of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engrams.ports import Pool, Seek, Skills, is_skill
+from engrams.read.route import joined
+from engrams.types import Hit
+
+
+def beside(pool: Pool, seek: Seek, skills: Skills) -> Pool:
+    """The candidates, and those among the skills after them: an index of their own, whose sessions are other ones."""
+    found = skills.seek(seek)
+    if not len(found.ids):
+        return pool
+    first = int(pool.sessions.max()) + 1 if len(pool.sessions) else 0
+    both = joined(pool, replace(found, sessions=found.sessions + first))
+    return both if pool.aging is None else replace(both, aging=np.concatenate([pool.aging, np.zeros(len(found.ids), np.bool_)]))
+
+
+def noted(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """What is to be said of the skills among the hits."""
+    return tuple(f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}" for hit in hits if is_skill(hit.record.id))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
 from engrams.ports.records import AsOf, Reach, Where
 from engrams.types import Edge, EdgeType, Kind, Scope, Topic
@@ -39,19 +40,47 @@ class Seek:
     where: Where | None = None
 
 
-class Ids(list[str]):
-    """Ids that know their places; the map is made when it is first asked for, and must outlive no change of the list."""
+class Ids(Sequence[str]):
+    """Ids that know their places; the map is made when it is first asked for. What they grow into shares list and map with them, for
+    nobody looks here for what came later."""
 
-    __slots__ = ("_places",)
-    _places: Mapping[str, int]
+    __slots__ = ("_count", "_names", "_places")
+
+    def __init__(self, names: list[str]) -> None:
+        self._names, self._count = names, len(names)
+        self._places: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return self._names[: self._count][place]
+        return self._names[place if place >= 0 else place + self._count]
+
+    def __iter__(self) -> Iterator[str]:
+        return islice(self._names, self._count)
 
     @property
     def places(self) -> Mapping[str, int]:
-        try:
-            return self._places
-        except AttributeError:
+        if self._places is None:
             self._places = {name: place for place, name in enumerate(self)}
-            return self._places
+        return self._places
+
+    def grown(self, more: Sequence[str]) -> Ids:
+        """These and others behind them. Only the latest of a line may grow."""
+        if self._places is not None:
+            self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
+        self._names += more
+        made = Ids(self._names)
+        made._places = self._places
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _nearest(pool: Pool, most: int) -> Pool:
     """The candidates nearest in meaning; ``most`` of them."""
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=Ids(pool.ids[place] for place in chosen), **columns)
+    return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
 
 
 def _topics(request: Request, deps: Deps, query: Floats, near: float) -> list[str]:

@@ -19,7 +19,7 @@ from engrams.store.index.places import Places
 from engrams.store.index.postings import Postings
 from engrams.store.index.rows import Row
 from engrams.store.index.told import WINDOW, Told, told
-from engrams.store.index.view import View, view
+from engrams.store.index.view import View, grown, view
 from engrams.types import Kind, Status
 
 _CODED = 50_000
@@ -29,6 +29,7 @@ _CHUNK = 2_000
 """Rows of vectors worked on at once: few enough to stay in the processor's cache."""
 
 _VIEWS = 8
+_ALL = slice(None)
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _STATUSES = tuple(Status)
 _CODE: Mapping[str, int] = {status: code for code, status in enumerate(_STATUSES)}
@@ -64,7 +65,7 @@ class OwnerIndex:
         """Insert or update rows, in order of ``changed``; one whose status is not retrievable is removed."""
         fresh: list[Row] = []
         gone: list[int] = []
-        self._views.clear()
+        changed = False
         for row in rows:
             self.high = max(self.high, row[1])
             slot = self._places.get(row[0])
@@ -77,8 +78,12 @@ class OwnerIndex:
                 fresh.append(row)
             else:
                 self._state(slot, row)
+                changed = True
         if gone:
             self._remove(np.array(gone))
+        # What is only added to what there was is added to what was gathered of it: turn upon turn, most writes are of that sort.
+        if changed or gone or any(row[0] in self._places for row in fresh):
+            self._views.clear()
         if fresh:
             # A row can come twice in one batch only as two changes of one record: the last one counts.
             self._insert(list({row[0]: row for row in fresh}.values()))
@@ -253,44 +258,51 @@ class OwnerIndex:
         key = (seek.reach, seek.kinds, seek.history)
         kept = self._views.get(key) if allowed is None and seek.as_of is None else None
         if kept is not None and kept[0] <= now < kept[1].until:
-            return kept[1]
-        seen = view(self._columns, self._mask(seek, allowed), len(self._last), now)
+            seen = kept[1]
+            if len(seen.mask) == self._columns.size:
+                return seen
+            seen = grown(self._columns, seen, self._mask(seek, None, len(seen.mask)), len(self._last), now)
+        else:
+            seen = view(self._columns, self._mask(seek, allowed), len(self._last), now)
         if allowed is None and seek.as_of is None:
+            self._views.pop(key, None)
             while len(self._views) >= _VIEWS:
                 del self._views[next(iter(self._views))]
             self._views[key] = (now, seen)
         return seen
 
-    def _mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_]:
-        columns = self._columns
-        moment = seek.now.timestamp()
+    def _mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None, start: int = 0) -> npt.NDArray[np.bool_]:
+        """What is seen, from the slot ``start`` on."""
+        some = slice(start, None)
+        columns, moment = self._columns, seek.now.timestamp()
         if seek.as_of is not None:
             valid = seek.as_of.valid.timestamp() if seek.as_of.valid else moment
             known = seek.as_of.known.timestamp() if seek.as_of.known else moment
-            mask = (columns["recorded"] <= known) & (known < columns["retired"])
-            mask &= columns["valid_from"] <= valid
-            mask &= (valid < columns["valid_to"]) | (known < columns["ended"])
+            mask = (columns["recorded"][some] <= known) & (known < columns["retired"][some])
+            mask &= columns["valid_from"][some] <= valid
+            mask &= (valid < columns["valid_to"][some]) | (known < columns["ended"][some])
         elif seek.history:
-            mask = np.ones(columns.size, np.bool_)
+            mask = np.ones(columns.size - start, np.bool_)
         else:
-            mask = (columns["status"] == _CODE[Status.ACTIVE]) & (moment < columns["valid_to"])
-        mask &= columns["alive"]
-        mask &= self._reach(seek.reach)
+            mask = (columns["status"][some] == _CODE[Status.ACTIVE]) & (moment < columns["valid_to"][some])
+        mask &= columns["alive"][some]
+        mask &= self._reach(seek.reach, some)
         if seek.kinds:
             codes = [code for kind in seek.kinds if (code := self._kinds.find(kind)) >= 0]
-            mask &= np.isin(columns["kind"], codes)
+            mask &= np.isin(columns["kind"][some], codes)
         if allowed is not None:
-            mask &= np.isin(columns["rowid"], allowed)
+            mask &= np.isin(columns["rowid"][some], allowed)
         return mask
 
-    def _reach(self, reach: Reach) -> npt.NDArray[np.bool_]:
+    def _reach(self, reach: Reach, some: slice = _ALL) -> npt.NDArray[np.bool_]:
         keys = [scope.key for scope in reach.scopes]
         inside = np.array(
             [name in keys or (reach.tree and any(name.startswith(key + "/") for key in keys)) for name in self._scopes.names], np.bool_
         )
+        scopes = self._columns["scope"][some]
         if inside.all():
-            return np.ones(self._columns.size, np.bool_)
-        result: npt.NDArray[np.bool_] = inside[self._columns["scope"]]
+            return np.ones(len(scopes), np.bool_)
+        result: npt.NDArray[np.bool_] = inside[scopes]
         return result
 
     def _best(self, seek: Seek, seen: View, words: Lexical) -> npt.NDArray[np.int64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from engrams.store.index.columns import Columns
 
 WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
+
+_OTHERS = frozenset(("ids", "after"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,15 @@ class Told:
     dated: npt.NDArray[np.bool_]
     importance: npt.NDArray[np.float32]
     confidence: npt.NDArray[np.float32]
+
+
+def grown(columns: Columns, old: Told, more: npt.NDArray[np.int64]) -> Told:
+    """With others behind them, which were added since and changed nothing but what comes after whom."""
+    new = told(columns, more)
+    joined: dict[str, Any] = {
+        each.name: np.concatenate([getattr(old, each.name), getattr(new, each.name)]) for each in fields(Told) if each.name not in _OTHERS
+    }
+    return Told(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]])
 
 
 def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:

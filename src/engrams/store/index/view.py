@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
 from engrams.store.index.told import Told, told
+from engrams.store.index.told import grown as more
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,13 @@ class View:
         if not self.kept:
             self.kept.append(told(columns, np.flatnonzero(self.mask)))
         return self.kept[0]
+
+
+def grown(columns: Columns, old: View, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> View:
+    """The view with slots that were added since; ``fresh``: which of them are seen. What was gathered is gathered on."""
+    made = view(columns, np.concatenate([old.mask, fresh]), sessions, now)
+    made.kept.extend(more(columns, known, len(old.mask) + np.flatnonzero(fresh)) for known in old.kept)
+    return made
 
 
 def view(columns: Columns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> View:

@@ -1,0 +1,79 @@
+"""What was gathered of a view grows with what is added, and is gathered anew after anything else."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
+
+from engrams.ports import Pool, Reach
+from engrams.store.index import OwnerIndex, Row
+from engrams.types import Kind
+
+TERMS = [(3, 1.0), (7, 1.0)]
+SEEKS = (seek(), seek(kinds=(Kind.TURN,)), seek(reach=Reach(OWNER, (OWNER,))), seek(history=True))
+
+
+def same(one: Pool, other: Pool) -> None:
+    """Two pools tell the same of the same candidates."""
+    assert list(one.ids) == list(other.ids) and dict(one.ids.places) == dict(other.ids.places)
+    for each in fields(Pool):
+        left, right = getattr(one, each.name), getattr(other, each.name)
+        if isinstance(left, np.ndarray) and each.name not in ("sessions", "voice"):
+            np.testing.assert_allclose(left, right, atol=1e-5, err_msg=each.name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
+    """Reads between additions, changes of state, new texts and removals, in any order: always as if all had been there at once."""
+    dice = random.Random(seed)
+    rows: dict[int, Row] = {each[0]: each for each in corpus(60, seed)}
+    one = OwnerIndex(DIMENSION)
+    one.apply(list(rows.values()))
+    change = 1000
+    held: list[tuple[Pool, list[str]]] = []
+    for _ in range(25):
+        for request in dice.sample(SEEKS, 2):
+            pool = one.pool(request, TERMS, 0.0, None, 10**6)
+            held.append((pool, list(pool.ids)))
+        number, change = max(rows) + 1, change + 10
+        match dice.randrange(6):
+            case 0:
+                old = dice.choice(list(rows))
+                rows[old] = (rows[old][0], change, *rows[old][2:6], "superseded", *rows[old][7:])
+                one.apply([rows[old]])
+            case 1:
+                old = dice.choice(list(rows))
+                rows[old] = (rows[old][0], change, *rows[old][2:19], np.array([3, 9], np.uint32).tobytes(), *rows[old][20:])
+                one.apply([rows[old]])
+            case 2:
+                old = dice.choice(list(rows))
+                one.apply([(rows[old][0], change, *rows[old][2:6], "forgotten", *rows[old][7:])])
+                del rows[old]
+            case _:
+                sessions = ("s", "t", "")
+                fresh = [
+                    row(number + more, [dice.randrange(1, 30) for _ in range(5)], session=dice.choice(sessions), changed=change + more)
+                    for more in range(dice.randrange(1, 4))
+                ]
+                rows.update({each[0]: each for each in fresh})
+                one.apply(fresh)
+    for pool, ids in held:
+        assert list(pool.ids) == ids and len(pool.ids) == len(ids) == len(pool.cos)
+    for request in SEEKS:
+        grown = one.pool(request, TERMS, 0.0, None, 10**6)
+        one._views.clear()
+        same(grown, one.pool(request, TERMS, 0.0, None, 10**6))
+
+
+def test_what_runs_out_meanwhile_is_gathered_anew() -> None:
+    """A statement whose time ends between two reads leaves the view, additions or not."""
+    ends = row(1, [3], valid_to=int(NOW.timestamp() * 1e6) + 5_000_000)
+    one = filled([ends, row(2, [3])])
+    assert len(one.pool(seek(), TERMS, 0.0, None, 100).ids) == 2
+    one.apply([row(3, [3])])
+    later = replace(seek(), now=NOW.replace(second=10))
+    assert list(one.pool(later, TERMS, 0.0, None, 100).ids) == ["m2", "m3"]

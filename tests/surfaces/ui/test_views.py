@@ -19,6 +19,7 @@ EMPTY = {
     "graph": "Nothing to connect yet",
     "tiers": "Nothing here right now.",
     "charts": "Growth is drawn here",
+    "garden": "Not looked after yet",
     "jobs": "Nothing has failed.",
     "import": "Drop files here",
     "settings": "This browser",

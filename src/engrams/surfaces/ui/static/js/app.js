@@ -12,6 +12,7 @@ const VIEWS = {
   tiers: () => import("./views/tiers.js"),
   graph: () => import("./views/graph.js"),
   timeline: () => import("./views/timeline.js"),
+  garden: () => import("./views/garden.js"),
   jobs: () => import("./views/jobs.js"),
   charts: () => import("./views/charts.js"),
   import: () => import("./views/import.js"),

@@ -13,6 +13,7 @@ const LINKS = [
   ["graph", "Graph", "graph"],
   ["tiers", "Tiers", "tiers", "second"],
   ["charts", "Charts", "charts", "second"],
+  ["garden", "Garden", "garden", "second"],
   ["jobs", "Jobs", "jobs", "second"],
   ["import", "Import", "import", "second"],
   ["settings", "Settings", "settings", "second"],

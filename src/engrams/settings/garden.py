@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
 from engrams.settings.section import Section, Share
 
-JOBS = ("sessions", "embed", "verify", "merge", "conflicts", "prune", "links", "strengthen", "topics", "tags", "agent")
+Job = Literal["sessions", "embed", "verify", "merge", "conflicts", "prune", "links", "strengthen", "topics", "tags", "agent"]
+JOBS: tuple[Job, ...] = get_args(Job)
 """What a cycle does, in this order."""
 
 
@@ -16,7 +17,7 @@ class GardenSettings(Section):
     """Upkeep of an owner's whole memory, off the path. Nothing is erased, and the last cycles can be undone."""
 
     on: bool = Field(False, description="Start cycles by themselves (003). `engrams garden run` works without.")
-    jobs: tuple[str, ...] = Field(JOBS, description=f"What a cycle does: {', '.join(JOBS)}.")
+    jobs: tuple[Job, ...] = Field(JOBS, description=f"What a cycle does: {', '.join(JOBS)}.")
     hours: float = Field(24.0, ge=0, description="Hours after something was learned until a cycle starts; 0: never for that.")
     idle_minutes: float = Field(0.0, ge=0, description="Minutes of quiet after which one starts; 0: never for that.")
     size: int = Field(0, ge=0, description="Active memories of an owner beyond which one starts; 0: never for that.")

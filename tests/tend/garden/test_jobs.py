@@ -63,6 +63,20 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
 
 
 @pytest.mark.covers("S3.55")
+def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
+    """No more in one cycle than is set, each with some of its nearest only; in the end one is left, said as often as all."""
+    engine = opened(garden__most=30)
+    for number in range(80):
+        put(engine, "Ann waters the plants", predicate="waters", object="plants", session=f"s{number}")
+    merged = []
+    while engine.garden.plan(ANN, ["merge"]).steps:
+        merged.append(engine.garden.run(ANN, ["merge"]).compactions)
+    assert max(merged) <= 30 and sum(merged) == 79
+    (left,) = engine.list(scope=ANN).records
+    assert left.strength == 80
+
+
+@pytest.mark.covers("S3.55")
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -14,6 +14,8 @@ from engrams.write.dedup import bare, differs, ends, jaccard, polarity
 from engrams.write.slots import same
 
 _BLOCK = 512
+_NEAREST = 16
+"""Others that one is compared with closely. More of the same come in the next cycle."""
 _MOST_EVIDENCE = 64
 _OVERLAP = 0.8
 _MOVED = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
@@ -24,7 +26,7 @@ def merge(bed: Bed) -> list[Step]:
     groups: dict[int, list[int]] = {}
     into: dict[int, int] = {}
     for one, other in near(bed, bed.settings.merge):
-        if len(groups) >= bed.settings.most:
+        if len(into) >= bed.settings.most:
             break
         stays, goes = sorted((one, other), key=lambda place: _rank(bed.records[place]), reverse=True)
         # Only with the one that stays: what is like something like it need not be like it.
@@ -36,16 +38,23 @@ def merge(bed: Bed) -> list[Step]:
 
 
 def near(bed: Bed, floor: float) -> list[tuple[int, int]]:
-    """Pairs of places whose cosine is above ``floor``, the nearest first."""
+    """Pairs of places whose cosine is above ``floor``, the nearest first; of each, with its nearest few: much that is alike would
+    make more pairs than there is memory."""
     free = [place for place, _ in bed.free() if bed.vectors.shape[1] and bed.vectors[place].any()]
     rows = bed.vectors[free]
-    found: list[tuple[float, int, int]] = []
+    found: dict[tuple[int, int], float] = {}
     for start in range(0, len(free), _BLOCK):
-        cosines = rows[start : start + _BLOCK] @ rows[start:].T
-        for one, other in np.argwhere(cosines > floor).tolist():
-            if other > one:
-                found.append((float(cosines[one, other]), free[start + one], free[start + other]))
-    return [(one, other) for _, one, other in sorted(found, key=lambda each: (-each[0], each[1], each[2]))]
+        cosines = rows[start : start + _BLOCK] @ rows.T
+        cosines[np.arange(len(cosines)), np.arange(start, start + len(cosines))] = -1.0
+        some = np.flatnonzero((cosines > floor).any(axis=1))
+        count = min(_NEAREST, len(free))
+        others = np.argpartition(cosines[some], -count, axis=1)[:, -count:]
+        for one, nearest in zip(some.tolist(), others.tolist(), strict=True):
+            for other in nearest:
+                if cosines[one, other] > floor:
+                    found[min(start + one, other), max(start + one, other)] = float(cosines[one, other])
+    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return [(free[one], free[other]) for (one, other), _ in ranked]
 
 
 def alike(one: Record, other: Record) -> bool:

@@ -18,9 +18,9 @@ app = commands()
 def mcp(
     frame: Frame,
     profile: Annotated[
-        Literal["engrams", "actions", "mem0", "graph", "search"],
+        Literal["engrams", "actions", "mem0", "graph", "search", "garden"],
         typer.Option(
-            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch)."
+            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch), garden (upkeep)."
         ),
     ] = "engrams",
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,

@@ -32,6 +32,7 @@ PROFILES = {
     "actions": ("actions", "Actions"),
     "graph": ("graph", "Graph"),
     "search": ("fetch", "Fetch"),
+    "garden": ("garden", "Garden"),
 }
 """Profile -> the module and class of its tools; only the chosen one is loaded."""
 
@@ -44,6 +45,7 @@ _TELLS = {
     "actions": "Long-term memory of one person: remember what will matter later, recall before you answer.",
     "graph": "Long-term memory of one person as entities with observations, and relations between them.",
     "search": "Long-term memory of one person: search it, then fetch what looks right.",
+    "garden": "The upkeep of one person's long-term memory: what contradicts, for them to decide, and what can be tidied.",
 }
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128

@@ -1,0 +1,129 @@
+"""The profile ``garden``: what contradicts, and the upkeep of a whole memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.errors import RefusedError
+from engrams.surfaces.mcp.bound import Bound, told
+from engrams.surfaces.mcp.hints import CHANGES, READS, WRITES
+
+if TYPE_CHECKING:
+    from engrams.build import Conflict
+
+_TOOLS = {"list_conflicts": READS, "settle_conflict": CHANGES, "plan_upkeep": READS, "run_upkeep": WRITES, "undo_upkeep": CHANGES}
+
+Id = Annotated[str, Field(description="A statement's id, as list_conflicts gives it.", min_length=1)]
+
+
+@dataclass(frozen=True)
+class Statement:
+    id: str
+    text: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Clash:
+    """``newer``: the id of the one that would hold if nobody decided."""
+
+    one: Statement
+    other: Statement
+    reason: str
+    newer: str
+
+
+@dataclass(frozen=True)
+class Clashes:
+    conflicts: list[Clash]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """``put_away``: the id of the one that no longer holds; null: both stay."""
+
+    put_away: str | None
+
+
+@dataclass(frozen=True)
+class Step:
+    verb: str
+    ids: list[str]
+    texts: list[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    steps: list[Step]
+    conflicts: int
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Report:
+    cycle: str
+    state: str
+    changed: int
+    merged_away: int
+    conflicts: int
+    summary: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Undone:
+    cycle: str
+    restored: list[str]
+    left: list[str]
+
+
+class Garden:
+    """For a server that holds all of an owner's memory: upkeep knows no smaller part."""
+
+    def __init__(self, bound: Bound) -> None:
+        if not bound.root.is_owner:
+            raise RefusedError("This server is held to a part of a memory; upkeep is for all of it.", hint="Leave --project out.")
+        self._bound, self._engine = bound, bound.engine
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def list_conflicts(self) -> Clashes:
+        """Statements about the person that cannot both be so. Ask them which one holds; never guess."""
+        return Clashes([_clash(each) for each in self._engine.garden.conflicts(self._bound.root)])
+
+    def settle_conflict(
+        self, one: Id, other: Id, keep: Annotated[str, Field(description="The id of the one that holds; empty: both stay.")] = ""
+    ) -> Settled:
+        """Settle a conflict as the person said. The one that is not kept becomes history."""
+        dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
+        return Settled(dropped.id if dropped else None)
+
+    def plan_upkeep(self) -> Planned:
+        """What upkeep would do now: merge what says the same, put away what nobody believes. Changes nothing."""
+        plan = self._engine.garden.plan(self._bound.root)
+        steps = [Step(step.verb, list(step.ids), list(step.texts), step.reason) for step in plan.steps]
+        return Planned(steps, len(plan.conflicts), list(plan.notes))
+
+    def run_upkeep(self) -> Report:
+        """Do what plan_upkeep shows. Nothing is erased, and undo_upkeep takes it back."""
+        made = self._engine.garden.run(self._bound.root)
+        return Report(made.id, made.state, made.modified, made.compactions, made.conflicts, made.summary, list(made.notes))
+
+    def undo_upkeep(
+        self, cycle: Annotated[str, Field(description="A report's cycle; empty: the last that changed something.")] = ""
+    ) -> Undone:
+        """Take upkeep back: what it changed is as before, but for what was changed since."""
+        done = self._engine.garden.undo(self._bound.root, cycle)
+        return Undone(done.cycle, list(done.restored), list(done.left))
+
+
+def _clash(conflict: Conflict) -> Clash:
+    sides = [Statement(each.id, each.text, each.recorded_at.isoformat()) for each in (conflict.one, conflict.other)]
+    return Clash(sides[0], sides[1], conflict.reason, conflict.keep)

@@ -20,7 +20,8 @@ def mcp(
     profile: Annotated[
         Literal["engrams", "actions", "mem0", "graph", "search", "garden"],
         typer.Option(
-            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch), garden (upkeep)."
+            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch),"
+            " garden (upkeep)."
         ),
     ] = "engrams",
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -9,6 +10,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -198,7 +200,7 @@ def _unpack(plain: Path, below: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     manifest: dict[str, Any] = {}
     try:
-        with tarfile.open(plain, "r:gz") as archive:
+        with gzip.open(plain) as whole, tarfile.open(fileobj=whole, mode="r:") as archive:
             for member in archive:
                 parts = PurePosixPath(member.name).parts
                 if not member.isfile() or member.name.startswith("/") or ".." in parts or "\\" in member.name or "\0" in member.name:
@@ -209,7 +211,9 @@ def _unpack(plain: Path, below: Path) -> dict[str, str]:
                     manifest = json.loads(data.read())
                 else:
                     found[member.name] = _write(data, below.joinpath(*parts), member.mtime)
-    except (tarfile.TarError, OSError, EOFError, ValueError, KeyError) as problem:
+            while whole.read(_PART):
+                pass  # to the end, where the sum of everything stands: an archive's own end comes before it
+    except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError, KeyError) as problem:
         raise InputError(f"It is no backup, or damaged: {problem}.", hint="Take another backup.") from None
     if not isinstance(manifest.get("engrams"), int) or manifest["engrams"] > FORMAT:
         raise InputError("It is no backup, or one of a newer engrams.", hint="Install the newest engrams.")

@@ -33,6 +33,17 @@ def states(store: Store) -> dict[str, str]:
     return {job.key: job.state for job in store.queue()}
 
 
+def test_what_waits_is_found_by_its_key(store: Store) -> None:
+    """Of one kind, whose keys begin so; not what runs, and nobody else's whose name begins alike."""
+    for key in ("user/ann|a", "user/ann|b", "user/anna|a", "user/bob|a"):
+        enqueue(store, key)
+    enqueue(store, "user/ann|a", kind="embed")
+    assert sorted(job.key for job in store.waiting("extract", "user/ann|")) == ["user/ann|a", "user/ann|b"]
+    running = must(store, START, "extract")
+    assert running.key not in {job.key for job in store.waiting("extract", "user/")}
+    assert store.waiting("extract", "user/carl|") == ()
+
+
 def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
     """A due job goes to one worker with its payload and a lease, and is done when that is handed back."""
     made = enqueue(store, payload={"items": ["a"], "n": {"deep": 1}})

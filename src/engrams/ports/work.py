@@ -86,6 +86,10 @@ class Jobs(Protocol):
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]: ...
 
+    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
+        """Those of one kind that wait and whose keys begin so."""
+        ...
+
     def workload(self) -> Mapping[str, Mapping[str, int]]:
         """``{kind: {state: n}}``."""
         ...

@@ -154,6 +154,9 @@ class Mirror:
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
         return self._store.queue(states, limit)
 
+    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
+        return self._store.waiting(kind, prefix)
+
     def workload(self) -> Mapping[str, Mapping[str, int]]:
         return self._store.workload()
 

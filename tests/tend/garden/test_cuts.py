@@ -45,6 +45,30 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(engine: MemoryEngine, 
 
 
 @pytest.mark.covers("S3.68")
+def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
+    engine: MemoryEngine, clock: Ticker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that died is recorded as interrupted; the new one does all that it was asked for."""
+    put(engine, "Ann lives by the sea", confidence=0.9)
+    engine.garden.run(ANN, ["prune"])
+
+    def cut(*_: Any) -> None:
+        raise Cut
+
+    monkeypatch.setattr(engine.garden._cycles, "_steps", cut)
+    with pytest.raises(Cut):
+        engine.garden.run(ANN, ["prune"])
+    monkeypatch.undo()
+    gone = put(engine, "Ann may like jazz", confidence=0.01)
+    clock.forward(days=2)
+    (held,) = engine.store.queue(("running",))
+    engine.store.finish(held.lease, clock())
+    assert engine.garden.run(ANN, ["prune"]).modified == 1
+    assert [report.state for report in engine.garden.reports(ANN)] == ["complete", "interrupted", "complete"]
+    assert engine.get(gone, scope=ANN).status is Status.ARCHIVED
+
+
+@pytest.mark.covers("S3.68")
 def test_a_visit_of_the_model_is_not_made_again(
     asking: MemoryEngine, model: ScriptedModel, clock: Ticker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,6 +211,19 @@ def test_a_model_that_fails_ends_its_own_part_only(asking: MemoryEngine, model: 
     assert asking.get(gone, scope=ANN).status is Status.ARCHIVED
 
 
+@pytest.mark.covers("S3.67", "S3.69")
+def test_what_a_model_did_and_cost_before_it_failed_counts(asking: MemoryEngine, model: ScriptedModel) -> None:
+    """An answer that was taken is carried out and paid for, whatever becomes of the next."""
+    one, other = put(asking, "Ann has a boat", session="a"), put(asking, "Ann sails on Sundays", session="b")
+
+    model.say({"actions": [{"do": "link", "ids": [1, 2]}]})
+    model.fail("http_500", times=10, when="Go on, or give the report")
+    report = asking.garden.run(ANN, ["agent"])
+    assert (report.state, report.calls) == ("incomplete", 1) and report.tokens > 0
+    assert any("the model failed" in note for note in report.notes)
+    assert asking.store.edges(ANN, [one, other], (EdgeType.RELATES_TO,))
+
+
 @pytest.mark.covers("S3.67")
 def test_it_never_ends_itself(asking: MemoryEngine, model: ScriptedModel) -> None:
     """A model that always finds something to look at is told to report, and is left after its answers and two more."""

@@ -119,6 +119,11 @@ def queue(connection: apsw.Connection, states: Sequence[str], limit: int) -> tup
     return tuple(_job(row) for row in every(connection, "list_jobs", encode_json(list(states)), limit))
 
 
+def waiting(connection: apsw.Connection, kind: str, prefix: str) -> tuple[Job, ...]:
+    """Those of one kind whose keys begin so."""
+    return tuple(_job(row) for row in every(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
+
+
 def workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for kind, state, total in every(connection, "workload"):

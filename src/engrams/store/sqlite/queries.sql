@@ -411,6 +411,10 @@ SELECT id, kind, key, payload, state, attempt, due, priority, error, lease, leas
 WHERE ?1 = '[]' OR state IN (SELECT value FROM json_each(?1))
 ORDER BY updated_at DESC, id DESC LIMIT ?2;
 
+-- name: waiting_jobs
+SELECT id, kind, key, payload, state, attempt, due, priority, error, lease, lease_until, created_at FROM jobs
+WHERE state = 'waiting' AND kind = ? AND key >= ? AND key < ?;
+
 -- name: workload
 SELECT kind, state, count(*) FROM jobs GROUP BY kind, state ORDER BY kind, state;
 

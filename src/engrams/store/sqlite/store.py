@@ -168,6 +168,9 @@ class SqliteStore:
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
         return self._database.read(lambda connection: jobs.queue(connection, states, limit))
 
+    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
+        return self._database.read(lambda connection: jobs.waiting(connection, kind, prefix))
+
     def workload(self) -> Mapping[str, Mapping[str, int]]:
         return self._database.read(jobs.workload)
 

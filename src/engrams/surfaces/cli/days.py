@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date
@@ -10,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from engrams.errors import RefusedError, StoreError
+from engrams.errors import StoreError
 from engrams.surfaces.cli.frame import Frame
-from engrams.surfaces.cli.out import emit, say
+from engrams.surfaces.cli.out import confirmed, emit, say
 from engrams.surfaces.cli.sift import when
 from engrams.types.logs import Kept
 
@@ -55,11 +54,7 @@ def told(frame: Frame, outcome: Kept | None) -> None:
 
 def purged(frame: Frame, purge: Callable[[date], int], before: date, word: str) -> int:
     """Erase and tell how many. RefusedError: the exact word was not given."""
-    if not word:
-        print(f"This erases every record before {before} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
-        word = sys.stdin.readline().strip()
-    if word != "purge":
-        raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
+    confirmed(f"every record before {before}", word)
     number = purge(before)
     emit({"purged": number}) if frame.json else say(f"{number} records erased.")
     return number

@@ -53,6 +53,17 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def confirmed(what: str, word: str) -> None:
+    """Only the exact word erases; anything else cancels. RefusedError: it was not given."""
+    if not word:
+        print(f"This erases {what} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
+        word = sys.stdin.readline().strip()
+    if word != "purge":
+        from engrams.errors import RefusedError
+
+        raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
+
+
 def coloured() -> bool:
     """Whether standard output is a terminal that wants colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

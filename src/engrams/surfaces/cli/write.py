@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import emit, fit, note, paint, plain, say
+from engrams.surfaces.cli.out import confirmed, emit, fit, note, paint, plain, say
 from engrams.surfaces.cli.sift import named, value, when
 from engrams.surfaces.cli.words import tell_receipt
 
@@ -202,7 +201,7 @@ def purge(
         doomed = _everything(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
-        _confirmed(confirm, len(doomed), "/".join(scope))
+        confirmed(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
         removed: dict[str, int] = {}
         remaining: dict[str, int] = {}
         for start in range(0, len(doomed), _PAGE):
@@ -235,15 +234,6 @@ def _everything(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
         if not page.next:
             return found
         after = page.next
-
-
-def _confirmed(word: str, number: int, where: str) -> None:
-    """Only the exact word counts; anything else cancels."""
-    if not word:
-        print(f"This erases {number} memories of {where} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
-        word = sys.stdin.readline().strip()
-    if word != "purge":
-        raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
 
 
 def _field(text: str) -> tuple[str, Any]:

@@ -70,10 +70,10 @@ class Agent:
         self._known = {record.id: record for record in bed.records}
         self._shown: list[Record] = []
 
-    def visit(self, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> Visit:
-        """Ask until there is a report, or no tokens or answers are left. ``spent`` is told of every answer, ``alive`` called before
-        each. ModelError: the model failed."""
-        section, made = self._bed.settings, Visit()
+    def visit(self, made: Visit, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> None:
+        """Ask until there is a report, or no tokens or answers are left; what comes of it is put into ``made`` as it comes. ``spent``
+        is told of every answer, ``alive`` called before each. ModelError: the model failed."""
+        section = self._bed.settings
         told = prompts.load("garden").render(
             steps=str(section.steps),
             today=f"{self._bed.now:%Y-%m-%d %H:%M} UTC",
@@ -102,7 +102,6 @@ class Agent:
                 break
             heard.append("Give the report now." if late else "Go on, or give the report.")
             messages += [Message("assistant", answer.text), Message("user", "\n".join(heard))]
-        return made
 
     def _first(self) -> list[Record]:
         """What a visit begins with: what changed last."""

@@ -34,6 +34,7 @@ _ROWS = 500
 _TOLD = 10
 _CONFIRMED = frozenset(("merge", "prune", "conflicts", "agent"))
 """Jobs that put something away."""
+_MEANING = frozenset(("merge", "links"))
 
 
 class AwayError(Exception):
@@ -55,11 +56,12 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked for. ``jobs``: which (empty: as set). ``manual``: a person asked; then nobody's presence and no pause holds it up,
-    and what waits for confirmation is done. ``alive``: tells the queue that the work goes on."""
+    """What is asked for. ``job``: of the queue. ``jobs``: which (empty: as set). ``manual``: a person asked; then nobody's presence and
+    no pause holds it up, and what waits for confirmation is done. ``alive``: tells the queue that the work goes on."""
 
     owner: Scope
     why: str
+    job: str
     jobs: tuple[str, ...] = ()
     manual: bool = False
     alive: Callable[[], None] = lambda: None
@@ -76,7 +78,7 @@ class Cycles:
 
     def plan(self, owner: Scope, jobs: Sequence[str] = ()) -> Plan:
         """Everything that rules would do now, none of it done; a memory is in one step at most."""
-        bed, notes = self.bed(owner)
+        bed, notes = self.bed(owner, self._chosen(jobs))
         steps: list[Step] = []
         for job in self._chosen(jobs):
             steps += self._steps(job, bed)
@@ -84,8 +86,8 @@ class Cycles:
             notes.append("the chat model is asked when the cycle runs")
         return Plan(owner, tuple(steps), tuple(conflict.conflicts(bed)), tuple(notes))
 
-    def bed(self, owner: Scope) -> tuple[Bed, list[str]]:
-        """What there is to look after, and what is left out."""
+    def bed(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[Bed, list[str]]:
+        """What there is to look after, and what is left out; with vectors where one of ``jobs`` compares meanings."""
         parts, notes = self.parts, []
         every = tuple(self._every(owner))
         if len(every) > _MOST:
@@ -93,7 +95,8 @@ class Cycles:
         records = every[-_MOST:]
         ids = [record.id for record in records]
         card = parts.embedder.card
-        vectors = parts.store.vectors(owner, ids, card.id) if card.dimension and ids else np.zeros((len(ids), 0), np.float32)
+        compared = card.dimension and ids and _MEANING & set(jobs)
+        vectors = parts.store.vectors(owner, ids, card.id) if compared else np.zeros((len(ids), 0), np.float32)
         edges: dict[tuple[str, str, str], Edge] = {}
         for start in range(0, len(ids), _ROWS):
             for edge in parts.store.edges(owner, ids[start : start + _ROWS]):
@@ -153,14 +156,17 @@ class Cycles:
             return True
         since = self.parts.clock() - timedelta(minutes=self._section.quiet_minutes)
         rows = self.parts.store.sessions(Reach(owner, (owner,), tree=True), 20)
-        return any(row.state == "active" and row.last_active > since for row in rows if not row.id.startswith(":"))
+        return any(row.state == "active" and row.last_active > since for row in rows)
 
     def _begin(self, order: Order) -> Going:
-        """A new cycle; or the one that was interrupted goes on behind the last job that it began."""
+        """A new cycle; or the one that was interrupted goes on behind the last job that it began, where its own job is tried again.
+        Another job's is recorded as interrupted."""
         now = self.parts.clock()
-        fresh = Going(Report(new_id(now), order.why, now.isoformat()))
+        fresh = Going(Report(new_id(now), order.why, now.isoformat()), job=order.job)
 
         def begun(state: State) -> State:
+            if state.going is not None and state.going.job != order.job:
+                state = state.ended(replace(state.going.report, state="interrupted", ended=now.isoformat()), state.size)
             return replace(state, going=state.going or fresh)
 
         state = self.states.change(order.owner, now, begun)
@@ -177,7 +183,7 @@ class Cycles:
             count = self.parts.chores[job](order.owner)
             return self._mark(order.owner, replace(_counted(going, job, count), done=(*going.done, job)))
         for left in reversed(range(_TRIES)):
-            bed, notes = self.bed(order.owner)
+            bed, notes = self.bed(order.owner, (job,))
             found = conflict.conflicts(bed) if job == "conflicts" else []
             steps = self._steps(job, bed)
             try:
@@ -256,7 +262,7 @@ class Cycles:
         try:
             queue = [entry.why for entry in waiting(self.parts.store, owner) if entry.why][:_TOLD]
             agent = Agent(chat, bed, lambda query: self.parts.search(owner, query), queue)
-            made = agent.visit(tokens, lambda answer: self._spent(owner, answer), order.alive)
+            agent.visit(made, tokens, lambda answer: self._spent(owner, answer), order.alive)
         except (ModelError, BudgetError) as problem:
             made.notes.append(f"the model failed: {problem.message}"[:240])
         report = replace(

@@ -207,7 +207,7 @@ class Garden:
         if not self._parts.settings.enabled:
             self._parts.store.commit(done)
             return
-        report = self._cycles.run(Order(owner, why, tuple(jobs), bool(manual), lambda: self._alive(job)))
+        report = self._cycles.run(Order(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._alive(job)))
         self._end(owner, report, done)
 
     def _end(self, owner: Scope, report: Report, done: Batch) -> None:

@@ -10,7 +10,6 @@ from engrams.read.request import reach
 from engrams.settings.garden import GardenSettings
 from engrams.types import Scope, Status
 
-_MOST = 10_000
 _GROWN = 1.05
 """How much larger a memory must be than after its last cycle to be too large again."""
 
@@ -28,8 +27,7 @@ class Entry:
 
 def waiting(jobs: Jobs, owner: Scope) -> tuple[Entry, ...]:
     """The owner's entries: the highest priority first, then the earliest. What is overdue is still to come."""
-    prefix = f"{owner.key}|"
-    found = [_entry(job) for job in jobs.queue(("waiting",), _MOST) if job.kind == WAKE and job.key.startswith(prefix)]
+    found = [_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
 
 

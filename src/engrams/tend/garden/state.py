@@ -43,10 +43,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """A cycle that has begun. ``done``: jobs that are over, whatever became of them; none of them is done again."""
+    """A cycle that has begun. ``done``: jobs that are over, whatever became of them; none of them is done again. ``job``: of the
+    queue, whose next attempt goes on with it."""
 
     report: Report
     done: tuple[str, ...] = ()
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def decode(data: Mapping[str, Any]) -> State:
     going = data.get("going")
     return State(
         paused=bool(data.get("paused")),
-        going=Going(_report(going["report"]), tuple(going["done"])) if going else None,
+        going=Going(_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
         reports=tuple(_report(each) for each in data.get("reports", ())),
         undo=data.get("undo", {}),
         usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),

@@ -18,15 +18,15 @@ export async function show(root) {
   const clashes = h("section", { class: "stack", "aria-label": "Conflicts" });
   const planned = h("section", { class: "stack", "aria-label": "Plan", "aria-live": "polite" });
   const past = h("section", { class: "stack", "aria-label": "Last cycles" });
+  const follow = async () => {
+    const [status, { reports }] = await Promise.all([get("/v1/garden"), get("/v1/garden/reports")]);
+    fill(tiles, ...numbers(status, follow));
+    fill(past, cycles(reports, status.undo, follow));
+  };
+  // All of memory is looked through for what contradicts: not again and again.
   const draw = async () => {
-    const [status, { conflicts }, { reports }] = await Promise.all([
-      get("/v1/garden"),
-      get("/v1/garden/conflicts"),
-      get("/v1/garden/reports"),
-    ]);
-    fill(tiles, ...numbers(status, draw));
+    const [{ conflicts }] = await Promise.all([get("/v1/garden/conflicts"), follow()]);
     fill(clashes, contradictions(conflicts, draw));
-    fill(past, cycles(reports, status.undo, draw));
   };
   const plan = tried(async () => {
     const made = await get("/v1/garden/plan");
@@ -64,7 +64,7 @@ export async function show(root) {
     return () => {};
   }
   // Not under the reader's hands: a button that is about to be pressed stays where it is.
-  return every(10, () => (root.matches(":focus-within") ? null : draw()));
+  return every(10, () => (root.matches(":focus-within") ? null : follow()));
 
   function cycles(reports, undoable, again) {
     if (reports.length === 0)

@@ -69,6 +69,7 @@ def test_the_graph_is_walked_by_keyboard_and_read_as_a_list(window: Window) -> N
     window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.")
     window.go("graph")
     canvas = window.page.get_by_role("application")
+    expect(window.page.get_by_role("status").filter(has_text="nodes,")).to_be_visible()  # there is something to walk
     canvas.focus()
     canvas.press("ArrowRight")
     expect(window.page.locator(".node-info p")).to_be_visible()

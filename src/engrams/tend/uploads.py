@@ -40,7 +40,7 @@ class Loader(Protocol):
 @dataclass(frozen=True, slots=True)
 class Upload:
     """One file. ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1:
-    not told. ``done`` of ``total`` pieces are imported. ``report``: what became of them, as LoadReport has it."""
+    not told and not whole yet. ``done`` of ``total`` pieces are imported. ``report``: what became of them, as LoadReport has it."""
 
     id: str
     scope: str
@@ -84,9 +84,10 @@ class Uploads:
         return upload
 
     def size(self, owner: Scope, id: str) -> int:
-        """Bytes received."""
-        file = self._found(owner, id) / "file"
-        return file.stat().st_size if file.exists() else 0
+        """Bytes received, also of a file that was imported and is gone."""
+        place = self._found(owner, id)
+        upload = _read(place)
+        return upload.length if upload.state != "receiving" else _size(place / "file")
 
     def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
         """More of the file; the bytes received with it. ConflictError: it does not go on at ``offset``."""
@@ -102,13 +103,13 @@ class Uploads:
     def finish(self, owner: Scope, id: str) -> Upload:
         """The file is whole: import it. InputError: it is not as long as was said."""
         place = self._found(owner, id)
-        upload, size = _read(place), self.size(owner, id)
+        upload, size = _read(place), _size(place / "file")
         if upload.state != "receiving":
             return upload
         if upload.length >= 0 and size != upload.length:
             raise InputError(f"The file has {size} bytes of {upload.length}.", hint="Send the rest with PATCH.")
         (place / "file").touch()
-        waiting = replace(upload, state="waiting")
+        waiting = replace(upload, state="waiting", length=size)
         _write(place, waiting)
         self._ask(upload)
         self._runner.wake()
@@ -140,25 +141,25 @@ class Uploads:
     def _run(self, job: Job) -> None:
         scope = Scope.parse(job.payload["scope"])
         place = self._found(scope.owner, job.payload["upload"])
-        if _read(place).state == "done":
-            self._engine.store.finish(job.lease, self._clock())
-            return
         upload = replace(_read(place), state="running", error="")
 
         def progress(done: int, total: int) -> None:
             _write(place, replace(upload, done=done, total=total))
             self._engine.store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease))
 
-        try:
-            report = self._engine.load(place / "file", scope=scope, format=upload.format, progress=progress)
-        except ClosedError:
-            raise
-        except EngramsError as problem:
-            _write(place, replace(upload, state="failed", error=problem.message))
-            raise
-        told = asdict(report)
-        _write(place, replace(_read(place), state="done", report={**told, "bad": told["bad"][:1000]}))
+        if upload.report is None:
+            try:
+                report = asdict(self._engine.load(place / "file", scope=scope, format=upload.format, progress=progress))
+            except ClosedError:
+                raise
+            except EngramsError as problem:
+                _write(place, replace(upload, state="failed", error=problem.message))
+                raise
+            upload = replace(_read(place), report={**report, "bad": report["bad"][:1000]})
+            _write(place, upload)
+        # The report is kept before the file goes, and "done" is said after: whoever reads it finds nothing left behind.
         (place / "file").unlink(missing_ok=True)
+        _write(place, replace(upload, state="done"))
         self._engine.store.finish(job.lease, self._clock())
 
     def _home(self, owner: Scope) -> Path:
@@ -176,6 +177,10 @@ class Uploads:
 
 def _read(place: Path) -> Upload:
     return Upload(**json.loads((place / "about.json").read_text("utf-8")))
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 def _write(place: Path, upload: Upload) -> None:

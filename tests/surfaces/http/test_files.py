@@ -44,7 +44,7 @@ def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
     answer = api.post("/imports", content=LINES, params={"format": "turns", "name": "chats"})
     assert (answer.status_code, answer.headers["location"]) == (202, f"/v1/imports/{answer.json()['id']}")
     told = done(api, answer.json()["id"])
-    assert (told["state"], told["name"], told["received"], told["done"]) == ("done", "chats", 0, 40)
+    assert (told["state"], told["name"], told["received"], told["done"]) == ("done", "chats", len(LINES), 40)
     assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
     assert [each["id"] for each in api.get("/imports").json()["imports"]] == [told["id"]]
     assert not list((engine.settings.home / "uploads").rglob("file"))
@@ -79,6 +79,33 @@ def test_the_next_process_goes_on() -> None:
             with httpx2.Client(base_url=url + "/v1") as api:
                 told = done(api, id)
             assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
+
+
+@pytest.mark.parametrize("cut", ["file", "state", "job"])
+def test_cut_short_at_the_end(cut: str) -> None:
+    """Ended after the report was kept, after the file was gone, or after "done" was said: the next process ends it, and imports nothing again."""
+    with temp_engine(user="ann", jobs__workers=0) as engine:
+        with running(create_app(engine, engine.settings)) as url:
+            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}).json()["id"]
+        place = next((engine.settings.home / "uploads").glob("*/" + id))
+        about = json.loads((place / "about.json").read_text())
+        report = {"stored": 7, "existing": 0, "refused": 0, "bad": [], "edges": 0, "scopes": {}}
+        about |= {"state": "done" if cut == "job" else "running", "report": report}
+        (place / "about.json").write_text(json.dumps(about))
+        if cut != "file":
+            (place / "file").unlink()
+        from engrams import build
+
+        with build.open(engine.settings, jobs__workers=2) as other, running(create_app(other, other.settings)) as url:
+            with httpx2.Client(base_url=url + "/v1") as api:
+                told = done(api, id)
+            for _ in range(500):
+                if not other.store.queue(("waiting", "running")):
+                    break
+                time.sleep(0.02)
+            assert (told["state"], told["received"], told["report"]["stored"]) == ("done", len(LINES), 7)
+            assert not (place / "file").exists() and not other.store.queue(("waiting", "running"))
+            assert not other.list(scope=("ann",)).records
 
 
 def test_a_file_that_is_none_is_a_visible_failure(api: httpx2.Client) -> None:

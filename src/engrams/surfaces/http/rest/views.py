@@ -208,7 +208,7 @@ def event(entry: Entry) -> Event:
 
 class Import(BaseModel):
     """``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``received`` bytes of ``length`` (-1:
-    not told); ``done`` pieces of ``total`` are imported; ``report``: what became of them, once it is done."""
+    not told and not whole yet); ``done`` pieces of ``total`` are imported; ``report``: what became of them, once it is done."""
 
     id: str
     scope: list[str]

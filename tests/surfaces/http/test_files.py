@@ -83,7 +83,7 @@ def test_the_next_process_goes_on() -> None:
 
 @pytest.mark.parametrize("cut", ["file", "state", "job"])
 def test_cut_short_at_the_end(cut: str) -> None:
-    """Ended after the report was kept, after the file was gone, or after "done" was said: the next process ends it, and imports nothing again."""
+    """Ended after the report was kept, after the file was gone, or after "done" was said: the next process imports nothing again."""
     with temp_engine(user="ann", jobs__workers=0) as engine:
         with running(create_app(engine, engine.settings)) as url:
             id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}).json()["id"]

@@ -157,6 +157,18 @@ def test_refusals_are_noted(kept: Kept) -> None:
     assert "key.refused" in "".join(path.read_text() for path in folder.iterdir())
 
 
+def test_the_audit_log_of_everybody(kept: Kept) -> None:
+    """One's own is what is shown; everybody's takes the right `admin`, and says whose each event was."""
+    _, ann = kept.key("trail-ann", ("read", "write"))
+    _, boss = kept.key("trail-boss")
+    ann.post("/v1/memories", json={"text": "The lathe is oiled."})
+    assert boss.get("/v1/audit", params={"action": "memory.add"}).json()["entries"] == []
+    shown = boss.get("/v1/audit", params={"action": "memory.add", "everyone": True}).json()["entries"]
+    assert shown[0]["owner"] == "user/trail-ann"
+    assert ann.get("/v1/audit", params={"everyone": True}).status_code == boss.get("/v1/audit", params={"day": "never"}).status_code == 422
+    assert [entry["owner"] for entry in ann.get("/v1/audit", params={"action": "memory.add"}).json()["entries"]] == ["user/trail-ann"]
+
+
 def test_a_key_that_asks_too_often_waits() -> None:
     """Ten times the rate at once, then 429 with the seconds to wait; other keys are not slowed."""
     with temp_engine(serve__keys="always", serve__rate=0.5) as engine:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
 
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, RefusedError
 from engrams.memory import MemoryEngine
 from engrams.ports import Reach
 from engrams.types import Scope
@@ -34,6 +34,12 @@ class Caller:
     def all(self) -> bool:
         """Whether they may see what is everybody's."""
         return self.key is None or self.key.may("admin")
+
+    def whose(self, own: Scope, everyone: bool, what: str) -> str:
+        """The scope whose ``what`` is listed, or nobody's in particular. RefusedError: everybody's, without the right to it."""
+        if everyone and not self.all:
+            raise RefusedError(f"Everybody's {what} takes the right `admin`.", hint="Leave `everyone` out for this person's own.")
+        return "" if everyone else own.key
 
     @property
     def reach(self) -> Reach:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
-from engrams.errors import RefusedError
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.answers import declared, limited
 from engrams.surfaces.http.rest.bodies import Body, Moment, written
@@ -88,9 +87,7 @@ def router(settings: Settings) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
     ) -> Feedbacks:
         """This person's, newest first."""
-        if everyone and not caller.all:
-            raise RefusedError("Everybody's feedback takes the right `admin`.", hint="Leave `everyone` out for this person's own.")
-        owner = "" if everyone else caller.scope.key
+        owner = caller.whose(caller.scope, everyone, "feedback")
         found = _log(request).list(owner=owner, session=session, day=day, since=since, until=until, limit=limit)
         return Feedbacks(records=[Feedback.model_validate(record, from_attributes=True) for record in found])
 

@@ -27,11 +27,12 @@ def router(settings: Settings) -> APIRouter:
         caller: Asks,
         action: Annotated[str, Query(description="Only actions that begin so, as `memory.` does.")] = "",
         day: Annotated[date | None, BeforeValidator(written), Query(description="Only this day, UTC.")] = None,
+        everyone: Annotated[bool, Query(description="Everybody's, for those who may see it.")] = False,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
     ) -> views.Trail:
         """What was done with this person's memory, newest first: when, by which key, and with what outcome. Never a text."""
         log: AuditLog = request.app.state.audit
-        found = log.entries(owner=caller.owner.key, action=action, day=day, limit=limit)
+        found = log.entries(owner=caller.whose(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
         return views.Trail(days=list(log.days()), entries=[views.event(entry) for entry in found])
 
     return routes

@@ -185,11 +185,13 @@ class Loaded(BaseModel):
 
 
 class Event(BaseModel):
-    """``actor``: a key's id, or local. ``target``: the id of a memory. ``request``: the X-Request-Id of the answer."""
+    """``actor``: a key's id, or local. ``owner``: whose memory, empty where it was nobody's. ``target``: the id of a memory.
+    ``request``: the X-Request-Id of the answer."""
 
     at: datetime
     action: str
     actor: str
+    owner: str
     target: str
     outcome: str
     request: str

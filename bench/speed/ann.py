@@ -20,7 +20,7 @@ from bench.speed.stages import quantiles
 from engrams.models.embed.choose import choose
 from engrams.settings import EmbedSettings, ReadSettings
 from engrams.store.index.columns import Columns
-from engrams.store.index.near import PROPOSED, Near
+from engrams.store.index.near import Near, proposed
 
 KS = (10, 50, 100)
 _TIE = 1e-4
@@ -61,9 +61,9 @@ def measured(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, An
     coded, exact = [], []
     for query in asked:
         start = time.perf_counter()
-        proposed = near.search(query, PROPOSED * width, everything)
-        scores = columns.dots(proposed, query)
-        found = proposed[np.argsort(-scores)[:width]]
+        offered = near.search(query, proposed(width, len(vectors)), everything)
+        scores = columns.dots(offered, query)
+        found = offered[np.argsort(-scores)[:width]]
         coded.append(time.perf_counter() - start)
         start = time.perf_counter()
         truth = vectors @ query
@@ -97,7 +97,7 @@ def _random(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 def table(report: dict[str, Any]) -> str:
     """The report as aligned text."""
-    lines = [f"{report['size']:,} vectors, the best {PROPOSED * report['width']} by codes scored again; {report['queries']} queries", ""]
+    lines = [f"{report['size']:,} vectors, the best {proposed(report['width'], report['size'])} by codes scored again; {report['queries']} queries", ""]
     lines.append(f"{'':10}" + "".join(f"{f'recall @{k}':>13}" for k in KS) + f"{'coded p50':>12}{'exact p50':>12}{'built in':>10}")
     for name in ("texts", "random"):
         row = report[name]

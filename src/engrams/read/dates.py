@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from engrams.settings import ReadWeights
+from engrams.text.memo import memo
 from engrams.text.when import Span, find
 from engrams.types import Hit
 
@@ -34,9 +36,15 @@ def _raised(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
     record = hit.record
     said = record.valid_from or record.recorded_at
     had = hit.parts.get("date", 0.0)
-    if had >= full or not any(_meet(span, other) for span in find(record.text[:_TEXT], said) for other in asked):
+    if had >= full or not any(_meet(span, other) for span in _named(record.text[:_TEXT], said) for other in asked):
         return hit
     return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
+
+
+@memo(2048)
+def _named(text: str, said: datetime) -> tuple[Span, ...]:
+    """What is found by one query is mostly found by the next one too."""
+    return find(text, said)
 
 
 def _meet(one: Span, other: Span) -> bool:

@@ -38,8 +38,8 @@ def repeated(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, st
 
 def _alike(one: Record, other: Record, threshold: float, words: dict[str, frozenset[str]]) -> bool:
     """Lengths first: texts that differ much in length share too few words, and most pairs do."""
-    lengths = len(one.text), len(other.text)
-    if min(lengths) < _LENGTHS * max(lengths):
+    length, another = len(one.text), len(other.text)
+    if length < _LENGTHS * another or another < _LENGTHS * length:
         return False
     if one.text == other.text:
         return True

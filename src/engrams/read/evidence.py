@@ -60,12 +60,14 @@ def _successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
     """Where below ``place`` the first stands that superseded it."""
     hit = order[place]
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+    if not successors:
+        return None
     below = range(place + 1, len(order))
-    return next((n for n in below if successors & _ids(order[n]) and order[n].record.id not in moved), None)
+    return next((n for n in below if _among(order[n], successors) and order[n].record.id not in moved), None)
 
 
-def _ids(hit: Hit) -> set[str]:
-    return {hit.record.id, *(fact.id for fact in hit.facts)}
+def _among(hit: Hit, ids: set[str]) -> bool:
+    return hit.record.id in ids or any(fact.id in ids for fact in hit.facts)
 
 
 def _derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> dict[str, tuple[Record, ...]]:

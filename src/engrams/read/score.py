@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LONG = 20.0
 """Words from which a text counts as long: more say nothing, and long answers must not win by length."""
 
+_SAMPLE = 512
+"""Scores that are looked at first where there are many."""
 
 _CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", "rerank", "trigger")
 
@@ -51,13 +53,16 @@ def score(pool: Pool, understood: Understood, answering: Mapping[str, float], se
     if settings.fusion == "sum":
         features |= _worded(features, settings, pool.embedded)
     most = (most_of(weights) if settings.fusion == "weighted" else 1.0) or 1.0
-    parts = {name: (getattr(weights, name) / most * values).astype(np.float32) for name, values in features.items()}
-    total = sum(parts.values(), np.zeros(len(pool.ids), np.float32))
-    return Scored(np.clip(total, 0.0, 1.0).astype(np.float32), parts)
+    shares = {name: np.float32(getattr(weights, name) / most) for name in features}
+    parts = {name: features[name] * share for name, share in shares.items() if share}
+    total = np.zeros(len(pool.ids), np.float32)
+    for part in parts.values():
+        total += part
+    return Scored(np.clip(total, 0, 1), parts)
 
 
 def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> dict[str, Floats]:
-    age = np.maximum(now - pool.times, 0.0) / 86_400
+    """Those that tell one candidate of this query from another."""
     features = {
         "cos": np.maximum(pool.cos, 0),
         "cosctx": np.maximum(pool.cosctx, 0),
@@ -65,16 +70,22 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "bm": pool.bm,
         "bmctx": pool.bmctx,
         "bmses": pool.bmses,
-        "speaker": _voices(pool, understood),
-        "date": date_score(meant(understood), pool.times),
-        "question": pool.question.astype(np.float32),
-        "when": pool.dated.astype(np.float32) * float(understood.wants_time),
+        "question": pool.question,
         "length": np.minimum(pool.words, _LONG) / _LONG,
-        "recency": np.exp(-age / (settings.recency_days if pool.aging is None else _tau(pool.aging, settings))),
         "importance": pool.importance,
         "confidence": pool.confidence,
     }
-    return {name: np.asarray(values, np.float32) for name, values in features.items()}
+    if pool.voices and (understood.about or understood.role):
+        features["speaker"] = _voices(pool, understood)
+    spans = meant(understood)
+    if spans:
+        features["date"] = date_score(spans, pool.times)
+    if understood.wants_time:
+        features["when"] = pool.dated
+    if settings.weights.recency:
+        age = np.maximum(now - pool.times, 0.0) / 86_400
+        features["recency"] = np.exp(-age / (settings.recency_days if pool.aging is None else _tau(pool.aging, settings)))
+    return {name: values.astype(np.float32, copy=False) for name, values in features.items()}
 
 
 def _tau(aging: Flags, settings: ReadSettings) -> Floats:
@@ -92,8 +103,6 @@ def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Fl
 
 def _voices(pool: Pool, understood: Understood) -> Floats:
     """How well each record's speaker fits: judged once for each voice."""
-    if not pool.voices:
-        return np.zeros(len(pool.ids), np.float32)
     fits = speaker_score(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
@@ -114,7 +123,14 @@ def leading(scores: Floats, number: int) -> Integers:
     """Places of the ``number`` highest scores, best first; the earlier of equals first."""
     if number >= len(scores):
         return np.argsort(-scores, kind="stable")
-    least = np.partition(scores, len(scores) - number)[len(scores) - number]
+    some = scores
+    if len(scores) > _SAMPLE:
+        # A sample tells about what the least of them scores; those above that are few, and all that need to be looked at.
+        sample = scores[:: len(scores) // _SAMPLE]
+        spare = min(2 * number * len(sample) // len(scores) + 8, len(sample))
+        likely = scores[scores >= np.partition(sample, len(sample) - spare)[len(sample) - spare]]
+        some = likely if len(likely) >= number else scores
+    least = np.partition(some, len(some) - number)[len(some) - number]
     found = np.flatnonzero(scores >= least)
     return found[np.argsort(-scores[found], kind="stable")][:number]
 

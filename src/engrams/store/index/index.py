@@ -13,7 +13,7 @@ import numpy.typing as npt
 from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.columns import Codes, Columns
 from engrams.store.index.lexical import Lexical, lexical
-from engrams.store.index.near import PROPOSED, Near
+from engrams.store.index.near import Near, proposed
 from engrams.store.index.pick import distinct, highest
 from engrams.store.index.places import Places
 from engrams.store.index.postings import Postings
@@ -326,7 +326,7 @@ class OwnerIndex:
         if self._near is None:
             slots = np.flatnonzero(mask)
             return slots[highest(columns.dots(slots, vector), width)]
-        found = self._near.search(vector, width * PROPOSED, mask)
+        found = self._near.search(vector, proposed(width, columns.size), mask)
         return found[highest(columns.dots(found, vector), width)]
 
     def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:

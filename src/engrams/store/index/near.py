@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-PROPOSED = 3
-"""Times as many slots as are wanted that codes propose, so that of a million 0.98 of the nearest are among them."""
-
 _SAMPLE = 2048
 _BITS = 4
 _MOST = 0.95
+
+
+def proposed(width: int, size: int) -> int:
+    """How many of ``size`` slots codes are to propose, so that 0.98 of the ``width`` nearest are among them: three times as many in a
+    million, half as many again in a few; each of them costs as much time as hundreds that are looked over."""
+    return round(width * 1.5 * (1 + size / 1_000_000))
 
 
 class Near:
@@ -56,6 +59,6 @@ class Near:
             _, slots = self._index.search(query, count, mask=mask)
             return np.asarray(slots[0], np.int64)
         # Without a mask it is twice as fast: where nearly all may answer, what may not is left out afterwards.
-        _, slots = self._index.search(query, min(len(mask), count * 5 // 4))
+        _, slots = self._index.search(query, min(len(mask), count if seen == len(mask) else count * 5 // 4))
         found = np.asarray(slots[0], np.int64)
         return found[mask[found]]

@@ -37,6 +37,7 @@ def writer(path: Path, settings: StoreSettings) -> apsw.Connection:
     _patiently(connection, query("wal_mode"), settings)
     connection.wal_autocheckpoint(_LOG_PAGES)
     connection.pragma("journal_size_limit", _LOG_BYTES)
+    connection.pragma("cache_size", -_CACHE_KB)
     connection.pragma("synchronous", "FULL" if settings.durability == "full" else "NORMAL")
     return connection
 
@@ -55,6 +56,7 @@ def reader(path: Path, settings: StoreSettings) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = _connect(f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags)
     connection.pragma("query_only", "ON")
+    connection.pragma("cache_size", -_CACHE_KB)
     return connection
 
 
@@ -104,7 +106,6 @@ def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     connection.pragma("temp_store", "MEMORY")
-    connection.pragma("cache_size", -_CACHE_KB)
     # Freed space is overwritten, so that what was purged cannot be read from the file.
     connection.pragma("secure_delete", "ON")
     connection.create_scalar_function("fold", _fold, 1, deterministic=True)

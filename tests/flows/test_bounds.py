@@ -57,6 +57,7 @@ REMEMBERED = {
     "models.tokens.choose._known": 512,
     "read.cues.people._aliases": 64,
     "session.echoes._of_line": 2_048,
+    "read.dates._named": 2_048,
     "store.sqlite.rows._origin": 1_024,
     "text.terms._term": 1 << 16,
     "write.dedup._tokens": 16_384,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
@@ -40,6 +41,26 @@ def test_facts_change_and_the_current_one_comes_first() -> None:
         everything = engine.search("Where do I live?", scope=ANN, history=True)
         status = {hit.record.id: hit.status for hit in everything.hits}
         assert status == {berlin.id: Status.ACTIVE, paris.id: Status.SUPERSEDED}
+
+
+def test_one_of_many_of_whom_the_same_is_known() -> None:
+    """Whose address is asked for is found among any number of newer addresses of others, in whatever spelling the name is asked."""
+    names = [
+        "".join(parts)
+        for parts in product(
+            ("Bar", "Den", "Fal", "Gor", "Hul", "Jem"), ("a", "e", "i", "o", "u"), ("bin", "del", "mick", "nos"), ("a", "o")
+        )
+    ]
+    with temp_engine(jobs__workers=0) as engine:
+        for name in ("Zora", "Öznur"):
+            engine.add(f"{name} lives in Tromsø", scope=ANN)
+        for name in names:
+            engine.add(f"{name} lives in Lima", scope=ANN, settle=False)
+        engine.drain()
+        assert len(engine.list(scope=ANN, kinds=(Kind.FACT,), limit=1000).records) > 210
+        for question in ("What is Zora's address?", "What is Oznur's address?"):
+            hit = engine.search(question, scope=ANN).hits[0]
+            assert "Tromsø" in hit.record.text and hit.parts["fact"] > 0.1, question
 
 
 def test_a_turn_whose_fact_is_superseded_stays_marked_below_its_successor() -> None:

@@ -65,8 +65,8 @@ def answering(query: str, understood: Understood, reach: Reach, records: Records
     predicates = wanted(query)
     if not predicates:
         return {}
-    found = records.slots(Query(reach, _KINDS, predicates=predicates, limit=_MOST))
-    people = [name for name in map(fold, (*understood.about, *understood.names)) if name]
+    people = tuple(name for name in map(fold, (*understood.about, *understood.names)) if name)
+    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MOST))
     subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
     return {slot.id: fit for slot in found if (fit := _fit(slot, subjects[slot.subject], people, understood.role))}
 

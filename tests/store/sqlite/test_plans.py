@@ -47,6 +47,7 @@ LISTS = {
     "subject": (Query(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
     "triple": (Query(reach(), subject="alice", predicates=("likes",)), "records_subject (owner=? AND subject=? AND predicate=?)", False),
     "predicates": (Query(reach(), predicates=("likes", "is")), "records_predicate (owner=? AND predicate=?)", False),
+    "predicates of one": (Query(reach(), predicates=("likes",), about=("ada",)), "records_predicate (owner=? AND predicate=?)", False),
     "believed": (Query(reach(), kinds=(Kind.FACT, Kind.RULE), order="believed"), "records_believed (owner=?)", True),
     "hash": (Query(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
     "external id": (Query(reach(), external_id="m"), "records_external (owner=? AND scope=? AND external_id=?)", True),

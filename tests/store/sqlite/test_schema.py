@@ -39,7 +39,7 @@ def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
     empty, connection = connect.memory(StoreSettings()), connect.memory(StoreSettings())
     connection.execute(sql.schema())
-    fragments = {"missing_tail": " ", "quoting_numbers": " WHERE "}
+    fragments = {"missing_tail": " ", "quoting_numbers": " WHERE ", "about_names": " WHERE "}
     for name, body in sql.queries().items():
         text = f"{sql.query('select_records')}{fragments[name]}{body}" if name in fragments else body
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)

@@ -109,6 +109,8 @@ def _keys(asked: Query) -> list[Clause]:
     if asked.predicates:
         parts.append(_one_of("predicate", list(asked.predicates)))
         parts.append(Clause("predicate <> ''"))
+    if asked.about:
+        parts.append(Clause(query("about_names"), (json.dumps(list(asked.about), ensure_ascii=False),)))
     if asked.hash:
         parts.append(_hash(asked.hash))
     if asked.external_id:

@@ -111,6 +111,10 @@ FROM records;
 -- name: select_slots
 SELECT id, subject, predicate, role, version FROM records;
 
+-- name: about_names
+subject <> '' AND (subject GLOB '*[^ -~]*' OR EXISTS (
+    SELECT 1 FROM json_each(?) WHERE instr(lower(subject), value) > 0 OR instr(value, lower(subject)) > 0))
+
 -- name: add_record
 INSERT INTO records (owner, changed, words, question, dated, hash, lexemes,
     id, role, speaker, session, external_id, superseded_by, subject, predicate, object, category,

@@ -62,7 +62,7 @@ CREATE INDEX records_believed ON records (
     owner, (CASE kind WHEN 'correction' THEN 0 WHEN 'negative' THEN 1 WHEN 'rule' THEN 1 ELSE 2 END),
     (confidence * trust) DESC, strength DESC, recorded_at, number
 ) WHERE kind <> 'turn' AND status = 'active';
-CREATE INDEX records_predicate ON records (owner, predicate, recorded_at) WHERE predicate <> '';
+CREATE INDEX records_predicate ON records (owner, predicate, recorded_at, subject) WHERE predicate <> '';
 CREATE UNIQUE INDEX records_external ON records (owner, scope, external_id) WHERE external_id <> '';
 
 -- How many records there are of each sort, kept by triggers: counts, scopes and speakers need no scan.

@@ -97,10 +97,8 @@ def _random(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 def table(report: dict[str, Any]) -> str:
     """The report as aligned text."""
-    lines = [
-        f"{report['size']:,} vectors, the best {proposed(report['width'], report['size'])} by codes scored again; {report['queries']} queries",
-        "",
-    ]
+    again = proposed(report["width"], report["size"])
+    lines = [f"{report['size']:,} vectors, the best {again} by codes scored again; {report['queries']} queries", ""]
     lines.append(f"{'':10}" + "".join(f"{f'recall @{k}':>13}" for k in KS) + f"{'coded p50':>12}{'exact p50':>12}{'built in':>10}")
     for name in ("texts", "random"):
         row = report[name]

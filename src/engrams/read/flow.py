@@ -150,7 +150,7 @@ def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, dep
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
     # Those that pass come first, so that what does not never takes a place from them.
-    order = leading(scored.scores if passes.all() else scored.scores + passes * np.float32(2), some)
+    order = leading(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
     hits = _fetch(request, deps, pool, scored, order)
     dropped = {hit.record.id: f"below the floor of {section.floor:g}" for hit in hits if hit.score < section.floor}

@@ -21,11 +21,14 @@ def newest() -> int:
 
 def version(connection: apsw.Connection, place: str, known: int) -> int:
     """The schema's number, 0 for an empty file. StoreError: another program's file, or one of a newer engrams."""
-    found = int(connection.pragma("user_version"))
-    application = int(connection.pragma("application_id"))
+    # All of one moment: another process may be filling the file.
+    with connection:
+        found = int(connection.pragma("user_version"))
+        application = int(connection.pragma("application_id"))
+        empty = found == 0 and application == 0 and not every(connection, "any_table")
+    if empty:
+        return 0
     if application != APPLICATION:
-        if found == 0 and application == 0 and not every(connection, "any_table"):
-            return 0
         raise StoreError(f"{place} is a database of another program.", hint="Choose another home (ENGRAMS_HOME) or `store.url`.")
     if found > known:
         raise StoreError(

@@ -23,7 +23,11 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     """Make an existing file ready for use: unreadable ones are moved aside, older ones upgraded, a damaged full-text
     index is rebuilt. What was done, as sentences. StoreError: another program's file, or a newer engrams'."""
     notes: list[str] = []
-    if damaged(path, settings) and (kept := aside(path, settings, clock)) is not None:
+    try:
+        bad = damaged(path, settings)
+    except (apsw.IOError, apsw.CantOpenError):
+        bad = True  # as while somebody else moves it aside: it is looked at again with nobody else at it
+    if bad and (kept := aside(path, settings, clock)) is not None:
         notes.append(f"{path.name} could not be read; it was moved to {kept.name} and a new one made.")
     if _current(path, settings):
         return notes

@@ -22,7 +22,7 @@ def test_a_place_is_the_last_one_said_however_many_there_are(monkeypatch: pytest
             found.drop(row)
         else:
             told[row] = slot
-            found.put(row, slot)
+            found.extend((row,), slot)
     assert {row: found.get(row) for row in range(-1, 9001) if row in found} == told
     assert all((row in found) == (row in told) for row in range(9001))
     assert found.bytes > 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import count
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,9 +37,9 @@ class Places:
             slot = int(self._slots[place]) if self._rows[place] == row else None
         return None if slot == -1 else slot
 
-    def put(self, row: int, slot: int) -> None:
-        """Say where it is now."""
-        self._recent[row] = slot
+    def extend(self, rows: Iterable[int], first: int) -> None:
+        """Say where they are now: in the slots from ``first`` on."""
+        self._recent.update(zip(rows, count(first)))
         if len(self._recent) > max(_RECENT, len(self._rows) // 8):
             self._settle()
 
@@ -45,9 +48,9 @@ class Places:
         self._recent[row] = -1
 
     def _settle(self) -> None:
-        count = len(self._recent)
-        rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, count)])
-        slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, count)])
+        number = len(self._recent)
+        rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, number)])
+        slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, number)])
         order = np.argsort(rows, kind="stable")
         rows, slots = rows[order], slots[order]
         # Of two of one row the later one is the recent one.

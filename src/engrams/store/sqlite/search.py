@@ -134,7 +134,7 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
         # In the order in which they came, so that a session has its turns in the order in which it was held.
         rows = stream(connection, "load_rows", model, owner.key)
         while some := list(islice(rows, _AT_ONCE)):
-            index.apply(some)
+            index.load(some)
         if len(index) > _MANY:
             _give_back(connection)
     # Also after the first load, for the rows that it left out: the index must know that it has seen them.

@@ -58,6 +58,7 @@ REMEMBERED = {
     "read.cues.people._aliases": 64,
     "session.echoes._of": 2_048,
     "read.dates._named": 2_048,
+    "read.diversify._known": 512,
     "store.sqlite.rows._origin": 1_024,
     "text.terms._term": 1 << 16,
     "write.dedup._tokens": 16_384,

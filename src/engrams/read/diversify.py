@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engrams.text.memo import memo
 from engrams.text.terms import terms
 from engrams.types import Hit, Record
 
 _LENGTHS = 0.8
+_KEPT = 5_000
+"""Characters up to which a text's words are remembered."""
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -22,13 +25,12 @@ def repeated(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, st
     Only as far as ``wanted`` different ones go.
     """
     seen: list[Record] = []
-    words: dict[str, frozenset[str]] = {}
     out: dict[str, str] = {}
     for hit in hits:
         if len(seen) >= wanted:
             break
         record = hit.record
-        twin = next((other.id for other in seen if _alike(record, other, threshold, words)), "")
+        twin = next((other.id for other in seen if _alike(record, other, threshold)), "")
         if twin:
             out[record.id] = twin
         else:
@@ -36,14 +38,14 @@ def repeated(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, st
     return out
 
 
-def _alike(one: Record, other: Record, threshold: float, words: dict[str, frozenset[str]]) -> bool:
+def _alike(one: Record, other: Record, threshold: float) -> bool:
     """Lengths first: texts that differ much in length share too few words, and most pairs do."""
     length, another = len(one.text), len(other.text)
     if length < _LENGTHS * another or another < _LENGTHS * length:
         return False
     if one.text == other.text:
         return True
-    first, second = (_words(each, words) for each in (one, other))
+    first, second = (_known(text) if len(text) <= _KEPT else _words(text) for text in (one.search_text, other.search_text))
     shared = len(first & second)
     return shared >= threshold * max(len(first) + len(second) - shared, 1)
 
@@ -70,7 +72,11 @@ def mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> lis
     return chosen
 
 
-def _words(record: Record, known: dict[str, frozenset[str]]) -> frozenset[str]:
-    if record.id not in known:
-        known[record.id] = frozenset(terms(record.search_text))
-    return known[record.id]
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+@memo(512)
+def _known(text: str) -> frozenset[str]:
+    """What is found by one query is mostly found by the next one too."""
+    return _words(text)

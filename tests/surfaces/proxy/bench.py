@@ -12,11 +12,12 @@ import httpx2
 from tests.surfaces.proxy.raw import Raw
 
 from engrams.memory import MemoryEngine
+from engrams.surfaces.proxy.recall import Patience
 from engrams.surfaces.proxy.replies import event
 from engrams.types import Kind, Record
 
-PATIENCE = 30.0
-"""Seconds a lookup may take here, where other work shares the machine: what is tested is what it finds."""
+PATIENCE = Patience(lookup=30, cold=30, journal=30)
+"""What a request may wait for memory here, where other work shares the machine: what is tested is what it finds."""
 
 
 @dataclass

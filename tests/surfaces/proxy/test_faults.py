@@ -7,20 +7,21 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import apsw
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import ANSWER, DONE, Bench, completion, eventually
+from tests.surfaces.proxy.bench import ANSWER, DONE, PATIENCE, Bench, completion, eventually
 from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
 from engrams.memory import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.proxy.asked import understand
 from engrams.surfaces.proxy.part import Proxy
-from engrams.surfaces.proxy.recall import Recall
+from engrams.surfaces.proxy.recall import Patience, Recall
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def raw() -> Iterator[Raw]:
 
 
 @contextmanager
-def proxy(engine: MemoryEngine, raw: Raw, deadline: float = 30.0) -> Iterator[Bench]:
-    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, deadline)])
+def proxy(engine: MemoryEngine, raw: Raw, patience: Patience = PATIENCE) -> Iterator[Bench]:
+    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, patience)])
     with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
         yield Bench(url, engine, raw, client, "ann")
 
@@ -82,7 +83,10 @@ class Gated(HashEmbedder):
 def test_a_lookup_that_takes_too_long_is_left_behind(raw: Raw) -> None:
     """Past its deadline a lookup is given up: the request goes up as it came, and its turns are kept."""
     embedder = Gated()
-    with temp_engine(serve__upstream=raw.url, embedder=embedder) as engine, proxy(engine, raw, deadline=0.01) as bench:
+    with (
+        temp_engine(serve__upstream=raw.url, embedder=embedder) as engine,
+        proxy(engine, raw, replace(PATIENCE, lookup=0.01, cold=0.6)) as bench,
+    ):
         answer = bench.ask(REX)
         assert (answer.status_code, answer.headers["x-engrams-memory"]) == (200, "skipped:timeout")
         assert len(bench.sent()["messages"]) == 1
@@ -94,7 +98,7 @@ async def test_lookups_do_not_pile_up() -> None:
     """While lookups hang, a request beyond the queue's length is not even tried: it goes on at once."""
     embedder = Gated()
     with temp_engine(embedder=embedder) as engine:
-        recall = Recall(engine, deadline=0.01)
+        recall = Recall(engine, Patience(lookup=0.01))
         asked = understand({}, b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}', engine.settings)
         notes = [memory.note for memory in await asyncio.gather(*(recall.look(asked) for _ in range(80)))]
         embedder.gate.set()
@@ -106,8 +110,9 @@ async def test_lookups_do_not_pile_up() -> None:
 def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -> None:
     """While the database is locked for writing the answer streams; once it is free both turns are there."""
     raw.says(opening(), piece(b"".join(ANSWER)), piece(b""))
-    with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw) as bench:
+    with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw, replace(PATIENCE, journal=0.5)) as bench:
         bench.ask("I live in Lyon, France.", stream=True)
+        eventually(lambda: len(bench.told()) == 2)
         other = locked(engine)
         answer = bench.ask(REX, stream=True)
         assert answer.content.endswith(DONE)
@@ -121,8 +126,9 @@ def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -
 def test_shutdown_waits_for_turns_being_kept(raw: Raw) -> None:
     """A server told to stop while the store is locked stores what was said before it ends."""
     with temp_engine(serve__upstream=raw.url) as engine:
-        with proxy(engine, raw) as bench:
+        with proxy(engine, raw, replace(PATIENCE, journal=0.5)) as bench:
             bench.ask("I live in Lyon, France.")
+            eventually(lambda: len(bench.told()) == 2)
             other = locked(engine)
             bench.ask(REX)
             free = threading.Timer(0.5, other.execute, ("ROLLBACK",))

@@ -20,7 +20,7 @@ from engrams.surfaces.proxy.catalogue import Catalogue
 from engrams.surfaces.proxy.chat import CLOSED, Chat
 from engrams.surfaces.proxy.dialect import CHAT, DIALECTS
 from engrams.surfaces.proxy.offline import HOW, Offline
-from engrams.surfaces.proxy.recall import LOOKUP_SECONDS, Recall
+from engrams.surfaces.proxy.recall import USUAL, Patience, Recall
 from engrams.surfaces.proxy.relay import Relay, departure, stop, unless
 from engrams.surfaces.proxy.replies import failure
 from engrams.surfaces.proxy.upstream import Upstreams, down, unrouted
@@ -36,9 +36,9 @@ _PEEK = 16_000_000
 class Proxy:
     """Conversations with memory; every other path as the upstream has it. Its routes go last: they take what is left."""
 
-    def __init__(self, engine: MemoryEngine, settings: Settings, deadline: float = LOOKUP_SECONDS) -> None:
+    def __init__(self, engine: MemoryEngine, settings: Settings, patience: Patience = USUAL) -> None:
         self._settings = settings
-        self._recall = Recall(engine, deadline)
+        self._recall = Recall(engine, patience)
         self._upstreams = Upstreams(settings.serve)
         self._warming: asyncio.Task[None] | None = None
         self._interval = sys.getswitchinterval()

@@ -16,9 +16,6 @@ from engrams.surfaces.proxy.asked import Asked
 from engrams.surfaces.proxy.identity import Caller
 from engrams.types import Context, Hit, Json, Scope, Turn
 
-LOOKUP_SECONDS = 0.15
-COLD_SECONDS = 0.6
-JOURNAL_SECONDS = 0.5
 DRAIN_SECONDS = 10.0
 
 _QUERY_END = 2000
@@ -33,6 +30,19 @@ _log = logging.getLogger("engrams.proxy")
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that a request waits for memory: for a lookup; for one of the first few of an owner, while its index and the code are
+    still being loaded; and for what was said to be kept."""
+
+    lookup: float = 0.15
+    cold: float = 0.6
+    journal: float = 0.5
+
+
+USUAL = Patience()
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What a request is given: text for its prompt (empty: nothing) and the hits in it; ``note`` says so in a header."""
 
@@ -42,13 +52,11 @@ class Memory:
 
 
 class Recall:
-    """The engine behind deadlines. A lookup has ``deadline`` seconds; the first few of an owner, while its index and the code
-    are still being loaded, at least ``COLD_SECONDS``. What takes longer goes on in its thread, and the request without it.
-    """
+    """The engine behind deadlines. What takes longer goes on in its thread, and the request without it."""
 
-    def __init__(self, engine: MemoryEngine, deadline: float = LOOKUP_SECONDS) -> None:
+    def __init__(self, engine: MemoryEngine, patience: Patience = USUAL) -> None:
         self._engine = engine
-        self._deadline = deadline
+        self._patience = patience
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._writers = ThreadPoolExecutor(_WRITERS, "engrams-keep")
         self._looking = 0
@@ -65,7 +73,7 @@ class Recall:
         if asked.skip or asked.caller is None or asked.said is None:
             return self._without(asked.skip)
         owner = asked.caller.scope.owner
-        seconds = self._deadline if self._looks[owner] >= _WARM else max(self._deadline, COLD_SECONDS)
+        seconds = self._patience.lookup if self._looks[owner] >= _WARM else max(self._patience.lookup, self._patience.cold)
         work = partial(self._context, asked.said.text, asked.caller)
         context, reason = await self._run(work, seconds)
         if context is None:
@@ -90,7 +98,7 @@ class Recall:
     async def settle(self, task: asyncio.Task[bool]) -> None:
         """Wait until it is kept, but not for a store that hangs."""
         if not task.done():
-            await asyncio.wait({task}, timeout=JOURNAL_SECONDS)
+            await asyncio.wait({task}, timeout=self._patience.journal)
 
     async def warm(self, scope: Scope) -> None:
         """Load what the first lookup of this owner needs."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.surfaces.proxy.bench import eventually
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.start", "serve", "--port", "0"]
@@ -45,6 +46,7 @@ def test_user_names_whose_memory_it_is(home: Path) -> None:
     with served(home, "--user", "ann") as url:
         post(url + "/v1/chat/completions", messages=[{"role": "user", "content": "My dog is called Rex."}])
         post(url + "/v1/memories", text="The boat is red.")
+        eventually(lambda: "Rex" in httpx2.get(url + "/v1/export").text)
         scopes = httpx2.get(url + "/v1/export").text
     assert '"user", "ann"' in scopes or '"user","ann"' in scopes
     with served(home, "--user", "bob") as url:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
+from tests.surfaces.proxy.bench import eventually, patient
 
 from engrams.errors import SettingsError
 from engrams.keys import RIGHTS, Keyring
@@ -41,7 +42,7 @@ def kept() -> Iterator[Kept]:
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
         temp_engine(clock=clock, serve__keys="always", serve__rate=0, serve__upstream=model.url + "/v1") as engine,
-        running(create_app(engine, engine.settings)) as url,
+        running(patient(engine)) as url,
     ):
         yield Kept(url, engine, clock, model)
 
@@ -139,8 +140,12 @@ def test_the_proxy_is_bound_too_and_hides_the_key(kept: Kept) -> None:
     _, ann = kept.key("proxied")
     body = {"model": "m", "messages": [{"role": "user", "content": "My tortoise is called Odessa."}], "user": "mallory"}
     assert ann.post("/v1/chat/completions", json=body, headers={"x-engrams-owner": "user/mallory"}).status_code == 200
-    scopes = {scope.key for scope in kept.engine.scopes() if "mallory" in scope.key or "proxied" in scope.key}
-    assert scopes == {"user/proxied/user/mallory"}
+
+    def scopes() -> set[str]:
+        return {scope.key for scope in kept.engine.scopes() if "mallory" in scope.key or "proxied" in scope.key}
+
+    eventually(lambda: bool(scopes()))
+    assert scopes() == {"user/proxied/user/mallory"}
     sent = str(kept.model.requests[-1])
     assert "engrams_" not in sent and "x-engrams" not in sent.casefold()
 

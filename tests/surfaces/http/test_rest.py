@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
+from tests.surfaces.proxy.bench import eventually, patient
 
 from engrams.memory import MemoryEngine
 from engrams.ports import Batch
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Edge, EdgeType, Scope
+from engrams.types import Edge, EdgeType, Kind, Scope
 
 ANN = Scope(("user", "ann"))
 
@@ -53,11 +54,12 @@ def test_so_it_does_through_the_proxy() -> None:
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
         temp_engine(user="ann", serve__upstream=model.url + "/v1") as engine,
-        running(create_app(engine, engine.settings)) as url,
+        running(patient(engine)) as url,
     ):
-        for text in ("I live in Paris.", "I moved to Berlin."):
+        for number, text in enumerate(("I live in Paris.", "I moved to Berlin."), 1):
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
             assert httpx2.post(url + "/v1/chat/completions", json=body, timeout=30).status_code == 200
+            eventually(lambda said=2 * number: len(engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records) == said)
             engine.drain()
         found = httpx2.get(url + "/v1/memories", params={"kind": "fact"}).json()["memories"]
         assert any("Berlin" in each["text"] for each in found)

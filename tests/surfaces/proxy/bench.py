@@ -9,15 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+from fastapi import FastAPI
 from tests.surfaces.proxy.raw import Raw
 
 from engrams.memory import MemoryEngine
+from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.parts import load
+from engrams.surfaces.proxy.part import Proxy
 from engrams.surfaces.proxy.recall import Patience
 from engrams.surfaces.proxy.replies import event
 from engrams.types import Kind, Record
 
 PATIENCE = Patience(lookup=30, cold=30, journal=30)
 """What a request may wait for memory here, where other work shares the machine: what is tested is what it finds."""
+
+
+def patient(engine: MemoryEngine) -> FastAPI:
+    """The whole server, in which the proxy is as patient."""
+    *others, _ = load(engine, engine.settings)
+    return create_app(engine, engine.settings, [*others, Proxy(engine, engine.settings, PATIENCE)])
 
 
 @dataclass

@@ -8,9 +8,9 @@ import httpx2
 import openai
 import pytest
 from tests.surfaces.http.running import running
+from tests.surfaces.proxy.bench import patient
 
 from engrams.memory import MemoryEngine
-from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 from engrams.types import Kind
 
@@ -23,7 +23,7 @@ def engine() -> Iterator[MemoryEngine]:
 
 @pytest.fixture(scope="module")
 def url(engine: MemoryEngine) -> Iterator[str]:
-    with running(create_app(engine, engine.settings)) as found:
+    with running(patient(engine)) as found:
         yield found
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from tests.surfaces.http.running import running
+from tests.surfaces.proxy.bench import patient
 
 from engrams.keys import RIGHTS, Keyring
 from engrams.memory import MemoryEngine
-from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Scope, Turn
 
@@ -86,7 +86,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def offline() -> Iterator[Served]:
     """A server without a model behind it."""
-    with temp_engine(user="nobody") as engine, running(create_app(engine, engine.settings)) as url:
+    with temp_engine(user="nobody") as engine, running(patient(engine)) as url:
         yield Served(url, engine)
 
 
@@ -96,7 +96,7 @@ def online() -> Iterator[Served]:
     with (
         ScriptedModel(models=("m-large", "m-small")) as model,
         temp_engine(user="nobody", serve__upstream=model.url + "/v1") as engine,
-        running(create_app(engine, engine.settings)) as url,
+        running(patient(engine)) as url,
     ):
         yield Served(url, engine, model)
 
@@ -116,7 +116,7 @@ def spoken(browser: Any, online: Served, request: pytest.FixtureRequest) -> Iter
 @pytest.fixture
 def locked(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server that demands keys; ``secret`` is one of them."""
-    with temp_engine(user="nobody", serve__keys="always") as engine, running(create_app(engine, engine.settings)) as url:
+    with temp_engine(user="nobody", serve__keys="always") as engine, running(patient(engine)) as url:
         _, secret = Keyring.of(engine.settings.home).add("page", Scope(("user", "kim")), RIGHTS, engine.now())
         for window in opened(browser, Served(url, engine), request, "kim", chosen=False):
             window.secret = secret

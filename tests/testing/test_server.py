@@ -187,7 +187,7 @@ def test_transport_faults_as_a_client_sees_them(server, client, kind: str, error
     server.fail(kind, times=2)
     for _ in range(2):
         with pytest.raises(error):
-            client.with_options(timeout=0.2 if kind == "hang" else 5).chat.completions.create(model="m", messages=ASKED)
+            client.with_options(timeout=0.5 if kind == "hang" else 5).chat.completions.create(model="m", messages=ASKED)
     assert client.chat.completions.create(model="m", messages=ASKED).choices[0].message.content == "echo: hello there"
     assert len(server.requests) == 3
 

@@ -64,7 +64,7 @@ def test_free_text_is_taken_as_it_comes(connect, ask, server, provider, fault) -
 def test_a_passing_failure_is_tried_again(connect, ask, facts, server, provider, fault, wants_json) -> None:
     """After two failures that waiting may cure the answer is right, and every request was counted."""
     prepared(server, wants_json).fail(fault, times=2)
-    model = connect(server, provider, timeout=0.25 if fault == "hang" else 5.0)
+    model = connect(server, provider, timeout=0.5 if fault == "hang" else 5.0)
     answer = model.ask(ask(schema=facts if wants_json else None))
     assert (answer.data == GOOD) if wants_json else (answer.text == FREE)
     usage = model.meter.snapshot()["test"]
@@ -76,7 +76,7 @@ def test_a_passing_failure_is_tried_again(connect, ask, facts, server, provider,
 def test_a_lasting_failure_is_a_model_error_that_waiting_may_cure(connect, ask, facts, server, provider, fault) -> None:
     """When every try fails there is a ModelError, retryable, after exactly the tries that the settings allow."""
     prepared(server, True).fail(fault, times=50)
-    model = connect(server, provider, retries=2, corrections=2, timeout=0.1 if fault == "hang" else 5.0)
+    model = connect(server, provider, retries=2, corrections=2, timeout=0.2 if fault == "hang" else 5.0)
     with pytest.raises(ModelError) as caught:
         model.ask(ask(schema=facts))
     assert caught.value.retryable

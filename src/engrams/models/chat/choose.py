@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engrams.errors import SettingsError
-from engrams.models.chat.budget import Budget
-from engrams.models.chat.meter import Meter
-from engrams.models.chat.model import Limits, Model
-from engrams.models.chat.retry import Retry
-from engrams.models.chat.server import Server, Way
-from engrams.models.chat.structured import Ways
 from engrams.ports import Chat, Clock, Ledger
 from engrams.settings import ChatSettings
+
+if TYPE_CHECKING:
+    from engrams.models.chat.meter import Meter
+    from engrams.models.chat.model import Model
+    from engrams.models.chat.server import Server, Way
 
 
 def choose(settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: Meter | None = None) -> Model | None:
@@ -33,7 +32,7 @@ def choose(settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None
         from engrams.models.chat.openai import OpenAI
 
         server = OpenAI(settings.model, clock, settings.url, settings.api_key)
-    return _model(server, settings, clock, ledger, Ways(), meter)
+    return _model(server, settings, clock, ledger, None, meter)
 
 
 def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: Meter | None = None) -> Chat:
@@ -44,12 +43,21 @@ def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger |
         return chat
     from engrams.models.chat.injected import Function
     from engrams.models.chat.injected import server as wrap
+    from engrams.models.chat.server import Way
 
     server = wrap(thing, clock, settings.model)
-    return _model(server, settings, clock, ledger, Ways(Way.PROMPT if isinstance(server, Function) else Way.SCHEMA), meter)
+    return _model(server, settings, clock, ledger, Way.PROMPT if isinstance(server, Function) else Way.SCHEMA, meter)
 
 
-def _model(server: Server, settings: ChatSettings, clock: Clock, ledger: Ledger | None, ways: Ways, meter: Meter | None) -> Model:
+def _model(server: Server, settings: ChatSettings, clock: Clock, ledger: Ledger | None, way: Way | None, meter: Meter | None) -> Model:
+    """``way``: how it is asked for JSON; None: found out."""
+    # Most processes ask no model, and need none of this.
+    from engrams.models.chat.budget import Budget
+    from engrams.models.chat.model import Limits, Model
+    from engrams.models.chat.retry import Retry
+    from engrams.models.chat.structured import Ways
+
+    ways = Ways() if way is None else Ways(way)
     budget = Budget(clock, settings.daily_calls, settings.daily_tokens, ledger)
     limits = Limits(timeout=settings.timeout, retry=Retry(tries=settings.retries))
     return Model(server, budget, limits=limits, ways=ways, meter=meter)

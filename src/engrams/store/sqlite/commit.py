@@ -17,9 +17,7 @@ from engrams.store.sqlite.faults import code
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import FIELDS, coerce, decode, encode, encode_json, plain
 from engrams.store.sqlite.sql import first, one, query, run
-from engrams.text.shape import is_question, word_count
 from engrams.text.terms import terms
-from engrams.text.when import find
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
@@ -103,10 +101,9 @@ class Commit:
         text = record.search_text
         words = terms(text)
         lexemes = self._lexicon.encode(self._connection, words)
-        shape = (word_count(text), is_question(text), bool(find(text[:_READ], _ANY_TIME)))
         values = [encode(name, getattr(record, name)) for name in FIELDS]
         try:
-            number = int(one(self._connection, "add_record", owner, self._next(), *shape, digest, lexemes, *values)[0])
+            number = int(one(self._connection, "add_record", owner, self._next(), *_shape(text).values(), digest, lexemes, *values)[0])
         except apsw.ConstraintError as problem:
             if code(problem) != apsw.SQLITE_CONSTRAINT_UNIQUE:
                 raise
@@ -191,9 +188,7 @@ class Commit:
         run(self._connection, "drop_vectors", number)
         return {
             "hash": bytes.fromhex(content_hash(text)),
-            "words": word_count(text),
-            "question": is_question(text),
-            "dated": bool(find(text[:_READ], _ANY_TIME)),
+            **_shape(text),
             "lexemes": self._lexicon.encode(self._connection, words),
         }
 
@@ -246,3 +241,11 @@ def unindex(connection: apsw.Connection, number: int) -> None:
     lexemes = one(connection, "lexemes_of", number)[0]
     if lexemes:
         run(connection, "drop_posting", number, " ".join(lexicon.decode(connection, lexemes)))
+
+
+def _shape(text: str) -> dict[str, int | bool]:
+    """What searches ask of a text. What reads texts is not loaded by a process that only counts which of them were used."""
+    from engrams.text.shape import is_question, word_count
+    from engrams.text.when import find
+
+    return {"words": word_count(text), "question": is_question(text), "dated": bool(find(text[:_READ], _ANY_TIME))}

@@ -28,7 +28,7 @@ from engrams.ports import (
     Slot,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import check, graph, jobs, ledger, listing, purge, records, sessions, vectors
+from engrams.store.sqlite import graph, jobs, ledger, listing, records, sessions, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import encode_json
@@ -92,6 +92,8 @@ class SqliteStore:
         return self._database.read(lambda connection: records.counts(connection, reach))
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
+        from engrams.store.sqlite import purge
+
         database = self._database
         nothing = dict.fromkeys(purge.PLACES, 0)
         if not database.exists:
@@ -121,6 +123,8 @@ class SqliteStore:
             self._database.write(lambda connection: run(connection, "clear_outbox", encode_json(list(ids))))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
+        from engrams.store.sqlite import check
+
         return check.check(self._database, repair, self._clock)
 
     def close(self) -> None:

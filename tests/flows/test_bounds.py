@@ -56,7 +56,7 @@ REMEMBERED = {
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.choose._known": 512,
     "read.cues.people._aliases": 64,
-    "session.echoes._of": 2_048,
+    "session.echoes._of_line": 2_048,
     "read.dates._named": 2_048,
     "read.diversify._known": 512,
     "store.sqlite.rows._origin": 1_024,

@@ -27,11 +27,11 @@ class Echoes:
 
     def note(self, scope: Scope, given: Context) -> None:
         """A prompt is given this."""
-        found = dict.fromkeys((mark for line in given.text.splitlines() for mark in _of(line)), "")
+        found = dict.fromkeys((mark for line in given.text.splitlines() for mark in _of_line(line)), "")
         for hit in given.hits:
             # What somebody said may be said again by them: that is news. What was made of it is nobody's words.
             said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
-            found |= dict.fromkeys(_of(hit.record.text), said + hit.record.id)
+            found |= dict.fromkeys(marks(hit.record.text), said + hit.record.id)
         if not found:
             return
         with self._lock:
@@ -60,9 +60,9 @@ class Echoes:
 
 
 @memo(2048)
-def _of(text: str) -> frozenset[str]:
-    """A profile's lines come again in every prompt, and the same memories in many."""
-    return marks(text)
+def _of_line(line: str) -> frozenset[str]:
+    """A profile's lines come again in every prompt."""
+    return marks(line)
 
 
 def _counts(name: str, role: str, active: set[str]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.server import address, listen, server

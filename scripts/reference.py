@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from engrams.settings import describe, presets
-from engrams.surfaces.cli.frame import Frame
 from engrams.surfaces.cli.main import COMMANDS, Commands
+from engrams.surfaces.cli.options import Frame
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 

@@ -23,7 +23,7 @@ from measure import said
 from tokenizers import Tokenizer
 
 from engrams.read.cues import Understood, date_score, speaker_score, understand
-from engrams.text.shape import mentions_time
+from engrams.text.features import mentions_time
 from engrams.text.terms import terms
 
 Floats = npt.NDArray[np.float32]

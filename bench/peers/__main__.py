@@ -96,7 +96,7 @@ class _Ours:
 
     def __init__(self, minilm: Path | None) -> None:
         from bench.quality.systems import Engrams
-        from engrams.models.embed.choose import choose
+        from engrams.models.embed.factory import choose
         from engrams.settings import EmbedSettings
 
         self._embedder = choose(EmbedSettings(provider="onnx", model=str(minilm)) if minilm else EmbedSettings(provider="builtin"))

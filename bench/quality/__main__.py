@@ -15,7 +15,7 @@ from bench.quality.data import Dataset, load
 from bench.quality.heldout import heldout
 from bench.quality.metrics import KEYS, KS, Row, gap, interval, mean, score
 from bench.quality.systems import Dense, Engrams, Fused, System, Words
-from engrams.models.embed.choose import choose
+from engrams.models.embed.factory import choose
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
 

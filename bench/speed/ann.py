@@ -17,10 +17,10 @@ import numpy as np
 
 from bench.speed.corpus import Corpus
 from bench.speed.stages import quantiles
-from engrams.models.embed.choose import choose
+from engrams.models.embed.factory import choose
 from engrams.settings import EmbedSettings, ReadSettings
+from engrams.store.index.ann import Near, proposed
 from engrams.store.index.columns import Columns
-from engrams.store.index.near import Near, proposed
 
 KS = (10, 50, 100)
 _TIE = 1e-4

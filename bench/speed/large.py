@@ -22,7 +22,7 @@ import engrams
 from bench.speed import machine
 from bench.speed.corpus import Corpus
 from bench.speed.stages import quantiles, timed, turn
-from engrams.models.embed.choose import choose
+from engrams.models.embed.factory import choose
 from engrams.ports import Card
 from engrams.settings import EmbedSettings
 

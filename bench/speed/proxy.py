@@ -132,7 +132,7 @@ def proxied(home: str) -> Iterator[tuple[int, int, int]]:
         "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(told=lambda p: print(p, flush=True)))"
     ) as (_, port):
         settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
-        with process("-m", "engrams.surfaces.cli.start", "serve", "--port", "0", environment=settings) as (served, line):
+        with process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
 

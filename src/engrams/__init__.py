@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engrams.build import open as open  # noqa: A004
+    from engrams.engine import MemoryEngine as MemoryEngine
     from engrams.errors import EngramsError as EngramsError
-    from engrams.memory import MemoryEngine as MemoryEngine
     from engrams.settings import Settings as Settings
     from engrams.types import Record as Record
     from engrams.types import Scope as Scope
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 _PLACES = {
     "open": "build",
-    "MemoryEngine": "memory",
+    "MemoryEngine": "engine",
     "EngramsError": "errors",
     "Settings": "settings",
     "Record": "types",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 
 
 class AsyncMemoryEngine:

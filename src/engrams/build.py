@@ -7,28 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
+from engrams.engine import MemoryEngine, Parts
 from engrams.errors import RefusedError, SettingsError
-from engrams.memory import MemoryEngine, Parts
-from engrams.models.chat.choose import choose as choose_chat
-from engrams.models.chat.choose import inject
-from engrams.models.embed.choose import choose as choose_embedder
+from engrams.models.chat.factory import choose as choose_chat
+from engrams.models.chat.factory import inject
+from engrams.models.embed.factory import choose as choose_embedder
 from engrams.models.embed.null import NullEmbedder
-from engrams.models.rerank.choose import Choice
-from engrams.models.rerank.choose import choose as choose_reranker
-from engrams.models.tokens.choose import choose as choose_counter
+from engrams.models.rerank.factory import Choice
+from engrams.models.rerank.factory import choose as choose_reranker
+from engrams.models.tokens.factory import choose as choose_counter
 from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Skills, Store
-from engrams.session.modes import demand_incognito
+from engrams.session.privacy import demand_incognito
 from engrams.settings import Settings, StoreSettings, apart, load
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
-    from engrams.audit import AuditLog as AuditLog
-    from engrams.audit import Crisis as Crisis
-    from engrams.audit import CrisisLog as CrisisLog
-    from engrams.audit import Entry as Entry
-    from engrams.feedback import Feedback as Feedback
-    from engrams.feedback import FeedbackLog as FeedbackLog
+    from engrams.logs import AuditLog as AuditLog
+    from engrams.logs import Crisis as Crisis
+    from engrams.logs import CrisisLog as CrisisLog
+    from engrams.logs import Entry as Entry
+    from engrams.logs import Feedback as Feedback
+    from engrams.logs import FeedbackLog as FeedbackLog
     from engrams.session.summary import Summaries as Summaries
     from engrams.tend.garden.plan import Conflict as Conflict
     from engrams.tend.garden.plan import Step as Step
@@ -111,10 +111,10 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     """The vault beside a store, where one is on and memory is on disk."""
     if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
-    from engrams.session.journal import Journal
+    from engrams.session.ingest import Journal
     from engrams.vault import Mirror, Rules, Vault
     from engrams.vault import Parts as VaultParts
-    from engrams.write.ripple import ripple
+    from engrams.write.cascade import ripple
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """What a text that somebody wrote into a file calls for: learning from it."""
@@ -171,21 +171,21 @@ def _asking(engine: Callable[[], MemoryEngine]) -> dict[str, Handler]:
 
 def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
     """The log of who did what, which no part of memory reads."""
-    from engrams.audit import open_log
+    from engrams.logs import open_log
 
     return open_log(settings, clock)
 
 
 def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
     """The log of crises that were noticed, which no part of memory reads."""
-    from engrams.audit import open_crises
+    from engrams.logs import open_crises
 
     return open_crises(settings, clock)
 
 
 def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
     """What people thought of their sessions, which no part of memory reads."""
-    from engrams.feedback import open_feedback
+    from engrams.logs import open_feedback
 
     return open_feedback(settings, clock)
 

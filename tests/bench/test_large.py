@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from bench.speed.large import Wide, fill, scope, table, visits
 
-from engrams.models.embed.choose import choose
+from engrams.models.embed.factory import choose
 from engrams.settings import EmbedSettings
 
 MACHINE = {"cpu": "a processor", "cores": 2, "memory_gb": 8.0, "load": 0.1}

@@ -18,35 +18,35 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.models.embed.cache import CachedEmbedder
 from engrams.models.rerank.listwise import Case, Listwise
-from engrams.session.echoes import Echoes
+from engrams.session.injected import Echoes
 from engrams.testing import HashEmbedder, Ticker
-from engrams.text.memo import memo, memos
+from engrams.text.cache import memo, memos
 from engrams.types import Context, Kind, Scope
 
 SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
-    "audit.log._HELD": 1_000,
+    "logs.audit._HELD": 1_000,
     "models.rerank.listwise._SESSIONS": 1_000,
-    "read.kept._KEPT": 64,
+    "read.cache._KEPT": 64,
     "session.delivery._CONVERSATIONS": 10_000,
-    "session.echoes._EACH": 2_000,
-    "session.echoes._OWNERS": 1_000,
-    "session.pending._MOST": 10_000,
+    "session.injected._EACH": 2_000,
+    "session.injected._OWNERS": 1_000,
+    "session.prefetch._MOST": 10_000,
     "session.sessions._MINE": 10_000,
-    "session.shown._MOST": 10_000,
+    "session.seen._MOST": 10_000,
     "session.working._MOST": 1_000,
-    "store.index.index._VIEWS": 8,
+    "store.index.owner._VIEWS": 8,
     "store.sqlite.lexicon._LARGEST": 200_000,
-    "surfaces.http.gate._CALLERS": 10_000,
-    "surfaces.http.pulse._OWNERS": 1_000,
-    "surfaces.proxy.recall._OWNERS": 10_000,
+    "surfaces.http.auth._CALLERS": 10_000,
+    "surfaces.http.activity._OWNERS": 1_000,
+    "surfaces.proxy.memory._OWNERS": 10_000,
     "surfaces.proxy.threads._MOST": 10_000,
     "tend.digest._TOLD": 256,
     "tend.usage._MOST": 1_000,
     "tend.usage._OWNERS": 10_000,
-    "vault.days._OWNERS": 10_000,
+    "vault.jobs._OWNERS": 10_000,
     "vault.skills._MOST": 1_000,
 }
 """Entries that each of them keeps at most, and no test may find more."""
@@ -54,10 +54,10 @@ BOUNDS = {
 REMEMBERED = {
     "models.embed.builtin._signs": 4_096,
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
-    "models.tokens.choose._known": 512,
-    "read.cues.people._aliases": 64,
-    "session.echoes._of_line": 2_048,
-    "read.dates._named": 2_048,
+    "models.tokens.factory._known": 512,
+    "read.cues.mentions._aliases": 64,
+    "session.injected._of_line": 2_048,
+    "read.temporal._named": 2_048,
     "read.diversify._known": 512,
     "store.sqlite.rows._origin": 1_024,
     "text.terms._term": 1 << 16,
@@ -67,12 +67,12 @@ REMEMBERED = {
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"types.words._parsed": 4_096, "write.ignored._pattern": 4_096}
+NAMES = {"types.words._parsed": 4_096, "write.ignore._pattern": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "models.chat.wire._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
-    "text.when.parts.compiled", "text.when.scan._grammar", "write.rules.foreign._table", "write.secrets._compiled",
+    "models.http._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
+    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.foreign._table", "write.secrets._compiled",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 
@@ -134,7 +134,7 @@ def test_what_remembers_is_bounded_and_forgets() -> None:
     assert length.cache_info().currsize == 10  # type: ignore[attr-defined]
     length("text 999")
     assert len(asked) == 1_000
-    engrams.text.memo.forget()
+    engrams.text.cache.forget()
     assert length.cache_info().currsize == 0  # type: ignore[attr-defined]
 
 
@@ -220,9 +220,9 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
         tiers = engine.settings.tiers
         assert 0 < len(engine._working.ring(scope)) <= tiers.working == 20
         assert 0 < len(engine._working.hot(scope).ids()) <= tiers.hot == 20
-        assert len(engine._deps.profiles._kept) <= BOUNDS["read.kept._KEPT"]
+        assert len(engine._deps.profiles._kept) <= BOUNDS["read.cache._KEPT"]
         indexes = [shelf.index for shelf in engine.store._searcher._shelves.values()]  # type: ignore[attr-defined]
-        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.index._VIEWS"]
+        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.owner._VIEWS"]
 
 
 @pytest.mark.covers("S3.70")
@@ -233,9 +233,9 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
     echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):
         echoes.note(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
-    assert len(echoes._owners) == BOUNDS["session.echoes._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["session.injected._OWNERS"]
     echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
-    assert len(echoes._owners["user/ann"]) == BOUNDS["session.echoes._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["session.injected._EACH"]
 
 
 @pytest.mark.covers("S3.70")

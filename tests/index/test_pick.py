@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engrams.store.index.pick import distinct, highest
+from engrams.store.index.topk import distinct, highest
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])

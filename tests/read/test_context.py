@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.read.render import escape, snippet
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Kind, Turn

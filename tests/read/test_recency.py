@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engrams.ports import Card, Pool
-from engrams.read import floors
+from engrams.read import thresholds
 from engrams.read.confidence import ambient, believed, life
 from engrams.read.cues import understand
 from engrams.read.recency import age, aged, blend, boost, fresh, halved
@@ -74,7 +74,7 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert floors.saturated(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert thresholds.saturated(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -82,7 +82,7 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
     found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert floors.vouched(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert thresholds.vouched(found, preset("cache"), 0.6, True).tolist() == [True, True]
     assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
@@ -162,8 +162,8 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert floors.kept(given, 0.9, 0.95) == stay
-    assert floors.kept(given, 0.0, 0.0) == len(given)
+    assert thresholds.kept(given, 0.9, 0.95) == stay
+    assert thresholds.kept(given, 0.0, 0.0) == len(given)
 
 
 @pytest.mark.covers("S4.33")
@@ -181,17 +181,17 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert floors.recalled(terms(query), text, 0.33) is passes
+    assert thresholds.recalled(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
     section = FloorSettings(dense=0.6, model="bge")
-    assert floors.dense(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
-    assert floors.dense(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
-    assert floors.dense(section, Card("unknown", 8)) == 0
+    assert thresholds.dense(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert thresholds.dense(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
+    assert thresholds.dense(section, Card("unknown", 8)) == 0
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert floors.vouched(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
-    assert floors.vouched(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
-    assert floors.vouched(found, ReadSettings(), 0.0, True).all()
+    assert thresholds.vouched(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
+    assert thresholds.vouched(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert thresholds.vouched(found, ReadSettings(), 0.0, True).all()

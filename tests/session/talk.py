@@ -6,7 +6,7 @@ from typing import Any
 
 import engrams
 from engrams import Turn
-from engrams.session.life import Session
+from engrams.session.state import Session
 from engrams.testing import Ticker
 from engrams.types import Kind, Record, Status
 

@@ -13,8 +13,8 @@ import engrams
 from engrams import Turn
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import SessionRow
-from engrams.session.life import State, lapsed, state_of
 from engrams.session.sessions import Sessions
+from engrams.session.state import State, lapsed, state_of
 from engrams.testing import Ticker
 from engrams.types import Scope
 

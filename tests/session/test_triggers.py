@@ -11,7 +11,7 @@ from tests.session.talk import ALICE, Talk
 from engrams import Turn
 from engrams.settings import SessionSettings
 from engrams.testing import ScriptedModel
-from engrams.write.trigger import fires, last_cosine
+from engrams.write.schedule import fires, last_cosine
 
 LONG = "The harbour was quiet and the boats lay still"
 

@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import engrams
+from engrams.apikeys import Keyring
 from engrams.build import audit, uploads
-from engrams.keys import Keyring
 from engrams.settings import Settings, apart, load
 from engrams.settings.apart import FOLDER
 from engrams.surfaces.cli.main import main
@@ -74,7 +74,7 @@ def test_every_way_in_is_kept_apart(real: Path, monkeypatch: pytest.MonkeyPatch,
     before = contents(real)
     assert main(["add", "I own a canoe.", "--home", str(real), "--test"]) == 0
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "I own a dinghy.", "cwd": str(real.parent)}
-    start = [sys.executable, "-m", "engrams.surfaces.cli.start", "hook", "--home", str(real), "--test"]
+    start = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook", "--home", str(real), "--test"]
     done = subprocess.run(start, input=json.dumps(event).encode(), capture_output=True, timeout=60, check=True)
     assert done.stderr == b""
     with monkeypatch.context() as patch:

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier
-from engrams.vault import entry, front
-from engrams.vault.front import FrontError
+from engrams.vault import entry, frontmatter
+from engrams.vault.frontmatter import FrontError
 
 START = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 NASTY = [
@@ -127,12 +127,12 @@ def test_any_record_comes_back_exactly(record: Record, told: tuple[entry.Link, .
 def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> None:
     """Rendered over the file of anything else, a record still comes back exactly, and what its owner added stays."""
     old = entry.render(other, ())
-    head, body = front.split(old)
+    head, body = frontmatter.split(old)
     assert head is not None
-    old = front.join("# mine\n" + head + "mood: happy  # still\nlist:\n- a\n- b\n", body)
+    old = frontmatter.join("# mine\n" + head + "mood: happy  # still\nlist:\n- a\n- b\n", body)
     text = entry.render(record, (), old)
     assert entry.read(text).record({}) == record
-    held = front.load(front.split(text)[0] or "")
+    held = frontmatter.load(frontmatter.split(text)[0] or "")
     assert (held["mood"], held["list"]) == ("happy", ["a", "b"])
 
 
@@ -141,14 +141,14 @@ def test_front_matter_reads_well() -> None:
     """A fact's file holds its id, time, conversation and source under plain names, in a fixed order, defaults left out."""
     fact = plain(session="c1", evidence=(Evidence("I live in Berlin", "t1"),), tags=("home",), valid_from=START)
     links = [entry.link(Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1")]
-    head, body = front.split(entry.render(fact, links))
+    head, body = frontmatter.split(entry.render(fact, links))
     assert body == "Lives in Berlin."
     held = yaml.safe_load(head or "")
     told = "id kind scope created_at conversation_id source_id tags valid_from evidence derived_from aliases"
     assert list(held) == told.split()
     assert held["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
     gone = plain(status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily")
-    held = yaml.safe_load(front.split(entry.render(gone, ()))[0] or "")
+    held = yaml.safe_load(frontmatter.split(entry.render(gone, ()))[0] or "")
     assert (held["replaced_by"], held["status"], held["summary_kind"]) == ("x2", "forgotten", "daily")
 
 

@@ -10,7 +10,7 @@ from tests.write.conftest import ALICE
 
 from engrams.types import Evidence
 from engrams.write.candidate import Candidate, canonical
-from engrams.write.persist import derived_id
+from engrams.write.changeset import derived_id
 from engrams.write.slots import is_single, same
 
 MADE = Candidate(

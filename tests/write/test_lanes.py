@@ -11,7 +11,7 @@ from tests.write.conftest import Talk
 import engrams
 from engrams import Turn
 from engrams.errors import ModelError
-from engrams.models.chat.choose import choose
+from engrams.models.chat.factory import choose
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
 from engrams.types import EdgeType, Kind, Status

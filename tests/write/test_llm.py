@@ -9,7 +9,7 @@ import pytest
 from tests.write.conftest import Talk
 
 from engrams.errors import ModelError
-from engrams.models.chat.choose import choose
+from engrams.models.chat.factory import choose
 from engrams.prompts import load
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.models.embed.choose import choose
+from engrams.models.embed.factory import choose
 from engrams.ports import AsOf, Query, Reach
 from engrams.settings import EmbedSettings
 from engrams.types import EdgeType, Kind, Scope, Status, Turn

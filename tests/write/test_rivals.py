@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from tests.write.conftest import ALICE, Talk
 
-from engrams.models.chat.choose import choose
+from engrams.models.chat.factory import choose
 from engrams.ports import Card
 from engrams.settings import ChatSettings, load
 from engrams.testing import ScriptedModel

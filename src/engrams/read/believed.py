@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from engrams.ports import Query, TokenCounter
-from engrams.read.fit import MISSES, fitting
+from engrams.read.budget import MISSES, fitting
 from engrams.read.profile import gated
 from engrams.read.render import framed, profile_frame, stated, version
 from engrams.read.request import Deps, Request

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
 from engrams.read import believed, episodes
-from engrams.read.fit import fitting
+from engrams.read.budget import fitting
 from engrams.read.flow import search
 from engrams.read.render import line, profile_frame, recalled_frame, said_frame, spoken, summary_frame, triples, version
 from engrams.read.request import Deps, Request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.text.memo import memo
+from engrams.text.cache import memo
 from engrams.text.terms import terms
 from engrams.types import Hit, Record
 

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from engrams.ports import Pool
-from engrams.read import episodes, floors
-from engrams.read.dates import spoken_of
+from engrams.read import episodes, thresholds
 from engrams.read.diversify import mmr, repeated
-from engrams.read.evidence import current_first, join
 from engrams.read.expand import bonuses
+from engrams.read.grouping import current_first, join
 from engrams.read.query import Prepared, prepare
 from engrams.read.recency import aged
 from engrams.read.render import excerpt
 from engrams.read.request import Deps, Request
 from engrams.read.rerank import rerank
-from engrams.read.route import candidates
+from engrams.read.retrieve import candidates
 from engrams.read.score import Scored, content, leading, meant, most_of, score, spread
 from engrams.read.seasons import closed
 from engrams.read.skills import beside, noted
+from engrams.read.temporal import spoken_of
 from engrams.read.triggers import surfaced, triggered
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
@@ -143,9 +143,9 @@ def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any)
 def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, deps: Deps) -> tuple[list[Hit], dict[str, str]]:
     """The best candidates, and for those of them that fell below a floor, below which."""
     section = deps.settings
-    cosine = floors.dense(section.floors, deps.embedder.card)
+    cosine = thresholds.dense(section.floors, deps.embedder.card)
     some = int(request.limit * section.spare) * (len(request.reach.scopes) if section.per_scope else 1) + section.more
-    passes = floors.vouched(pool, section, cosine, prepared.seek.vector is not None)
+    passes = thresholds.vouched(pool, section, cosine, prepared.seek.vector is not None)
     stale = episodes.stale(request, deps.records, section.episode_days)
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
@@ -158,7 +158,7 @@ def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, dep
         near = {pool.ids[place] for place in order if pool.cos[place] >= cosine and prepared.seek.vector is not None}
         words = [term for term, _ in prepared.seek.terms]
         for hit in hits:
-            if hit.record.id not in near and not floors.recalled(words, hit.record.search_text, section.floors.recall):
+            if hit.record.id not in near and not thresholds.recalled(words, hit.record.search_text, section.floors.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
     low.update({hit.record.id: why for hit in hits if (why := closed(hit.record, section.seasons))})
     low.update(dict.fromkeys(stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
@@ -171,7 +171,7 @@ def _known(record: Record, request: Request) -> bool:
 
 def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: Deps) -> tuple[Hit, ...]:
     """The hits before the first gap; what is behind it is told."""
-    end = floors.kept([hit.score for hit in hits], deps.settings.gap_top, deps.settings.gap_drop)
+    end = thresholds.kept([hit.score for hit in hits], deps.settings.gap_top, deps.settings.gap_drop)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from engrams.errors import EngramsError
 from engrams.ports import Embedder, Seek
 from engrams.read.cues import Understood, understand
+from engrams.read.predicates import answering
 from engrams.read.request import Deps, Request
-from engrams.read.slots import answering
 from engrams.text.terms import terms
 from engrams.types import Kind
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read.cues import Understood, date_score, speaker_score
-from engrams.read.floors import saturated
+from engrams.read.thresholds import saturated
 from engrams.settings import ReadSettings, ReadWeights
 from engrams.text.when import Span
 from engrams.types import Hit

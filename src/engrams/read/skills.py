@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from engrams.ports import Pool, Seek, Skills, is_skill
-from engrams.read.route import joined
+from engrams.read.retrieve import joined
 from engrams.types import Hit
 
 

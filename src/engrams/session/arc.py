@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field, ValidationError
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
-from engrams.text.fold import fold
-from engrams.text.shape import is_question, word_count
+from engrams.text.features import is_question, word_count
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
-from engrams.text.words import STOP
 from engrams.types import Cost, Evidence, Json, Kind, Record
 from engrams.write.gate import gate, is_small_talk
 from engrams.write.words import words

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
 from engrams.ports import Clock, Embedder, TokenCounter
-from engrams.session.pending import Pending
-from engrams.session.shown import Shown
+from engrams.session.prefetch import Pending
+from engrams.session.seen import Shown
 from engrams.settings import DeliverySettings
 from engrams.types import Context
 

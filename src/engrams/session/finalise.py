@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
 from engrams.session.arc import Arc, account, substantive, transcript
-from engrams.session.life import lapsed
+from engrams.session.state import lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.write import flow, learned, llm
+from engrams.write import flow, llm, watermark
+from engrams.write.changeset import stable_id
 from engrams.write.gate import forbids
-from engrams.write.persist import stable_id
 from engrams.write.promote import Bearing, Cluster, clusters, ripe
 from engrams.write.release import candidate_of, release
 
@@ -162,7 +162,7 @@ class Finalise:
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
         end.told["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
-            end.mark = learned.mark(end.owner, self._store, self._clock())
+            end.mark = watermark.mark(end.owner, self._store, self._clock())
             batch = release(promoted, held, self._deps).batch("session", "borne out at the session's end", {})
             end.changes += batch.changes
             end.edges += batch.edges

@@ -12,12 +12,12 @@ from typing import Protocol, TypeAlias
 
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, Clock, Job, JobSpec, Reach, SessionRow, Store
-from engrams.session import modes
-from engrams.session.idle import Idle, finalisation
-from engrams.session.journal import Journal, key_of
-from engrams.session.life import Session, State, demand, shown, state_of
-from engrams.session.modes import Mode, Modes
-from engrams.session.profile import TAKEN, Profile, Profiles
+from engrams.session import privacy
+from engrams.session.ingest import Journal, key_of
+from engrams.session.preferences import TAKEN, Profile, Profiles
+from engrams.session.privacy import Mode, Modes
+from engrams.session.state import Session, State, demand, shown, state_of
+from engrams.session.timeout import Idle, finalisation
 from engrams.settings import Settings
 from engrams.types import Receipt, Scope
 
@@ -75,7 +75,7 @@ class Sessions:
         nothing of it anywhere; nothing raises the mode that is set. ConflictError: it is being ended by somebody else right now.
         """
         place, name = Scope.of(scope), _named(session)
-        if modes.effective(self._configured, mode) is Mode.INCOGNITO and not self._settings.incognito:
+        if privacy.effective(self._configured, mode) is Mode.INCOGNITO and not self._settings.incognito:
             return self._hushed(place, name)
         row = self._store.load(place.owner, name)
         if row is not None and state_of(row, self._clock(), self._idle) in (State.EXPIRED, State.INTERRUPTED):
@@ -165,8 +165,8 @@ class Sessions:
     def mode(self, name: str) -> AbstractContextManager[None]:
         """``with memory.sessions.mode("incognito"):`` what is called within keeps nothing and finds nothing. A mode that is not
         lower than what is set changes nothing; one that does not exist is an InputError."""
-        low = modes.effective(self._configured, name) is Mode.INCOGNITO and not self._settings.incognito
-        return modes.incognito() if low else nullcontext()
+        low = privacy.effective(self._configured, name) is Mode.INCOGNITO and not self._settings.incognito
+        return privacy.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
         """Whether facts are recalled for this owner (``sessions.recall`` until they say); with ``on``, decide it."""

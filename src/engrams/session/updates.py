@@ -13,7 +13,7 @@ from typing import Protocol
 
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.ports import EXTRACT, Clock, Job, Jobs, JobSpec
-from engrams.session.journal import Journal, key_of
+from engrams.session.ingest import Journal, key_of
 from engrams.settings import JobSettings
 from engrams.types import Kind, Receipt, Scope, Turn
 from engrams.write.signals import signals

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.ports import CONDENSE, ENFORCE, JUDGE, Batch, Change, Clock, Committed, Embedder, JobSpec, Put, Reach, Seek, Store
-from engrams.read.floors import dense
+from engrams.read.thresholds import dense
 from engrams.session.hot import Hot
 from engrams.session.ring import Item, Ring
 from engrams.settings import FloorSettings, Settings
 from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier
 from engrams.write.dedup import differs
+from engrams.write.evict import left
 from engrams.write.gate import gate
-from engrams.write.leave import left
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats

@@ -11,7 +11,7 @@ from engrams.read.recency import age, halved
 from engrams.settings import Settings
 from engrams.tend.sweep import Moves
 from engrams.types import Kind, Record, Scope, Status
-from engrams.write.revise import forget
+from engrams.write.edit import forget
 
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)

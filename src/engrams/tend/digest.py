@@ -12,10 +12,10 @@ from weakref import WeakValueDictionary
 from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
-from engrams.text.memo import enlisted
+from engrams.text.cache import enlisted
 from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
-from engrams.write import flow, learned
-from engrams.write.trigger import NEVER, fires, last_cosine
+from engrams.write import flow, watermark
+from engrams.write.schedule import NEVER, fires, last_cosine
 
 _STEP = 50
 """Records a transaction: an interrupted import repeats at most this many, and repeating stores nothing twice."""
@@ -95,7 +95,7 @@ class Digest:
     def _learn(self, job: Job, owner: Scope, records: tuple[Record, ...], last: bool) -> None:
         gaps = self._unanswered(records) if job.payload.get("end") else ()
         heard = flow.hear(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
-        chat = learned.Remembered(self._deps.chat) if self._deps.chat is not None else None
+        chat = watermark.Remembered(self._deps.chat) if self._deps.chat is not None else None
         for left in reversed(range(_TRIES)):
             try:
                 with self._lock(owner.key) if self._brief else nullcontext():
@@ -112,7 +112,7 @@ class Digest:
 
     def _settled(self, job: Job, heard: flow.Heard, records: tuple[Record, ...], deps: flow.Deps, last: bool) -> flow.Digest:
         """What was heard meets what is known, and is stored. ConflictError: what is known has changed since."""
-        mark = learned.mark(records[0].scope.owner, self._store, self._clock()) if heard.news else None
+        mark = watermark.mark(records[0].scope.owner, self._store, self._clock()) if heard.news else None
         result = flow.settle(heard, deps)
         finish = (job.lease,) if last else ()
         if finish or not result.empty or result.failed:

@@ -15,7 +15,7 @@ from engrams.tend.caps import Caps
 from engrams.tend.judge import condense, judge
 from engrams.tend.sweep import Moves
 from engrams.types import Kind, Scope, Tier
-from engrams.write.leave import left
+from engrams.write.evict import left
 
 Place: TypeAlias = Scope | str | Sequence[str]
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store, is_skill
-from engrams.read.floors import dense
 from engrams.read.request import reach
-from engrams.read.route import likeness
+from engrams.read.retrieve import likeness
+from engrams.read.thresholds import dense
 from engrams.settings import FloorSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
 
@@ -234,7 +234,7 @@ class Usage:
 
     def _gap(self, use: Use) -> tuple[Put, ...]:
         """A question without an answer, held for whoever extracts next: no read finds it. The same one is kept once."""
-        from engrams.write.journal import clean_secrets
+        from engrams.write.record import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)
         if not self._settings.usage.gaps or any(decision.verdict == "refused" for decision in decisions):

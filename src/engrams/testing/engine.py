@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
 
 _OBJECTS = ("clock", "embedder", "chat")
 

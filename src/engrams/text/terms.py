@@ -13,9 +13,9 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.text.fold import fold
-from engrams.text.memo import memo
-from engrams.text.words import HAN_FUNCTION, STOP
+from engrams.text.cache import memo
+from engrams.text.normalize import fold
+from engrams.text.stopwords import HAN_FUNCTION, STOP
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer

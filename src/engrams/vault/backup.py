@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
-from engrams.vault import seal
+from engrams.vault import encryption
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -61,7 +61,7 @@ def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
         count = _pack(places, Path(folder), plain)
         if passphrase:
             with plain.open("rb") as source, _private(whole) as out:
-                seal.seal(source, out, passphrase)
+                encryption.seal(source, out, passphrase)
         else:
             plain.replace(whole)
         _verify(whole, passphrase, Path(folder))
@@ -103,7 +103,7 @@ def is_backup(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(seal.MAGIC)).startswith((seal.MAGIC, b"\x1f\x8b"))
+        return file.read(len(encryption.MAGIC)).startswith((encryption.MAGIC, b"\x1f\x8b"))
 
 
 def _pack(places: Places, folder: Path, target: Path) -> int:
@@ -185,13 +185,13 @@ def _opened(source: Path, passphrase: str, folder: Path) -> Path:
     except OSError as problem:
         raise InputError(f"{source} cannot be read: {problem.strerror}.", hint="Give the file that `engrams backup` wrote.") from None
     with file:
-        if file.read(len(seal.MAGIC)) != seal.MAGIC:
+        if file.read(len(encryption.MAGIC)) != encryption.MAGIC:
             return source
         plain = folder / "opened"
         if not passphrase:
             raise RefusedError("The backup is sealed with a passphrase.", hint="Give it with --passphrase.")
         with _private(plain) as out:
-            seal.open_sealed(file, out, passphrase)
+            encryption.open_sealed(file, out, passphrase)
         return plain
 
 

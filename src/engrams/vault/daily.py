@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from engrams import prompts
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
-from engrams.text.shape import is_question, word_count
+from engrams.text.features import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.home import daily_of
 from engrams.vault.parts import Parts
+from engrams.vault.paths import daily_of
 
 _BULLETS = 10
 _LINES = 30

@@ -16,10 +16,10 @@ from engrams.ports import Ask, Chat, JobSpec, Message, Query, Reach
 from engrams.types import Kind, Record, Scope, Status, content_hash
 from engrams.vault import items
 from engrams.vault.disk import File, digest
-from engrams.vault.home import daily_of, diary_of, memory_of
 from engrams.vault.items import Item
 from engrams.vault.notes import estimate
 from engrams.vault.parts import Parts
+from engrams.vault.paths import daily_of, diary_of, memory_of
 
 DREAM = "dream"
 """The kind of the job; its key is the owner's."""

@@ -14,8 +14,8 @@ from typing import Any
 from engrams.clock import parse_time
 from engrams.errors import EngramsError
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
-from engrams.vault import front
-from engrams.vault.front import FrontError
+from engrams.vault import frontmatter
+from engrams.vault.frontmatter import FrontError
 
 NAMES: Mapping[str, str] = {
     "id": "id",
@@ -110,19 +110,19 @@ def render(record: Record, links: Sequence[Link], old: str = "", loose: Mapping[
     """The file of a record. What ``old``, the file that is there, says beyond a record's fields stays in it."""
     items = [*_items(record), *_linked(links, loose or {})]
     try:
-        before, _ = front.split(old)
+        before, _ = frontmatter.split(old)
     except FrontError:
         before = None
     if before is None:
         # Links by id, as people write them, resolve in editors that know aliases.
-        return front.join(front.dump([*items, ("aliases", [record.id])]), record.text)
-    return front.join(front.revise(before, items, KNOWN), record.text)
+        return frontmatter.join(frontmatter.dump([*items, ("aliases", [record.id])]), record.text)
+    return frontmatter.join(frontmatter.revise(before, items, KNOWN), record.text)
 
 
 def read(text: str) -> Entry:
     """What a file says. FrontError: it cannot be understood; the message says why."""
-    head, body = front.split(text)
-    held = front.load(head) if head is not None else {}
+    head, body = frontmatter.split(text)
+    held = frontmatter.load(head) if head is not None else {}
     found: dict[str, Any] = {"text": body}
     for name, value in held.items():
         target = NAMES.get(name, "")

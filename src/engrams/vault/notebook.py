@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engrams.ports import Query, Reach, Store
 from engrams.types import EdgeType, Kind, Record, Scope, Status
-from engrams.vault.mirror import PIECE
+from engrams.vault.storewrapper import PIECE
 
 _KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.NOTE)
 _PAGE = 500

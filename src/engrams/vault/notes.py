@@ -16,10 +16,10 @@ from engrams.errors import EngramsError
 from engrams.ports import Batch, Put
 from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
 from engrams.vault.disk import digest
-from engrams.vault.home import day_of, is_note, owner_of
-from engrams.vault.mirror import PIECE
 from engrams.vault.parts import Parts
 from engrams.vault.path import DOCUMENTS
+from engrams.vault.paths import day_of, is_note, owner_of
+from engrams.vault.storewrapper import PIECE
 
 _TOKENS, _OVERLAP = 500, 50
 _READ = (".md", ".txt", ".markdown")

@@ -9,10 +9,10 @@ from typing import Any
 
 from engrams.ports import Job, OutboxEntry, Query, Reach
 from engrams.types import Scope, Status
-from engrams.vault.intake import Intake
-from engrams.vault.mirror import TOPIC
 from engrams.vault.parts import Parts, by_owner
-from engrams.vault.writer import Writer
+from engrams.vault.pull import Intake
+from engrams.vault.push import Writer
+from engrams.vault.storewrapper import TOPIC
 
 BATCH = 500
 _MOST = 1 << 20

@@ -14,7 +14,7 @@ from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
 from engrams.vault.backup import Places
 from engrams.vault.disk import Disk, File, Lock, digest, private
-from engrams.vault.front import FrontError
+from engrams.vault.frontmatter import FrontError
 from engrams.vault.path import CONFLICTS, ENTRIES
 from engrams.vault.state import State
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ExtraError, StoreError
-from engrams.vault import unite
+from engrams.vault import sync
 from engrams.vault.disk import File
 from engrams.vault.git import Git, versions
 from engrams.vault.parts import Parts
@@ -57,7 +57,7 @@ def merged(parts: Parts, git: Git, theirs: str) -> tuple[dict[str, Any], tuple[s
         base = repo[bases[0]].tree if bases else None
         came = [version for version in versions(repo, base, repo[other].tree) if not version.path.startswith(".git")]
         mine = {version.path: version for version in versions(repo, base, repo[ours].tree)}
-    joined = unite.united(parts, came, list(mine.values()))
+    joined = sync.united(parts, came, list(mine.values()))
     notes: dict[str, Any] = {}
     for path, data in joined.files.items():
         known = mine[path].after if path in mine else next((version.before for version in came if version.path == path), None)

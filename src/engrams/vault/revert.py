@@ -9,9 +9,9 @@ from typing import Any
 from engrams.errors import EngramsError
 from engrams.ports import Batch, Change, Put
 from engrams.types import Edge, Record, Scope, Status
-from engrams.vault import entry, merge
+from engrams.vault import entry, threeway
 from engrams.vault.entry import Entry
-from engrams.vault.front import FrontError
+from engrams.vault.frontmatter import FrontError
 from engrams.vault.git import Version
 from engrams.vault.parts import Parts, decoded
 from engrams.vault.path import place_of
@@ -78,7 +78,7 @@ def _one(parts: Parts, name: tuple[Scope, str], pair: _Sides, reason: str, other
         parts.store.commit(Batch("hand", reason, at, puts=(Put(old),)))
         return ""
     new = pair.after.record({}) if pair.after is not None else ours
-    merged = merge.merge(new, ours, old)
+    merged = threeway.merge(new, ours, old)
     values = {name: value for name, value in merged.fields.items() if name not in merged.lost}
     add, drop = _links(parts, ours, pair)
     if not values and not add and not drop:
@@ -122,7 +122,7 @@ def _plain(parts: Parts, version: Version, done: Reverted) -> None:
         except FrontError as problem:
             done.kept[version.path] = str(problem)
             return
-        joined = merge.lines(*texts)
+        joined = threeway.lines(*texts)
         if joined is None:
             done.kept[version.path] = "it has changed since"
             return

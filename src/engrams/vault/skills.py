@@ -16,7 +16,7 @@ from typing import TypeAlias
 from engrams.errors import InputError
 from engrams.ports import SKILL, Batch, Clock, Embedder, Pool, Put, Reach, Seek, Store, is_skill
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
-from engrams.vault.front import FrontError, load, split
+from engrams.vault.frontmatter import FrontError, load, split
 
 FILE = "SKILL.md"
 _OWNER = Scope(("skills",))

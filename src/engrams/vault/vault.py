@@ -14,17 +14,17 @@ from engrams.ports import Chat, Erased, Flush, Job, JobSpec, Query, Reach
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import Backed, backup
-from engrams.vault.days import Days
-from engrams.vault.found import Cause
 from engrams.vault.git import IGNORE, Git
-from engrams.vault.intake import Intake
-from engrams.vault.mirror import TOPIC
+from engrams.vault.jobs import Days
+from engrams.vault.memorytool import Tool
 from engrams.vault.outbox import BATCH, COMPLETE, Outbox
 from engrams.vault.parts import MARK, Parts, Report, by_owner
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, place_of, scope_folder
+from engrams.vault.pull import Intake
 from engrams.vault.remote import Exchange
 from engrams.vault.revert import Reverted, revert
-from engrams.vault.tool import Tool
+from engrams.vault.scan import Cause
+from engrams.vault.storewrapper import TOPIC
 from engrams.vault.watch import Watcher
 
 _AWAKE = 1.0

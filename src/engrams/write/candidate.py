@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import Evidence, Kind, Scope
 
 Modality: TypeAlias = Literal["asserted", "hypothetical", "question", "quoted", "wish", "request", "joke"]

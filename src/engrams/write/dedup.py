@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from engrams.text.fold import fold
-from engrams.text.memo import memo
+from engrams.text.cache import memo
+from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
 from engrams.write.candidate import Candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from engrams.text.shape import word_count
+from engrams.text.features import word_count
 from engrams.text.terms import tokens
 from engrams.types import content_hash
 

@@ -10,19 +10,19 @@ from typing import TypeAlias
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Batch, Embedder, Put
 from engrams.settings import WriteSettings
+from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
-from engrams.text.words import STOP
 from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status, Turn, Vector
-from engrams.write import journal as journals
 from engrams.write import llm, policy
+from engrams.write import record as journals
 from engrams.write.candidate import Candidate, canonical
+from engrams.write.changeset import Ledger, derived_id
 from engrams.write.deps import Deps as Deps
 from engrams.write.echo import without
 from engrams.write.gate import gate
-from engrams.write.known import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, rivals, voices
-from engrams.write.known import STATEMENTS as STATEMENTS
-from engrams.write.llm.meet import NO_COST
-from engrams.write.persist import Ledger, derived_id
+from engrams.write.llm.reconcile import NO_COST
+from engrams.write.neighbours import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, rivals, voices
+from engrams.write.neighbours import STATEMENTS as STATEMENTS
 from engrams.write.reconcile import Meeting
 from engrams.write.rules import Speech, extract, is_explicit
 from engrams.write.slots import same

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from engrams.text.fold import fold
-from engrams.text.shape import word_count
+from engrams.text.features import word_count
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
-from engrams.text.words import STOP
 from engrams.types import Decision
 from engrams.write.echo import fingerprint as fingerprint
 from engrams.write.words import words

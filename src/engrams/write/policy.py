@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import Kind
 from engrams.write import secrets
 from engrams.write.candidate import Candidate

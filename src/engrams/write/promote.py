@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import Evidence, Layer, Record
 from engrams.write.policy import promotes

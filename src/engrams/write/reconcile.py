@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import Record, Status
 from engrams.write.candidate import Candidate
 from engrams.write.dedup import alike, bare, ends, exact, near, polarity

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from engrams.types import EdgeType, Record, Status
 from engrams.write.candidate import Candidate, Effect
+from engrams.write.changeset import Ledger
 from engrams.write.deps import Deps
-from engrams.write.known import meet
-from engrams.write.persist import Ledger
+from engrams.write.neighbours import meet
 from engrams.write.policy import Ruling
 from engrams.write.promote import Cluster, merged
 from engrams.write.reconcile import Meeting

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from engrams.text.fold import fold
-from engrams.text.memo import memo
+from engrams.text.cache import memo
+from engrams.text.normalize import fold
 from engrams.write.words import words
 
 Verdict: TypeAlias = Literal["single", "multi"]

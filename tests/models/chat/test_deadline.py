@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.chat.wire import Wire
+from engrams.models.http import Wire
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from engrams.errors import ModelError
+from engrams.models.chat.protocol import Way
 from engrams.models.chat.schema import check
-from engrams.models.chat.server import Way
 from engrams.models.chat.structured import is_unusable
 from engrams.testing import Reply, Tool
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from engrams.models.chat.retry import Retry
 from engrams.models.embed.ollama import connect as connect_ollama
 from engrams.models.embed.openai import connect as connect_openai
 from engrams.models.embed.remote import RemoteEmbedder
+from engrams.models.retry import Retry
 from engrams.settings import EmbedSettings
 from engrams.testing import Ticker
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.rerank.choose import Choice, choose
+from engrams.models.rerank.factory import Choice, choose
 from engrams.models.rerank.http import HttpReranker
 from engrams.ports import Rank
 from engrams.testing import ScriptedModel, Ticker

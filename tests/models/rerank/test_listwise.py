@@ -13,8 +13,8 @@ import pytest
 from engrams.models.chat.budget import Budget
 from engrams.models.chat.model import Limits, Model
 from engrams.models.chat.openai import OpenAI
-from engrams.models.chat.retry import Retry
 from engrams.models.rerank.listwise import Case, Listwise, Pace, Status
+from engrams.models.retry import Retry
 from engrams.ports import Answer, Ask, Rank
 from engrams.testing import Request, ScriptedModel, Ticker
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engrams.models.tokens.choose import choose
 from engrams.models.tokens.estimate import estimate
+from engrams.models.tokens.factory import choose
 
 # text, tokens by a vocabulary of 100,000 entries, by one of 200,000
 COUNTED = [

@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from engrams.errors import SettingsError
-from engrams.models.tokens.choose import choose
 from engrams.models.tokens.estimate import estimate
+from engrams.models.tokens.factory import choose
 from engrams.models.tokens.tiktoken import ENCODINGS, Tiktoken
 from engrams.testing import Ticker
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.surfaces.cli.conftest import Run
 
 from engrams import clock
-from engrams.keys import Keyring
+from engrams.apikeys import Keyring
 
 
 def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.surfaces.proxy.bench import eventually
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
-START = [sys.executable, "-m", "engrams.surfaces.cli.start", "serve", "--port", "0"]
+START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0"]
 
 
 @contextmanager

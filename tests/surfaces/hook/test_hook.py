@@ -18,7 +18,7 @@ from engrams.surfaces.hook.run import Call, answer
 from engrams.surfaces.hook.transcript import messages
 from engrams.types import Kind
 
-START = [sys.executable, "-m", "engrams.surfaces.cli.start", "hook"]
+START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."
 
 
@@ -149,12 +149,12 @@ def test_as_a_command(home: Path) -> None:
     assert "greyhound" in json.loads(found.stdout)["hookSpecificOutput"]["additionalContext"]
     script = (
         "import sys; sys.argv = ['engrams', 'hook']\n"
-        "try:\n    from engrams.surfaces.cli.start import run; run()\n"
+        "try:\n    from engrams.surfaces.cli.entry import run; run()\n"
         "finally:\n    print(*sys.modules, file=sys.stderr)"
     )
     quiet = subprocess.run([sys.executable, "-c", script], input=b'{"hook_event_name":"Notification"}', capture_output=True, timeout=60)
     assert quiet.returncode == 0
-    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.memory", "engrams.settings"} & set(quiet.stderr.decode().split())
+    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.engine", "engrams.settings"} & set(quiet.stderr.decode().split())
 
 
 @pytest.mark.parametrize(

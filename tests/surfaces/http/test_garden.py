@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 from engrams.types import Status

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.keys import Keyring
+from engrams.apikeys import Keyring
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 from engrams.types import Scope

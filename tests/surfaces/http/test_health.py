@@ -12,7 +12,7 @@ from tests.surfaces.http.running import running
 
 import engrams
 from engrams import errors
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.ports import Claim, Failure, JobSpec
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app

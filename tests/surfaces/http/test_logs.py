@@ -12,8 +12,8 @@ import pytest
 from tests.surfaces.http.running import running
 
 from engrams import build
-from engrams.keys import Keyring
-from engrams.memory import MemoryEngine
+from engrams.apikeys import Keyring
+from engrams.engine import MemoryEngine
 from engrams.settings.feedback import FeedbackSettings
 from engrams.settings.safety import SafetySettings
 from engrams.surfaces.http.app import create_app

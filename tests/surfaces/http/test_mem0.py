@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.keys import Keyring
-from engrams.memory import MemoryEngine
+from engrams.apikeys import Keyring
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 from engrams.types import Scope

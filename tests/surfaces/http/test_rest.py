@@ -9,7 +9,7 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import eventually, patient
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.ports import Batch
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS
 from tests.surfaces.http.running import running
 
-from engrams.surfaces.http.acts import described
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.permissions import described
 from engrams.testing import temp_engine
 
 OWNER = "schema"

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.surfaces.http.running import running
 
-from engrams.keys import Keyring
-from engrams.memory import MemoryEngine
+from engrams.apikeys import Keyring
+from engrams.engine import MemoryEngine
 from engrams.ports import Claim, Failure, JobSpec
-from engrams.surfaces.http.acts import described
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.permissions import described
 from engrams.testing import temp_engine
 from engrams.types import Scope
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from mcp import Client
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import create
 from engrams.testing import temp_engine
 from engrams.types import Scope

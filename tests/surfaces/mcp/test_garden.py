@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.surfaces.mcp.conftest import Open, call, refused
 
+from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError
-from engrams.memory import MemoryEngine
 from engrams.surfaces.mcp.server import create
 from engrams.types import Scope
 

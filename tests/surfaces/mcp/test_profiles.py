@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.surfaces.mcp.conftest import Open, call, refused
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.types import Scope
 
 

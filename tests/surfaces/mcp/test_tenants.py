@@ -10,7 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.surfaces.mcp.conftest import Open, call
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import PROFILES
 from engrams.types import Scope
 

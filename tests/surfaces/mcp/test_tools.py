@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError
 from tests.surfaces.mcp.conftest import Open, call, refused
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.types import Scope
 
 NINE = {

@@ -12,12 +12,12 @@ import httpx2
 from fastapi import FastAPI
 from tests.surfaces.proxy.raw import Raw
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.parts import load
-from engrams.surfaces.proxy.part import Proxy
-from engrams.surfaces.proxy.recall import Patience
-from engrams.surfaces.proxy.replies import event
+from engrams.surfaces.http.mounts import load
+from engrams.surfaces.proxy.errors import event
+from engrams.surfaces.proxy.memory import Patience
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.types import Kind, Record
 
 PATIENCE = Patience(lookup=30, cold=30, journal=30)

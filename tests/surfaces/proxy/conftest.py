@@ -12,7 +12,7 @@ from tests.surfaces.proxy.bench import PATIENCE, Bench, completion
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.part import Proxy
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.testing import temp_engine
 
 

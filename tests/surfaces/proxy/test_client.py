@@ -9,9 +9,9 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import PATIENCE, eventually
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.part import Proxy
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.testing import Reply, ScriptedModel, Tool, temp_engine
 from engrams.types import Kind
 

@@ -17,11 +17,11 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import ANSWER, DONE, PATIENCE, Bench, completion, eventually
 from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.asked import understand
-from engrams.surfaces.proxy.part import Proxy
-from engrams.surfaces.proxy.recall import Patience, Recall
+from engrams.surfaces.proxy.memory import Patience, Recall
+from engrams.surfaces.proxy.mount import Proxy
+from engrams.surfaces.proxy.request import understand
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:

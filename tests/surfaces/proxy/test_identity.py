@@ -10,9 +10,9 @@ from starlette.datastructures import Headers
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.asked import Asked, understand
-from engrams.surfaces.proxy.envelope import Envelope, read
+from engrams.surfaces.proxy.body import Envelope, read
 from engrams.surfaces.proxy.identity import identify, opening, turn_id
+from engrams.surfaces.proxy.request import Asked, understand
 
 SETTINGS = Settings(user="local")
 HELLO = [{"role": "user", "content": "hello"}]

@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import patient
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.testing import temp_engine
 from engrams.types import Kind
 

@@ -11,9 +11,9 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import PATIENCE, Bench, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.part import Proxy
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.testing import Reply, ScriptedModel, temp_engine
 from engrams.types import Kind
 

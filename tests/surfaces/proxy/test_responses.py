@@ -11,12 +11,12 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import PATIENCE, Bench, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.proxy.body import INPUT, read
 from engrams.surfaces.proxy.dialect import RESPONSES
-from engrams.surfaces.proxy.envelope import INPUT, read
-from engrams.surfaces.proxy.part import Proxy
-from engrams.surfaces.proxy.replies import event
+from engrams.surfaces.proxy.errors import event
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.surfaces.proxy.tee import Tee
 from engrams.testing import Reply, ScriptedModel, Tool, temp_engine
 from engrams.types import Kind, Record

@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.proxy.bench import ANSWER, DONE, Bench, completion, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
-from engrams.surfaces.proxy.replies import event
+from engrams.surfaces.proxy.errors import event
 
 REX = "My dog is called Rex and he is a greyhound."
 

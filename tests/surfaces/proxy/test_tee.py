@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engrams.surfaces.proxy.dialect import chat_answer as answer_of
-from engrams.surfaces.proxy.replies import event
+from engrams.surfaces.proxy.errors import event
 from engrams.surfaces.proxy.tee import Tee
 
 

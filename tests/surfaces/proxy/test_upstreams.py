@@ -15,7 +15,7 @@ from tests.surfaces.proxy.raw import Raw, raw_upstream, reply
 from engrams.errors import SettingsError
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.part import Proxy
+from engrams.surfaces.proxy.mount import Proxy
 from engrams.testing import temp_engine
 
 

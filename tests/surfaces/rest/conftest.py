@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.memory import MemoryEngine
+from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.rest.part import Rest
+from engrams.surfaces.http.rest.mount import Rest
 from engrams.testing import temp_engine
 
 

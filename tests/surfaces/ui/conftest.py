@@ -14,8 +14,8 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.bench import patient
 
-from engrams.keys import RIGHTS, Keyring
-from engrams.memory import MemoryEngine
+from engrams.apikeys import RIGHTS, Keyring
+from engrams.engine import MemoryEngine
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Scope, Turn
 

@@ -11,7 +11,7 @@ from tests.surfaces.ui.conftest import Served
 
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.ui.assets import ROOT, Assets
-from engrams.surfaces.ui.part import Page
+from engrams.surfaces.ui.mount import Page
 from engrams.types import PRODUCT, Layer
 
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|import\(`")

@@ -12,9 +12,9 @@ from typing import assert_never
 from engrams.errors import ModelError
 from engrams.models.chat.budget import Budget
 from engrams.models.chat.meter import Meter, estimate
-from engrams.models.chat.retry import Retry
-from engrams.models.chat.server import Call, Declined, Reply, Sent, Server, Way
+from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Server, Way
 from engrams.models.chat.structured import Fit, Misfit, Ways, below, compose, correct, enveloped, judge, unusable
+from engrams.models.retry import Retry
 from engrams.ports import Answer, Ask, Message
 from engrams.types import Json
 

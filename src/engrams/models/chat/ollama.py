@@ -8,9 +8,9 @@ from typing import Any
 
 from engrams.errors import ModelError
 from engrams.models.chat.meter import estimate
-from engrams.models.chat.retry import failure
-from engrams.models.chat.server import Call, Declined, Reply, Sent, Way, mentions, spoken
-from engrams.models.chat.wire import Wire, address
+from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Way, mentions, spoken
+from engrams.models.http import Wire, address
+from engrams.models.retry import failure
 from engrams.ports import Clock
 from engrams.types import Json
 

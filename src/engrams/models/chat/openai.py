@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.retry import failure
+from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Way, mentions, spoken
 from engrams.models.chat.schema import strict
-from engrams.models.chat.server import Call, Declined, Reply, Sent, Way, mentions, spoken
-from engrams.models.chat.wire import Wire, address
+from engrams.models.http import Wire, address
+from engrams.models.retry import failure
 from engrams.ports import Clock
 from engrams.types import Json
 

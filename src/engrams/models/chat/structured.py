@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.errors import ModelError
+from engrams.models.chat.protocol import Reply, Way
 from engrams.models.chat.repair import parse, without_thoughts
 from engrams.models.chat.schema import check
-from engrams.models.chat.server import Reply, Way
 from engrams.ports import Message
 from engrams.types import Json
 

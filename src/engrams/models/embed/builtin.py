@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
 from engrams.models.embed.wordpiece import WordPiece, words
 from engrams.ports import Card
-from engrams.text.memo import memo
+from engrams.text.cache import memo
 from engrams.text.terms import terms
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from engrams.ports import Card, Embedder
-from engrams.text.memo import enlisted
+from engrams.text.cache import enlisted
 
 if TYPE_CHECKING:
     import numpy as np

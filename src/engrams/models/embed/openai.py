@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.chat.retry import Retry
-from engrams.models.chat.wire import Wire, address
 from engrams.models.embed.cards import card
 from engrams.models.embed.remote import NO_API, RemoteEmbedder, items, numbers
+from engrams.models.http import Wire, address
+from engrams.models.retry import Retry
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings
 from engrams.types import Json

@@ -7,11 +7,11 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
 
 from engrams.errors import ModelError
-from engrams.models.chat.retry import Retry, error_code, retry_after
-from engrams.models.chat.server import mentions
-from engrams.models.chat.wire import Got, Wire
+from engrams.models.chat.protocol import mentions
 from engrams.models.embed.cards import UNKNOWN, Purpose, prefixed, resized
 from engrams.models.embed.retry import patiently
+from engrams.models.http import Got, Wire
+from engrams.models.retry import Retry, error_code, retry_after
 from engrams.ports import Card, Clock
 from engrams.settings import EmbedSettings
 from engrams.types import Json

@@ -8,7 +8,7 @@ from threading import Event
 from typing import TypeVar
 
 from engrams.errors import ModelError
-from engrams.models.chat.retry import Retry
+from engrams.models.retry import Retry
 
 _Result = TypeVar("_Result")
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from engrams.text.memo import memo
+from engrams.text.cache import memo
 
 _LONGEST = 100
 _CONTINUED = "##"

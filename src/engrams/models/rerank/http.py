@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.retry import failure
-from engrams.models.chat.wire import Wire, address
+from engrams.models.http import Wire, address
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
+from engrams.models.retry import failure
 from engrams.ports import Clock, Rank
 from engrams.types import Json
 

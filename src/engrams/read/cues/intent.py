@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.read.cues.understood import Asked
+from engrams.read.cues.query import Asked
 
 # Tried in this order on the folded query, one pattern a language or two; the first kind that matches decides.
 _KINDS: dict[Asked, tuple[str, ...]] = {

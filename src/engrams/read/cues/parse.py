@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.read.cues import intent, people, pronouns, rewrite
-from engrams.read.cues.focus import TAIL
-from engrams.read.cues.understood import Understood
-from engrams.text.fold import fold
+from engrams.read.cues import intent, mentions, pronouns, rewrite
+from engrams.read.cues.conversation import TAIL
+from engrams.read.cues.query import Understood
+from engrams.text.normalize import fold
 from engrams.text.when import find, language
 
 
@@ -21,10 +21,10 @@ def understand(query: str, now: datetime, speakers: Mapping[str, int]) -> Unders
     tongue = language(tail)
     text = rewrite.bare(tail)
     folded = fold(text)
-    named = people.mentions(text, speakers, tongue)
-    about = people.about(text, named)
+    named = mentions.mentions(text, speakers, tongue)
+    about = mentions.about(text, named)
     role = pronouns.role(folded, tongue) if not about else ""
-    company = sum(1 for speaker in speakers if speaker.casefold() not in people.ROLES)
+    company = sum(1 for speaker in speakers if speaker.casefold() not in mentions.ROLES)
     return Understood(
         query=query,
         people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),

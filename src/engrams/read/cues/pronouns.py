@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.read.cues.people import Role
+from engrams.read.cues.mentions import Role
 
 _USER = {
     "en": r"\b(?:i|im|i'm|i've|i'd|i'll|my|me|mine|myself|we|our|us)\b",

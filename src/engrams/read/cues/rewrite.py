@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from engrams.read.cues.people import Mention
+from engrams.read.cues.mentions import Mention
 
 _WORDS = {
     "en": {"I": "I", "me": "me", "my": "my", "you": "you", "your": "your", "we": "we", "our": "our"},

@@ -3,5 +3,5 @@
 Any backend that can hand out rows (``Row``) can use it; the database stays the truth and the index is rebuilt from it.
 """
 
-from engrams.store.index.index import OwnerIndex as OwnerIndex
-from engrams.store.index.rows import Row as Row
+from engrams.store.index.owner import OwnerIndex as OwnerIndex
+from engrams.store.index.row import Row as Row

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
+from engrams.store.index.gather import WINDOW, Told
 from engrams.store.index.postings import Postings
-from engrams.store.index.told import WINDOW, Told
 from engrams.store.index.view import View
 
 K1 = 0.9

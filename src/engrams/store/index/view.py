@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.store.index.columns import Columns
-from engrams.store.index.told import Told, told
-from engrams.store.index.told import grown as more
+from engrams.store.index.gather import Told, told
+from engrams.store.index.gather import grown as more
 
 
 @dataclass(frozen=True, slots=True)

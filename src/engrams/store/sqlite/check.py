@@ -10,7 +10,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.store.sqlite import migrate, repair
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.rescue import rescue
+from engrams.store.sqlite.salvage import rescue
 from engrams.store.sqlite.sql import every, first, one, run
 from engrams.types import Json
 

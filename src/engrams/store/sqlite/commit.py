@@ -12,8 +12,8 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import graph, jobs, lexicon, life, sessions, vectors
-from engrams.store.sqlite.faults import code
+from engrams.store.sqlite import graph, jobs, lexicon, sessions, transitions, vectors
+from engrams.store.sqlite.errors import code
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import FIELDS, coerce, decode, encode, encode_json, plain
 from engrams.store.sqlite.sql import first, one, query, run
@@ -144,7 +144,7 @@ class Commit:
         if change.expect is not None and change.expect not in (version, record.version):
             raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
         fields = {name: self._value(record, name, value) for name, value in change.fields.items()}
-        moved = life.transition(record, fields, self._batch.at)
+        moved = transitions.transition(record, fields, self._batch.at)
         fresh = {name: value for name, value in moved.items() if value != getattr(record, name)}
         if fresh.keys() <= BOOKKEEPING:
             self._update(number, {name: encode(name, value) for name, value in fresh.items()})
@@ -245,7 +245,7 @@ def unindex(connection: apsw.Connection, number: int) -> None:
 
 def _shape(text: str) -> dict[str, int | bool]:
     """What searches ask of a text. What reads texts is not loaded by a process that only counts which of them were used."""
-    from engrams.text.shape import is_question, word_count
+    from engrams.text.features import is_question, word_count
     from engrams.text.when import find
 
     return {"words": word_count(text), "question": is_question(text), "dated": bool(find(text[:_READ], _ANY_TIME))}

@@ -12,7 +12,7 @@ import apsw
 
 from engrams.settings import StoreSettings
 from engrams.store.sqlite.sql import query
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 
 _BUSY_STEP = 0.004
 _LOG_PAGES = 4000

@@ -16,11 +16,11 @@ from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.faults import mapped, translate
+from engrams.store.sqlite.errors import mapped, translate
 from engrams.store.sqlite.forks import watch
 from engrams.store.sqlite.pool import Pool
 from engrams.store.sqlite.sql import query
-from engrams.store.sqlite.turn import Turn
+from engrams.store.sqlite.writelock import Turn
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[apsw.Connection], T]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError
-from engrams.text.memo import memo
+from engrams.text.cache import memo
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
 Row: TypeAlias = tuple[Any, ...]

@@ -19,7 +19,7 @@ from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import joined
 from engrams.store.sqlite.forks import watch
 from engrams.store.sqlite.sql import one, query, stream
-from engrams.text.memo import forget
+from engrams.text.cache import forget
 from engrams.types import Scope
 
 if TYPE_CHECKING:

@@ -28,13 +28,13 @@ from engrams.ports import (
     Slot,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, ledger, listing, records, sessions, vectors
+from engrams.store.sqlite import graph, jobs, pages, records, sessions, spend, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import Lexicon
 from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import Searcher
 from engrams.store.sqlite.sql import run
-from engrams.text.memo import forget
+from engrams.text.cache import forget
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ class SqliteStore:
 
     def find(self, query: Query) -> Page:
         now = self._clock()
-        return self._database.read(lambda connection: listing.find(connection, query, now))
+        return self._database.read(lambda connection: pages.find(connection, query, now))
 
     def slots(self, query: Query) -> tuple[Slot, ...]:
         now = self._clock()
-        return self._database.read(lambda connection: listing.slots(connection, query, now))
+        return self._database.read(lambda connection: pages.slots(connection, query, now))
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         return self._database.read(lambda connection: records.history(connection, owner, id))
@@ -191,8 +191,8 @@ class SqliteStore:
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            return self._database.read(lambda connection: ledger.spent(connection, day))
-        return self._database.write(lambda connection: ledger.spend(connection, day, calls, tokens))
+            return self._database.read(lambda connection: spend.spent(connection, day))
+        return self._database.write(lambda connection: spend.spend(connection, day, calls, tokens))
 
     # --------------------------------------------------------------------------------------------------- sessions
 

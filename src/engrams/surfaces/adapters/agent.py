@@ -11,7 +11,7 @@ from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.types import Json, Kind, Record, Scope
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
 
 Action: TypeAlias = Literal["create", "update", "delete"]
 

@@ -11,7 +11,7 @@ from engrams.errors import InputError, SettingsError
 from engrams.types import Hit, Json, Kind, Receipt, Record, Scope, Turn
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
 
 GLOBAL = "global"
 """The conversation whose memories every other one sees: the owner's own scope."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, day, emit, note, paint, plain, say, table
-from engrams.surfaces.cli.sift import Sift, Times, named
-from engrams.surfaces.cli.words import tell_record, who
+from engrams.surfaces.cli.filters import Sift, Times, named
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, day, emit, note, paint, plain, say, table
+from engrams.surfaces.cli.render import tell_record, who
 
 if TYPE_CHECKING:
     from engrams.types import HistoryEntry

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from engrams import clock
 from engrams.errors import EngramsError, InputError
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, day, emit, fit, note, paint, say
-from engrams.surfaces.cli.words import hit_json, who
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, day, emit, fit, note, paint, say
+from engrams.surfaces.cli.render import hit_json, who
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
     from engrams.ports import Message
     from engrams.types import Hit, Record
 
@@ -119,7 +119,7 @@ class Talk:
         self.hits, self.shown = hits, tuple(hit.record.id for hit in hits)
 
     def _from_memory(self, text: str, learned: list[str]) -> str:
-        from engrams.text.shape import is_question
+        from engrams.text.features import is_question
 
         if is_question(text):
             return (
@@ -139,7 +139,7 @@ class Talk:
         return reply
 
     def _why(self) -> str:
-        from engrams.surfaces.cli.words import because
+        from engrams.surfaces.cli.render import because
 
         if not self.hits:
             return "The last answer used no memory." if self.asked else "Nothing was asked yet."

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, emit, fit, note, paint, progress, say
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, emit, fit, note, paint, progress, say
 
 if TYPE_CHECKING:
-    from engrams.examples import Question
-    from engrams.memory import MemoryEngine
+    from engrams.demo import Question
+    from engrams.engine import MemoryEngine
     from engrams.types import Found
 
 app = commands()
@@ -31,17 +31,17 @@ def demo(frame: Frame) -> None:
 
     Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
     """
-    from engrams import examples
+    from engrams import demo
 
     with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:
         placed = replace(frame, home=frame.home or folder, user=frame.user or _USER)
         with placed.open() as (engine, scope):
             start = time.perf_counter()
             with progress("importing", quiet=frame.json) as bar:
-                report = engine.load(examples.sample(), scope=scope, progress=bar)
+                report = engine.load(demo.sample(), scope=scope, progress=bar)
                 engine.drain(60, bar)
             loaded = time.perf_counter() - start
-            asked = [_asked(engine, scope, question) for question in examples.questions()]
+            asked = [_asked(engine, scope, question) for question in demo.questions()]
     answerable = [row for row in asked if row["answerable"]]
     right = sum(row["right"] for row in answerable)
     missing = [row for row in asked if not row["answerable"]]

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, emit, paint, say
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, emit, paint, say
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
     from engrams.settings import Settings
 
 app = commands()

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.days import Days, first, purged, told
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, day, emit, note, table
+from engrams.surfaces.cli.logs import Days, first, purged, told
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, day, emit, note, table
 from engrams.types.logs import Label, Modality, Source
 
 app = commands()

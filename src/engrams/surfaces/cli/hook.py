@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.frame import Frame, commands, spread
+from engrams.surfaces.cli.options import Frame, commands, spread
 
 app = commands()
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, day, emit, note, paint, say, table
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, day, emit, note, paint, say, table
 
 app = commands()
 keys = commands()
@@ -26,7 +26,7 @@ def add(
 ) -> None:
     """Make a key to one person's memory (--user). It is shown this once: only its hash is kept."""
     from engrams import build, clock
-    from engrams.keys import Keyring
+    from engrams.apikeys import Keyring
     from engrams.types import Scope
 
     settings = frame.load().settings
@@ -46,7 +46,7 @@ def add(
 def list_(frame: Frame) -> None:
     """List the keys, those that no longer open anything too."""
     from engrams import clock
-    from engrams.keys import Keyring
+    from engrams.apikeys import Keyring
 
     found = Keyring.of(frame.load().settings.home).list()
     if frame.json:
@@ -68,7 +68,7 @@ def list_(frame: Frame) -> None:
 def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], frame: Frame) -> None:
     """Revoke a key: from now on it opens nothing, on a running server too."""
     from engrams import build, clock
-    from engrams.keys import Keyring
+    from engrams.apikeys import Keyring
 
     settings = frame.load().settings
     key = Keyring.of(settings.home).revoke(id, clock.now())

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, emit, note, paint, say
-from engrams.surfaces.cli.sift import Sift, Times
-from engrams.surfaces.cli.words import hit_json, tell_hit
+from engrams.surfaces.cli.filters import Sift, Times
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, emit, note, paint, say
+from engrams.surfaces.cli.render import hit_json, tell_hit
 
 if TYPE_CHECKING:
     from engrams.types import Found
@@ -85,13 +85,13 @@ def explain(
     if frame.json:
         emit({"hits": [hit_json(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})
         return
-    from engrams.surfaces.cli import why
+    from engrams.surfaces.cli import explain
 
     _warn(found)
     for place, hit in enumerate(found.hits, 1):
         tell_hit(place, hit)
-        say(f"    {paint('why:', 'cyan')} {clean(why.reason(hit, found))}")
-    why.tell(found)
+        say(f"    {paint('why:', 'cyan')} {clean(explain.reason(hit, found))}")
+    explain.tell(found)
 
 
 def _warn(found: Found) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import RefusedError
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import clean, day, emit, note, paint, say, table
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, day, emit, note, paint, say, table
 
 if TYPE_CHECKING:
     from engrams.types import Scope

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.surfaces.cli.frame import Frame, commands, spread
-from engrams.surfaces.cli.out import confirmed, emit, fit, note, paint, plain, say
-from engrams.surfaces.cli.sift import named, value, when
-from engrams.surfaces.cli.words import tell_receipt
+from engrams.surfaces.cli.filters import named, value, when
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import confirmed, emit, fit, note, paint, plain, say
+from engrams.surfaces.cli.render import tell_receipt
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
     from engrams.types import Kind, Receipt, Role, Turn
 
 app = commands()

@@ -14,7 +14,7 @@ from engrams.surfaces.hook import event as events
 from engrams.surfaces.hook.event import Event
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
     from engrams.types import Scope, Turn
 
 SECONDS = 5.0

@@ -10,22 +10,22 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from engrams import __version__, build
+from engrams.apikeys import Keyring
+from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
-from engrams.keys import Keyring
-from engrams.memory import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http import health, problems
-from engrams.surfaces.http.gate import Gate
-from engrams.surfaces.http.guard import Guard, is_loopback
+from engrams.surfaces.http.activity import Pulse
+from engrams.surfaces.http.auth import Gate
 from engrams.surfaces.http.metrics import Metrics
+from engrams.surfaces.http.mounts import Part, load
 from engrams.surfaces.http.observers import audited, charted, logged
-from engrams.surfaces.http.parts import Part, load
-from engrams.surfaces.http.pulse import Pulse
-from engrams.surfaces.http.rest.elsewhere import Elsewhere
+from engrams.surfaces.http.origins import Guard, is_loopback
+from engrams.surfaces.http.rest.fallback import Elsewhere
 from engrams.surfaces.http.retention import swept
 from engrams.surfaces.http.server import serve as serve
-from engrams.surfaces.http.spans import traced
-from engrams.surfaces.http.witness import Observer, Witness
+from engrams.surfaces.http.telemetry import Observer, Witness
+from engrams.surfaces.http.tracing import traced
 
 
 def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] | None = None) -> FastAPI:

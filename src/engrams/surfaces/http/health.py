@@ -15,10 +15,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from engrams import __version__
+from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
-from engrams.memory import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.parts import Part
+from engrams.surfaces.http.mounts import Part
 from engrams.surfaces.http.problems import problem
 from engrams.surfaces.http.rest.caller import KEY
 from engrams.types import Json

@@ -12,9 +12,9 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from engrams import __version__
+from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
-from engrams.memory import MemoryEngine
-from engrams.surfaces.http.witness import Seen
+from engrams.surfaces.http.telemetry import Seen
 
 _MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)

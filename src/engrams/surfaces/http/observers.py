@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from engrams.ports import Clock
-from engrams.surfaces.http.acts import OPEN, PROXY
-from engrams.surfaces.http.pulse import Pulse
-from engrams.surfaces.http.witness import Observer, Seen
+from engrams.surfaces.http.activity import Pulse
+from engrams.surfaces.http.permissions import OPEN, PROXY
+from engrams.surfaces.http.telemetry import Observer, Seen
 
 if TYPE_CHECKING:
     from engrams.build import AuditLog

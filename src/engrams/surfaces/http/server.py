@@ -26,7 +26,7 @@ def serve(settings: Settings) -> None:
     """Serve until interrupted; prints the address. SettingsError: the address cannot or must not be listened on."""
     from engrams import build
     from engrams.surfaces.http.app import create_app
-    from engrams.surfaces.http.spans import export
+    from engrams.surfaces.http.tracing import export
 
     check(settings)
     export()
@@ -57,9 +57,9 @@ def server(app: FastAPI) -> uvicorn.Server:
 
 def check(settings: Settings) -> None:
     """SettingsError: other machines could reach it without a key, or it is its own upstream."""
+    from engrams.apikeys import Keyring
     from engrams.clock import now
-    from engrams.keys import Keyring
-    from engrams.surfaces.http.guard import is_loopback
+    from engrams.surfaces.http.origins import is_loopback
 
     serve = settings.serve
     host = serve.host.strip("[]").casefold()

@@ -9,9 +9,9 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.ports import Condition, Where
-from engrams.surfaces.mcp import shapes
-from engrams.surfaces.mcp.bound import Bound, told
-from engrams.surfaces.mcp.hints import CHANGES, ERASES, READS, WRITES
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
+from engrams.surfaces.mcp.scoped import Bound, told
 from engrams.types import Kind, Turn
 
 _MOST = 500
@@ -34,7 +34,7 @@ Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
 
 @dataclass(frozen=True)
 class Listed:
-    memories: list[shapes.Memory]
+    memories: list[outputs.Memory]
 
 
 class Actions:
@@ -56,12 +56,12 @@ class Actions:
         content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
         category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
-    ) -> shapes.Written:
+    ) -> outputs.Written:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._bound.root)
-        return shapes.written(receipt)
+        return outputs.written(receipt)
 
     def recall(
         self,
@@ -71,39 +71,39 @@ class Actions:
             Field(description="recent: the newest; semantic: what a search finds; cascade: also what links lead to."),
         ] = None,
         limit: Limit = 10,
-    ) -> shapes.Matches:
+    ) -> outputs.Matches:
         """Recall what bears on a question, over links too; without a question the newest."""
         found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
-        return shapes.Matches([shapes.near(each) for each in found], not found)
+        return outputs.Matches([outputs.near(each) for each in found], not found)
 
-    def search(self, query: Query, limit: Limit = 10) -> shapes.Matches:
+    def search(self, query: Query, limit: Limit = 10) -> outputs.Matches:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._bound.root, limit=limit)
-        return shapes.Matches([shapes.match(hit) for hit in found.hits], found.abstain)
+        return outputs.Matches([outputs.match(hit) for hit in found.hits], found.abstain)
 
     def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> Listed:
         """Memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
-        return Listed([shapes.memory(record) for record in page.records])
+        return Listed([outputs.memory(record) for record in page.records])
 
-    def forget(self, id: Id) -> shapes.Memory:
+    def forget(self, id: Id) -> outputs.Memory:
         """Forget a memory: no search finds it any more."""
-        return shapes.memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
+        return outputs.memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
 
-    def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> shapes.Linked:
+    def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> outputs.Linked:
         """Link two memories that belong together, so that finding one leads to the other."""
         edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
-        return shapes.Linked(edge.source, edge.target, edge.weight, True)
+        return outputs.Linked(edge.source, edge.target, edge.weight, True)
 
-    def tag(self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False) -> shapes.Memory:
+    def tag(self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False) -> outputs.Memory:
         """Tag a memory, or take tags off it."""
         change = self._links.untag if remove else self._links.tag
-        return shapes.memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
+        return outputs.memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
 
     def related(
         self, id: Id, depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2, limit: Limit = 10
-    ) -> shapes.Matches:
+    ) -> outputs.Matches:
         """What links, tags and topics lead to from one memory, nearest first."""
         found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
-        return shapes.Matches([shapes.near(each) for each in found], not found)
+        return outputs.Matches([outputs.near(each) for each in found], not found)

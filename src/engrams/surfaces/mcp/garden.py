@@ -9,8 +9,8 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import RefusedError
-from engrams.surfaces.mcp.bound import Bound, told
-from engrams.surfaces.mcp.hints import CHANGES, READS, WRITES
+from engrams.surfaces.mcp.annotations import CHANGES, READS, WRITES
+from engrams.surfaces.mcp.scoped import Bound, told
 
 if TYPE_CHECKING:
     from engrams.build import Conflict

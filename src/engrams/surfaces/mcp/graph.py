@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 from engrams.errors import InputError, NotFoundError
 from engrams.formats import Bad, Parsed, mcp
 from engrams.ports import Condition, Where
-from engrams.surfaces.mcp.bound import Bound, told
-from engrams.surfaces.mcp.hints import ERASES, READS, WRITES
+from engrams.surfaces.mcp.annotations import ERASES, READS, WRITES
+from engrams.surfaces.mcp.scoped import Bound, told
 from engrams.types import Record, Status
 
 _PAGE = 500

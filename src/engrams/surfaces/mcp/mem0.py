@@ -10,9 +10,9 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import InputError, RefusedError
-from engrams.surfaces.mcp import shapes
-from engrams.surfaces.mcp.bound import Bound, told
-from engrams.surfaces.mcp.hints import CHANGES, ERASES, READS, WRITES
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
+from engrams.surfaces.mcp.scoped import Bound, told
 from engrams.surfaces.mcp.tools import Message
 from engrams.types import Kind, Record, Scope, Turn
 
@@ -100,7 +100,7 @@ class Mem0:
             receipts = (self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),)
         results = []
         for receipt in receipts:
-            kept = shapes.shown(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
+            kept = outputs.shown(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
             results.append(Happened(receipt.id, kept, _EVENTS[receipt.outcome]))
             results += [Happened(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
         return Events(results)
@@ -176,4 +176,4 @@ def _pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _item(record: Record, score: float | None) -> Item:
     owner = record.scope.owner.labels[-1]
-    return Item(record.id, shapes.shown(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta))
+    return Item(record.id, outputs.shown(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta))

@@ -18,20 +18,20 @@ from starlette.applications import Starlette
 from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
 from engrams.settings import Settings
-from engrams.surfaces.mcp import shapes
-from engrams.surfaces.mcp.bound import Bound
-from engrams.surfaces.mcp.later import Later
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.lazy import Later
+from engrams.surfaces.mcp.scoped import Bound
 from engrams.types import Scope
 
 if TYPE_CHECKING:
-    from engrams.memory import MemoryEngine
+    from engrams.engine import MemoryEngine
 
 PROFILES = {
     "engrams": ("tools", "Tools"),
     "mem0": ("mem0", "Mem0"),
     "actions": ("actions", "Actions"),
     "graph": ("graph", "Graph"),
-    "search": ("fetch", "Fetch"),
+    "search": ("research", "Fetch"),
     "garden": ("garden", "Garden"),
 }
 """Profile -> the module and class of its tools; only the chosen one is loaded."""
@@ -125,13 +125,13 @@ def _resources(server: MCPServer[Any], bound: Bound) -> None:
     @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
     def status() -> str:
         """How much is remembered, and whether learning from it is up to date."""
-        return json.dumps(asdict(shapes.state(bound)), ensure_ascii=False)
+        return json.dumps(asdict(outputs.state(bound)), ensure_ascii=False)
 
     @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
     def memory(id: str) -> str:
         """One memory by its id."""
         try:
-            return json.dumps(asdict(shapes.memory(bound.get(id))), ensure_ascii=False)
+            return json.dumps(asdict(outputs.memory(bound.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as fault:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.settings import Settings
-from engrams.surfaces.proxy.asked import Asked, understand
+from engrams.surfaces.proxy.body import extend
 from engrams.surfaces.proxy.dialect import Dialect
-from engrams.surfaces.proxy.envelope import extend
-from engrams.surfaces.proxy.recall import Memory, Recall
+from engrams.surfaces.proxy.errors import NOTE, failure
+from engrams.surfaces.proxy.memory import Memory, Recall
 from engrams.surfaces.proxy.relay import Relay, Witness, departure, stop, unless
-from engrams.surfaces.proxy.replies import NOTE, failure
+from engrams.surfaces.proxy.request import Asked, understand
 from engrams.surfaces.proxy.threads import Threads
 from engrams.surfaces.proxy.upstream import RawHeaders, Upstream, Upstreams, down, unrouted
 from engrams.types import Hit, Json

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engrams.surfaces.proxy.envelope import INPUT, MESSAGES, PROMPT, Shape, text_of
-from engrams.surfaces.proxy.replies import event, line, problem
+from engrams.surfaces.proxy.body import INPUT, MESSAGES, PROMPT, Shape, text_of
+from engrams.surfaces.proxy.errors import event, line, problem
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"

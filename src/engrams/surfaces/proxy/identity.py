@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from engrams import clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy import assertion
-from engrams.surfaces.proxy.envelope import Envelope, text_of
+from engrams.surfaces.proxy import jwt
+from engrams.surfaces.proxy.body import Envelope, text_of
 from engrams.types import Json, Scope
 
 
@@ -94,8 +94,8 @@ def turn_id(caller: Caller, envelope: Envelope, place: int, text: str) -> str:
 
 
 def _user(headers: Mapping[str, str], ours: Mapping[str, Json], plain: Json, secret: str) -> str:
-    if secret and assertion.HEADER in headers:
-        found = assertion.subject(headers[assertion.HEADER], secret, clock.now().timestamp())
+    if secret and jwt.HEADER in headers:
+        found = jwt.subject(headers[jwt.HEADER], secret, clock.now().timestamp())
         if not found:
             raise ScopeError("The user's token does not hold.", hint="Give both servers the same secret, and look at their clocks.")
         return found

@@ -10,10 +10,10 @@ from starlette.responses import Response, StreamingResponse
 
 from engrams import clock
 from engrams.settings import Settings
-from engrams.surfaces.proxy.asked import Asked, understand
 from engrams.surfaces.proxy.chat import BODY_BYTES, body_of, hit_of
-from engrams.surfaces.proxy.recall import Recall
-from engrams.surfaces.proxy.replies import NOTE, event, failure
+from engrams.surfaces.proxy.errors import NOTE, event, failure
+from engrams.surfaces.proxy.memory import Recall
+from engrams.surfaces.proxy.request import Asked, understand
 from engrams.types import Hit, Json, Kind, Turn
 
 MODEL = "engrams-offline"

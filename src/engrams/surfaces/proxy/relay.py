@@ -9,8 +9,8 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engrams.surfaces.proxy.asked import Asked
-from engrams.surfaces.proxy.recall import Recall
+from engrams.surfaces.proxy.memory import Recall
+from engrams.surfaces.proxy.request import Asked
 from engrams.surfaces.proxy.tee import Tee
 from engrams.surfaces.proxy.upstream import RawHeaders
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings
-from engrams.surfaces.proxy.replies import failure
+from engrams.surfaces.proxy.errors import failure
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from engrams.tend.garden.plan import Bed, Conflict, Step, changed, pair, shown
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import EdgeType, Kind, Record, Status
 from engrams.write.dedup import bare, ends, polarity
 from engrams.write.slots import is_single, same

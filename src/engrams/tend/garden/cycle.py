@@ -21,7 +21,7 @@ from engrams.tend.garden.plan import STATEMENTS, Bed, Conflict, Plan, Step
 from engrams.tend.garden.queue import waiting, wake
 from engrams.tend.garden.state import Going, Report, State, States, decode, encode
 from engrams.types import Edge, Record, Scope, Status
-from engrams.write import learned
+from engrams.write import watermark
 
 ACTOR = "garden"
 Chore: TypeAlias = Callable[[Scope], int]
@@ -206,7 +206,7 @@ class Cycles:
         now, store = self.parts.clock(), self.parts.store
         row = self.states.row(owner, now)
         state = decode(row.data) if going is None else replace(decode(row.data), going=going)
-        marks = (learned.mark(owner, store, now),) if steps else ()
+        marks = (watermark.mark(owner, store, now),) if steps else ()
         if steps:
             state = state.logged(cycle, *self._way_back(owner, steps))
         batch = Batch(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engrams.tend.garden.plan import Bed, Step, changed, pair, shown
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
 from engrams.write.dedup import bare, differs, ends, jaccard, polarity
 from engrams.write.slots import same

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from engrams.tend.garden.plan import Bed, Step, changed, shown
 from engrams.text.terms import terms
 from engrams.types import Edge, EdgeType
-from engrams.write.revise import tag_edges
+from engrams.write.edit import tag_edges
 
 _PREFIX = "tag:"
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from engrams import prompts
 from engrams.errors import EngramsError
 from engrams.ports import Ask, Chat, Message
-from engrams.text.fold import fold
-from engrams.text.words import STOP
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.types import Record
 
 FIRST = 80

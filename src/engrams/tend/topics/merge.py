@@ -11,7 +11,7 @@ import numpy as np
 
 from engrams.ports import Batch, Graph
 from engrams.tend.topics import label
-from engrams.tend.topics.board import new_id
+from engrams.tend.topics.changes import new_id
 from engrams.tend.topics.cluster import alike, mean, unit
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 

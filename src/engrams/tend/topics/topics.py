@@ -13,7 +13,7 @@ from engrams.ports import Change as Edit
 from engrams.read.request import reach as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import label, merge
-from engrams.tend.topics.board import Board, exactly, members_of, own
+from engrams.tend.topics.changes import Board, exactly, members_of, own
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic
 
 Names: TypeAlias = list[str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engrams.text.when import numeric
 from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, counted, number, on_date, on_decade, on_time
+from engrams.text.when.grammar import Hit, Mod, ModKind, Part, Piece, Rule, grammar
 from engrams.text.when.lexicon import HOURS
-from engrams.text.when.parts import Hit, Mod, ModKind, Part, Piece, Rule, grammar
 
 _UNITS = {
     "分钟": "minute",

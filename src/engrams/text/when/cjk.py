@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engrams.text.when.dates import Interval, months
+from engrams.text.when.grammar import Hit, Part, Piece
 from engrams.text.when.lexicon import HOURS
 from engrams.text.when.numeric import clock
-from engrams.text.when.parts import Hit, Part, Piece
 
 _DIGITS = {
     char: value for value, chars in enumerate(("〇零○", "一壱", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engrams.text.when.change import change
 from engrams.text.when.dates import Interval
-from engrams.text.when.parts import Grammar, Mod, Part, Piece
+from engrams.text.when.grammar import Grammar, Mod, Part, Piece
+from engrams.text.when.modifiers import change
 from engrams.text.when.resolve import Sight, beside, recurs, resolve
 
 _YEARLY = ("date", "month", "season", "holiday", "quarter")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from engrams.text.when import numeric
+from engrams.text.when.grammar import Hit, Mod, Piece, Rule, anyof, grammar, table, wordset
 from engrams.text.when.lexicon import Lexicon
-from engrams.text.when.parts import Hit, Mod, Piece, Rule, anyof, grammar, table, wordset
 
 FR = Lexicon(
     months=table(

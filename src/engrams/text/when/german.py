@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
+from engrams.text.when.grammar import Hit, Part, Piece, Rule, anyof, grammar, table, wordset
 from engrams.text.when.lexicon import Lexicon
-from engrams.text.when.parts import Hit, Part, Piece, Rule, anyof, grammar, table, wordset
 
 _STEMS = {"letzt": -1, "vergangen": -1, "vorig": -1, "dies": 0, "nachst": 1, "naechst": 1, "kommend": 1}
 _ENDINGS = ("e", "en", "er", "es", "em")

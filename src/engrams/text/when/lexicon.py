@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engrams.text.when.grammar import Hit, Mod, ModKind, Part, Piece, key
 from engrams.text.when.numeric import clock, full_year
-from engrams.text.when.parts import Hit, Mod, ModKind, Part, Piece, key
 
 HOURS = {
     "dawn": (240, 420),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from engrams.text.when.dates import Interval, decade, months
-from engrams.text.when.parts import Handler, Hit, Part, Piece, Rule, wordset
+from engrams.text.when.grammar import Handler, Hit, Part, Piece, Rule, wordset
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 

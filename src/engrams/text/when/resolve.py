@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 from engrams.text.when import dates
 from engrams.text.when.dates import DAY, Interval
-from engrams.text.when.parts import Part
+from engrams.text.when.grammar import Part
 
 
 @dataclass(frozen=True, slots=True)

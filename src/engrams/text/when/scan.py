@@ -11,11 +11,11 @@ from importlib import import_module
 
 from engrams.text.when.compose import Node, Scene, compose
 from engrams.text.when.dates import BEGIN, END
-from engrams.text.when.letters import MARKS, fold
-from engrams.text.when.parts import Grammar, Hit, Part, Piece, compiled
+from engrams.text.when.grammar import Grammar, Hit, Part, Piece, compiled
+from engrams.text.when.language import votes
+from engrams.text.when.prefilter import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, languages
 from engrams.text.when.span import EARLIEST, LATEST, Span
-from engrams.text.when.tongue import votes
-from engrams.text.when.triggers import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, languages
+from engrams.text.when.spelling import MARKS, fold
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
 _UNSPACED = ("zh", "ja")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
+from engrams.text.when.grammar import Hit, Mod, Part, Piece, Rule, anyof, grammar, key, table, wordset
 from engrams.text.when.lexicon import Lexicon
-from engrams.text.when.parts import Hit, Mod, Part, Piece, Rule, anyof, grammar, key, table, wordset
 
 ES = Lexicon(
     months=table(

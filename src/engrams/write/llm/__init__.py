@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from engrams.write.llm.extract import Briefing as Briefing
 from engrams.write.llm.extract import extract as extract
-from engrams.write.llm.judge import judge as judge
-from engrams.write.llm.lanes import lanes as lanes
-from engrams.write.llm.meet import meet as meet
+from engrams.write.llm.parallel import lanes as lanes
+from engrams.write.llm.policy import judge as judge
+from engrams.write.llm.reconcile import meet as meet

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from engrams.clock import parse_time
 from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
-from engrams.text.fold import fold
+from engrams.text.normalize import fold
 from engrams.types import Cost, Decision, Evidence, Kind, Record
 from engrams.write.candidate import Candidate, canonical
 from engrams.write.category import category_of

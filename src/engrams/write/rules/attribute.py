@@ -9,11 +9,11 @@ from engrams.text.when import Span
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
-from engrams.write.rules.grammar import Clause
+from engrams.write.rules.clauses import Clause
 from engrams.write.rules.lexicon import FORMS, lemma
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.speech import Speech, concrete, proper, trimmed
-from engrams.write.rules.token import Token
+from engrams.write.rules.reading import Speech, concrete, proper, trimmed
+from engrams.write.rules.tokens import Token
 from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, same
 from engrams.write.words import words
 

@@ -1,142 +1,234 @@
-"""A text as sentences and clauses, with what is asked, quoted, imagined or reported kept apart from what is said."""
+"""English clauses: who, what they do, and the rest of it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from engrams.write.candidate import Modality
+from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, Form, lemma
+from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, begins, possessed
+from engrams.write.rules.tokens import Person, Tense, Token
+from engrams.write.rules.verbs import group
+from engrams.write.words import words
 
-_LONGEST = 6000
-_MOST = 60
-
-_FENCE = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||    \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>", re.DOTALL | re.MULTILINE
-)
-_QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
-_TITLE = 6
-_END = re.compile(
-    r"[.!?。！？…]+[\"'”’)\]]*(?=\s|$|[\u3000-\u9fff])|[。！？]|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
-    r"|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
-    "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
-)
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m)$", re.IGNORECASE
-)
-_ASK = re.compile(
-    (
-        r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has"
-        r"|should|may|what|how|why|where|when|which|who|any|got|wanna|maybe|got any)\b"
-    ),
-    re.IGNORECASE,
-)
-_TAG = re.compile(
-    r",\s*(?:right|ok|okay|yeah|no|huh|eh|isn't it|aren't (?:i|they|you|we)|don't you(?: think)?|you know|know what i mean)\s*\?$",
-    re.IGNORECASE,
-)
-_IMAGINED = re.compile(
-    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|whenever|every time|each time|unless|suppose|supposing|imagine|pretend"
-    r"|assuming|assume|what if"
-    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
-    r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
-    r"|\b(?:my|the) character\b",
-    re.IGNORECASE,
-)
-_FICTION = re.compile(
-    (
-        r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the) (?:story|poem|scene|script"
-        r"|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize"
-        r"|summarise)\b[^.\n]{0,60}:"
-    ),
-    re.IGNORECASE,
-)
-_JOKE = re.compile(
-    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE
+_PURE = words("go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write writes sing sings swim swims")
+_FINITE = words(
+    "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
+    " sounds have had let lets"
+    " made gave"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """``text`` stands at ``start`` of the whole; what is masked (code, links, quotations) is blank in it."""
+class Clause:
+    """``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than
+    the speaker. ``lasting``: it says since when or for how long."""
 
-    text: str
+    person: Person
+    owner: tuple[Token, ...]
+    verb: str
+    surface: str
+    tense: Tense
+    negated: bool
+    hedged: bool
+    adverbs: tuple[str, ...]
+    rest: tuple[Token, ...]
     start: int
-    modality: Modality = "asserted"
-    asked: bool = False
+    end: int
+    lead: tuple[Token, ...] = ()
+    infinitive: str = ""
+    lasting: bool = False
 
 
-def mask(text: str) -> str:
-    """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
-    masked = (
-        _FENCE.sub(_blank, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
-    )
-    if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
-        masked = _QUOTE.sub(
-            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _spoken(masked, match) else _blank(match), masked
-        )
-    return masked.replace("’", "'").replace("‘", "'")
+def clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[Clause]:
+    """The clauses of one sentence whose subject is the speaker, something of the speaker's, or one of ``names``.
 
-
-def sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
-    """The sentences of a text from ``begin`` on, in order, each with how it is meant."""
-    masked = mask(text)
-    masked = " " * min(begin, len(masked)) + masked[begin:]
-    whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
-    for start, end, mark in _spans(masked):
-        piece = masked[start:end]
-        asked = "?" in mark or "？" in mark
-        if asked:
-            piece, told = _told(piece, mark)
-            if not told:
-                yield Sentence(piece, start, "question", True)
-                continue
-        modality = whole
-        if modality == "asserted" and _IMAGINED.search(piece):
-            modality = "hypothetical"
-        yield Sentence(piece, start, modality, asked)
-
-
-def _spans(text: str) -> Iterator[tuple[int, int, str]]:
-    at = count = 0
-    for match in _END.finditer(text):
-        if match[0][0] == "." and _ABBREVIATED.search(text[max(at, match.start() - 8) : match.start()]):
+    ``elide``: whether a verb at the head may lack its "I" (Went to the gym).
+    """
+    found: list[Clause] = []
+    at = floor = 0
+    elided = _elided(words) if elide else _NONE
+    if elided != _NONE:
+        clause, at = _verb_phrase(words, elided, "self", (), words[elided].start, names)
+        found += [clause] if clause else []
+        at = _coordinate(words, at, found, names)
+    while at < len(words):
+        subject = begins(words, at, names)
+        if subject is None:
+            at += 1
             continue
-        if text[at : match.start()].strip():
-            yield (*_trim(text, at, match.start()), match[0])
-            count += 1
-            if count >= _MOST:
-                return
-        at = match.end()
-    if text[at:].strip():
-        yield (*_trim(text, at, len(text)), "")
+        person, owner, after = subject
+        clause, end = _verb_phrase(words, after, person, owner, words[at].start, names)
+        if clause is None:
+            at += 1
+            continue
+        found.append(_with_lead(clause, words, at, floor))
+        at = floor = _coordinate(words, max(end, at + 1), found, names)
+    return found
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and not (text[start].isalnum() or text[start] in "\"“'$€£"):
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+def _with_lead(clause: Clause, words: Sequence[Token], at: int, floor: int) -> Clause:
+    """With the time words before the subject that belong to no clause before it (which ended at ``floor``)."""
+    first = at
+    while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
+        first -= 1
+    return replace(clause, lead=tuple(words[first:at]))
 
 
-def _told(piece: str, mark: str) -> tuple[str, str]:
-    """What a question states before it asks: ``I use Flask, can you help`` states the first half."""
-    if _TAG.search(f"{piece}{mark}"):
-        return _TAG.sub("", f"{piece}?"), "told"
-    found = next((match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None)
-    if found is None or found.start() < 12:
-        return piece, ""
-    return piece[: found.start()], "told"
+def _elided(words: Sequence[Token]) -> int:
+    """Where the verb stands in a sentence that leaves out "I": Went to the gym; Just got a job; Planning to move. -1: nowhere."""
+    at = 0
+    while (
+        at < len(words)
+        and (words[at].lower in MARKERS or words[at].lower in (",", "just", "been", "still", "already", "only"))
+        and words[at].lower != "like"
+    ):
+        if words[at].lower == "been":
+            break
+        at += 1
+    if at >= len(words) or len(words) - at < 3:
+        return _NONE
+    lower = words[at].lower
+    if lower == "been":
+        nxt = words[at + 1].lower
+        return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
+    if lower in ("gonna", "gotta"):
+        return at
+    known = lemma(lower) if lower in FORMS else None
+    if (
+        known is None
+        or lower in ADVERBS
+        or lower in ("used", "based", "left", "thought", "saw", "heard", "said", "put", "let", "cut", "set", "read", "shut")
+    ):
+        return at if lower == "used" and words[at + 1].lower == "to" else _NONE
+    if (
+        "past" in known[1] and "base" not in known[1] and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
+    ) or lower in ("went", "moved"):
+        return at
+    if known[1] == {"ing"} and not any(word.lower in _FINITE for word in words[at + 1 :]):
+        return at
+    return _NONE
 
 
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
+_NONE = -1
 
 
-def _spoken(text: str, match: re.Match[str]) -> bool:
-    """Whether what is quoted is speech rather than a name or title."""
-    before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
-    return before.endswith(
-        ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")
-    ) or match[1].rstrip().endswith(("!", "?"))
+def _coordinate(words: Sequence[Token], at: int, found: list[Clause], names: frozenset[str]) -> int:
+    """``… and sold my bike``: further verbs of the same subject."""
+    while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
+        if words[at].lower == "," and words[at + 1].lower == "like":
+            return at
+        after = at + 1
+        while after < len(words) - 1 and (words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS):
+            after += 1
+        known = lemma(words[after].lower)
+        if known is None or not _parallel(found[-1], known[1], words, after):
+            return at
+        last = found[-1]
+        clause, end = _verb_phrase(words, after, last.person, last.owner, words[after].start, names, like=last.tense)
+        if clause is None:
+            return at
+        found.append(clause)
+        at = max(end, after + 1)
+    return at
+
+
+def _parallel(last: Clause, forms: frozenset[Form], words: Sequence[Token], at: int) -> bool:
+    following = words[at + 1].lower if at + 1 < len(words) else ""
+    open_ended = (
+        following in DETERMINERS or following in PREPOSITIONS or following in ("to", "married", "engaged") or following[:1].isdigit()
+    )
+    match last.tense:
+        case "past" | "used":
+            return "past" in forms and ("base" not in forms or following in DETERMINERS)
+        case "perfect":
+            return "part" in forms and "base" not in forms
+        case "progressive" | "been" | "was":
+            return "ing" in forms
+        case "present" if last.person == "other":
+            return "s" in forms and open_ended
+        case "present":
+            return "base" in forms and open_ended and not last.infinitive and not any(word.lower == "to" for word in last.rest)
+        case _:
+            return False
+
+
+def _verb_phrase(
+    words: Sequence[Token], at: int, person: Person, owner: tuple[Token, ...], start: int, names: frozenset[str], like: Tense | None = None
+) -> tuple[Clause | None, int]:
+    read = group(words, at, like)
+    if read is None:
+        return None, at
+    end = _end(words, read.after, names)
+    rest = tuple(words[read.after : end])
+    stop = rest[-1].end if rest else words[read.after - 1].end
+    clause = Clause(
+        person, owner, read.verb, read.surface, read.tense, read.negated, read.hedged, read.adverbs, rest, start, stop, (), read.infinitive
+    )
+    return clause, end
+
+
+def _end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
+    """Where the clause whose verb ends at ``at`` stops."""
+    for place in range(at, len(words)):
+        lower = words[place].lower
+        following = words[place + 1].lower if place + 1 < len(words) else ""
+        if lower in (":", "(", ")", ";", "...", "!", "?") or (lower in CUT and place > at) or (lower == "because"):
+            return place
+        if lower == "," and (
+            following in PRONOUN or following in _STOPPERS or following in names or _verbal(words, place + 1) or not following
+        ):
+            return place
+        if (
+            lower == ","
+            and following in ("and", "or")
+            and place + 2 < len(words)
+            and (words[place + 2].lower in PRONOUN | {"my", "our"} or _verbal(words, place + 2))
+        ):
+            return place
+        if lower == "and" and (following in PRONOUN or _clause_after(words, place + 1) or _verbal(words, place + 1)):
+            return place
+        if lower == "so" and place > at and (following in PRONOUN or following in ("my", "our", "that", "then")):
+            return place
+        if (
+            lower in ("as", "where", "since", "after", "before", "once", "how", "then")
+            and place > at
+            and following in PRONOUN | {"i", "we", "my"}
+        ):
+            return place
+        if lower in ("which", "who") and words[place - 1].lower == ",":
+            return place - 1
+        if place - at > 28:
+            return place
+    return len(words)
+
+
+_STOPPERS = words("""
+    but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
+    thanks
+    especially although while since as with? not maybe hopefully so
+    """)
+
+
+def _clause_after(words: Sequence[Token], at: int) -> bool:
+    """``and my boss is``: a new subject with a verb of its own."""
+    return words[at].lower in ("my", "our", "the") and possessed(words, at) is not None if at < len(words) else False
+
+
+def _verbal(words: Sequence[Token], at: int) -> bool:
+    """Whether a verb stands here that can only be another predicate: ``and sold``, ``and am``, ``, went``."""
+    while at < len(words) and words[at].lower in ADVERBS:
+        at += 1
+    if at >= len(words):
+        return False
+    lower = words[at].lower
+    if lower in BE or lower in ("have", "has", "had", "will", "did", "do", "does", "'ll", "'ve"):
+        return True
+    known = lemma(lower)
+    if known is None or at + 1 >= len(words):
+        return False
+    following = words[at + 1].lower
+    open_ended = following in DETERMINERS or following in PREPOSITIONS
+    return ("past" in known[1] and ("base" not in known[1] or open_ended) and known[1] != {"part"}) or (
+        bool(known[1] & {"base", "s"}) and (following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS))
+    )

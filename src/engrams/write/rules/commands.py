@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from engrams.text.terms import terms
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.clauses import Sentence
 from engrams.write.rules.lexicon import lemma, third
+from engrams.write.rules.reading import Speech
 from engrams.write.rules.render import speak
-from engrams.write.rules.speech import Speech
+from engrams.write.rules.segment import Sentence
 from engrams.write.words import words
 
 _REMEMBER = re.compile(

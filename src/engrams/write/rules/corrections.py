@@ -6,8 +6,8 @@ import re
 
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.clauses import Sentence
-from engrams.write.rules.speech import Speech
+from engrams.write.rules.reading import Speech
+from engrams.write.rules.segment import Sentence
 
 _OPENING = (
     r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i mean|well|scratch that"

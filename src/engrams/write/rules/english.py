@@ -11,15 +11,15 @@ from engrams.text.when import Span
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
+from engrams.write.rules.actions import doing
 from engrams.write.rules.attribute import attribute, holder, moved
-from engrams.write.rules.being import being
-from engrams.write.rules.clauses import Sentence, sentences
-from engrams.write.rules.doing import doing
-from engrams.write.rules.grammar import Clause, clauses
+from engrams.write.rules.clauses import Clause, clauses
+from engrams.write.rules.copula import being
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.speech import Reading, Speech, trimmed
-from engrams.write.rules.token import Token, tokens
+from engrams.write.rules.reading import Reading, Speech, trimmed
+from engrams.write.rules.segment import Sentence, sentences
+from engrams.write.rules.tokens import Token, tokens
 from engrams.write.slots import is_single, same
 
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")

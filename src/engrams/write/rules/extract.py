@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.clauses import sentences
 from engrams.write.rules.commands import command, procedure, remembered
 from engrams.write.rules.corrections import correction
 from engrams.write.rules.english import english
 from engrams.write.rules.foreign import foreign
-from engrams.write.rules.speech import Speech
+from engrams.write.rules.reading import Speech
+from engrams.write.rules.segment import sentences
 
 _MOST = 24
 

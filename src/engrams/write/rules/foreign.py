@@ -11,8 +11,8 @@ from functools import cache
 from engrams.types import Kind
 from engrams.write.candidate import Candidate, Effect
 from engrams.write.rules import dates
-from engrams.write.rules.clauses import sentences
-from engrams.write.rules.speech import Speech
+from engrams.write.rules.reading import Speech
+from engrams.write.rules.segment import sentences
 from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, PROPERTIES, RELATIVES, USERS
 from engrams.write.slots import is_single
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from engrams.text.when import Span
+from engrams.write.rules.clauses import Clause
 from engrams.write.rules.dates import spell
-from engrams.write.rules.grammar import Clause
 from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, gerund, lemma, participle, past, third
-from engrams.write.rules.token import Token
+from engrams.write.rules.tokens import Token
 
 _SELF = re.compile(
     r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",

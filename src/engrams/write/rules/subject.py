@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, lemma
-from engrams.write.rules.token import Person, Token
+from engrams.write.rules.tokens import Person, Token
 from engrams.write.words import words
 
 CUT = words("because although though but which whereas if unless when while whenever until till except so:")

@@ -7,14 +7,14 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from engrams.engine import MemoryEngine
 from engrams.errors import NotFoundError, RefusedError
-from engrams.memory import MemoryEngine
 from engrams.ports import Ask, Condition, Message, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.api import shapes
 from engrams.surfaces.http.api.trace import told
-from engrams.surfaces.http.rest.answers import declared, limited
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, Status, Tier, Turn
 
 AGENT = "implementation"

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Path
 from engrams.errors import NotFoundError
 from engrams.settings import Settings
 from engrams.surfaces.http.api import shapes
-from engrams.surfaces.http.rest.answers import declared, limited
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.types import LAYER_OF, PRODUCT, Kind, Layer, Record
 
 Product = Literal["facts", "sessions", "rules"]

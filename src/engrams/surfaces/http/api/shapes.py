@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StrictBool
 
-from engrams.surfaces.http.rest.bodies import Body
+from engrams.surfaces.http.rest.requests import Body
 from engrams.types import Kind
 
 

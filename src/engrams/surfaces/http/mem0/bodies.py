@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from engrams.surfaces.http.rest.bodies import Body, Count, Measure
+from engrams.surfaces.http.rest.requests import Body, Count, Measure
 
 MOST = 1000
 

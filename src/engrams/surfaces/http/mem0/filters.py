@@ -11,8 +11,8 @@ from typing import Any, Literal
 from fastapi import Request
 
 from engrams.clock import parse_time
+from engrams.engine import MemoryEngine
 from engrams.errors import InputError
-from engrams.memory import MemoryEngine
 from engrams.ports import Condition, Where
 from engrams.surfaces.http.rest.caller import below, named
 from engrams.types import Scope

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engrams.surfaces.http.rest.answers import plain
+from engrams.surfaces.http.rest.errors import plain
 from engrams.types import HistoryEntry, Receipt, Record
 
 _LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}

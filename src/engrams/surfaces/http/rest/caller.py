@@ -8,13 +8,13 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
 
+from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, RefusedError
-from engrams.memory import MemoryEngine
 from engrams.ports import Reach
 from engrams.types import Scope
 
 if TYPE_CHECKING:
-    from engrams.keys import Key
+    from engrams.apikeys import Key
 
 KEY = "engrams.key"
 OWNER = "engrams.owner"

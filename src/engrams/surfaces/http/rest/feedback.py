@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.answers import declared, limited
-from engrams.surfaces.http.rest.bodies import Body, Moment, written
 from engrams.surfaces.http.rest.caller import Speaks
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.surfaces.http.rest.memories import Key
+from engrams.surfaces.http.rest.requests import Body, Moment, written
 from engrams.types.logs import Kept, Label, Modality, Source
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from starlette.responses import StreamingResponse
 from engrams.errors import RefusedError
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import views
-from engrams.surfaces.http.rest.answers import declared
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared
 
 if TYPE_CHECKING:
     from engrams.build import Uploads

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.answers import declared, limited
-from engrams.surfaces.http.rest.bodies import Body
 from engrams.surfaces.http.rest.caller import Speaks
+from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.requests import Body
 
 if TYPE_CHECKING:
     from engrams.build import Conflict

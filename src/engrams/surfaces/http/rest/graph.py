@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import bodies, views
-from engrams.surfaces.http.rest.answers import declared, limited
+from engrams.surfaces.http.rest import requests, views
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.types import Edge, Record
 
 
@@ -19,7 +19,7 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["graph"], route_class=limited(settings.limits.text_bytes))
 
     @routes.get("/graph", responses=declared(404))
-    def graph(asked: Annotated[bodies.View, Query()], caller: Asks) -> views.Graph:
+    def graph(asked: Annotated[requests.View, Query()], caller: Asks) -> views.Graph:
         """Memories, tags and topics with their links: around `focus`, `depth` steps far, or else around the newest memories.
 
         `more`: the limit left some out.
@@ -34,7 +34,7 @@ def router(settings: Settings) -> APIRouter:
 class View:
     """A set of nodes that grows along the links until it is full."""
 
-    def __init__(self, caller: Caller, asked: bodies.View, most: int) -> None:
+    def __init__(self, caller: Caller, asked: requests.View, most: int) -> None:
         self._caller, self._asked, self._most = caller, asked, most
         self._nodes: dict[str, Record | None] = {}
         self._edges: dict[tuple[str, str, str], Edge] = {}
@@ -79,7 +79,7 @@ def _focused(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
     return nodes
 
 
-def _newest(caller: Caller, asked: bodies.View, most: int) -> dict[str, Record | None]:
+def _newest(caller: Caller, asked: requests.View, most: int) -> dict[str, Record | None]:
     """The newest memories, with room left for the tags and topics that tie them together."""
     tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
     page = caller.engine.list(

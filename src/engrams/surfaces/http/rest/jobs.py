@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import bodies, views
-from engrams.surfaces.http.rest.answers import declared, limited
+from engrams.surfaces.http.rest import requests, views
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.types import Scope
 
 _ALL = 10_000
@@ -39,7 +39,7 @@ def router(settings: Settings) -> APIRouter:
         )
 
     @routes.post("/jobs/retry", responses=declared(404))
-    def retry(body: bodies.Jobs, caller: Asks) -> views.Retried:
+    def retry(body: requests.Jobs, caller: Asks) -> views.Retried:
         """Failed jobs back to waiting."""
         own = {job.id for job in _own(caller, ["dead"])}
         unknown = [one for one in body.ids if one not in own]

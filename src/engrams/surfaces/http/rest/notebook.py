@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import shapes
-from engrams.surfaces.http.rest.answers import declared, limited
+from engrams.surfaces.http.rest import responses
 from engrams.surfaces.http.rest.caller import Asks, Caller
+from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.types import LAYER_OF, PRODUCT, EdgeType, Kind, Layer, Record, Status
 
 _RAW = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
@@ -34,7 +34,7 @@ class Topic(BaseModel):
 
     topic: str
     product: str
-    memories: list[shapes.Memory]
+    memories: list[responses.Memory]
 
 
 class Notebook(BaseModel):
@@ -95,7 +95,7 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _topic(name: str, records: Sequence[Record]) -> Topic:
-    return Topic(topic=name, product=PRODUCT[records[0].layer], memories=[shapes.memory(record) for record in records])
+    return Topic(topic=name, product=PRODUCT[records[0].layer], memories=[responses.memory(record) for record in records])
 
 
 def _topics(caller: Caller, records: Sequence[Record]) -> Mapping[str, str]:

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import views
-from engrams.surfaces.http.rest.answers import declared, limited, plain
 from engrams.surfaces.http.rest.caller import Asks
+from engrams.surfaces.http.rest.errors import declared, limited, plain
 
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 

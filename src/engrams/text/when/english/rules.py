@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.english import guards
+from engrams.text.when.english import exclusions
 from engrams.text.when.english.words import ENGLISH as EN
+from engrams.text.when.grammar import Rule, anyof, grammar
 from engrams.text.when.numeric import on_decade
-from engrams.text.when.parts import Rule, anyof, grammar
 
 _N = rf"(?P<n>\d{{1,4}}|{anyof(EN.numbers)})"
 _V = rf"(?P<v>{anyof(EN.vague)})"
@@ -32,25 +32,25 @@ _RULES: tuple[Rule, ...] = (
     (rf"(?:{anyof(EN.plain)})\b", EN.on_plain),
     (
         rf"(?:the\s+)?(?P<u>day|night|week|weekend|month|year|{_DAY}|{_SEA})\s+(?:before\s+last|(?P<f>after\s+next))\b",
-        guards.on_before_last,
+        exclusions.on_before_last,
     ),
-    (r"half\s+an?\s+(?P<u>year|hour|decade|month|century)\s+(?:ago|back)\b", guards.on_half_ago),
-    (rf"{_NV}\s+(?P<u>{_UNITS}|{_DAY}|{_SEA}){_AND}\s+(?:ago|back|(?P<f>from\s+(?:now|today)|hence))\b", guards.on_ago),
-    (rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{anyof(EN.units)})(?P<t>'?\s+time)?\b", guards.on_in_units),
+    (r"half\s+an?\s+(?P<u>year|hour|decade|month|century)\s+(?:ago|back)\b", exclusions.on_half_ago),
+    (rf"{_NV}\s+(?P<u>{_UNITS}|{_DAY}|{_SEA}){_AND}\s+(?:ago|back|(?P<f>from\s+(?:now|today)|hence))\b", exclusions.on_ago),
+    (rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{anyof(EN.units)})(?P<t>'?\s+time)?\b", exclusions.on_in_units),
     (
         rf"(?:(?:the|these|my|our)\s+)?(?P<w>this\s+past|last|past|next|coming|following|previous)\s+{_NV}\s+{_U}(?!\s+(?:ago|of))",
         EN.on_stretch,
     ),
     (rf"(?:over|in|during|for|within|throughout|all)\s+the\s+(?P<w>last|past|next|coming)\s+{_U}(?!\s+(?:of|in)\b)", EN.on_stretch),
     (rf"the\s+(?P<w>past)\s+{_U}", EN.on_stretch),
-    (r"recent\s+(?P<u>days|weeks|months|years)\b", guards.on_recent),
+    (r"recent\s+(?P<u>days|weeks|months|years)\b", exclusions.on_recent),
     (r"(?:recently|lately|of\s+late|these\s+days|nowadays)\b", EN.on_lately),
-    (r"the\s+other\s+(?P<u>day|night|evening|morning|week|month)\b", guards.on_other_day),
+    (r"the\s+other\s+(?P<u>day|night|evening|morning|week|month)\b", exclusions.on_other_day),
     (
         rf"(?:the\s+)?(?P<o>{_ORD}|[1-5](?:st|nd|rd|th)|last|final)\s+(?P<u>day|week|weekend|month|{_DAY})\s+(?:of|in)\s+(?:the\s+)?",
-        guards.on_nth,
+        exclusions.on_nth,
     ),
-    (r"(?:the\s+)?(?P<o>first|second|1st|2nd|last)\s+half\s+of\s+(?:the\s+)?", guards.on_half),
+    (r"(?:the\s+)?(?P<o>first|second|1st|2nd|last)\s+half\s+of\s+(?:the\s+)?", exclusions.on_half),
     (rf"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|middle|end)\s+of\s+(?:the|this)\s+(?P<u>{_GREAT}|day|{_SEA})\b", EN.on_edge_unit),
     (r"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|early\s+part|middle|end)\s+of\s+(?:the\s+)?", EN.on_edge),
     (r"(?P<e>early|mid|late|earlier|later)(?:\s+(?:in|on)\s+(?:the\s+)?|[\s-]+(?:the\s+)?)", EN.on_edge),
@@ -59,32 +59,32 @@ _RULES: tuple[Rule, ...] = (
         rf"(?:the\s+|{_NV}\s+)?(?P<u>{_DAY}|{_STEP})\s+(?:before|prior\s+to|preceding|(?P<f>after|following|from))\s+(?:the\s+)?",
         EN.on_shift,
     ),
-    (rf"(?P<w>{_WHICH})\s+(?P<u>{_THING})(?![\w-])(?!\s+ago)", guards.on_rel),
+    (rf"(?P<w>{_WHICH})\s+(?P<u>{_THING})(?![\w-])(?!\s+ago)", exclusions.on_rel),
     (r"(?:(?:over|on|at|during|for|in|all)\s+)?the\s+(?P<u>week-?end)\b", EN.on_weekend),
     (
         rf"{_MON}\s+(?:the\s+)?(?P<d>{_DN}|{_ORD}){_S}(?![\w:%]|\.\d)(?:{_TO}(?P<d2>{_DN})(?:st|nd|rd|th)?(?![\w:/%]))?(?:,?\s+(?:of\s+)?{_Y})?",
-        guards.on_month_day,
+        exclusions.on_month_day,
     ),
     (
         rf"(?:the\s+)?(?:(?P<d0>{_DN})(?:st|nd|rd|th)?{_TO})?(?P<d>{_DN}|{_ORD}){_S}\s+(?:day\s+)?(?:of\s+)?{_MON}(?:,?\s+(?:of\s+)?{_Y})?",
-        guards.on_day_month,
+        exclusions.on_day_month,
     ),
-    (rf"{_MON},?\s+(?:of\s+|in\s+)?{_Y}", guards.on_month_year),
+    (rf"{_MON},?\s+(?:of\s+|in\s+)?{_Y}", exclusions.on_month_year),
     (rf"(?P<u>{anyof(EN.holidays)})(?!\w)", EN.on_holiday),
     (
         rf"(?P<p>(?:in|during|over|throughout|all|for)\s+(?:the\s+|this\s+)?)?(?P<s>{_SEA})\b",
-        guards.on_season,
+        exclusions.on_season,
     ),
     (
         rf"(?:the\s+)?(?:q(?P<q>[1-4])|(?P<o>first|second|third|fourth|[1-4](?:st|nd|rd|th))\s+quarter)(?:,?\s+(?:of\s+)?{_Y})?(?!\w)",
-        guards.on_quarter,
+        exclusions.on_quarter,
     ),
     (r"(?:the\s+|(?<=mid-)|(?<=early\s)|(?<=late\s))?(?P<y>(?:1[5-9]|20)\d0)'?s\b", on_decade),
     (r"(?:the\s+)'?(?P<y>[3-9]0)'?s\b", on_decade),
-    (r"the\s+(?P<u>thirties|forties|fifties|sixties|seventies|eighties|nineties)\b", guards.on_decade_word),
-    (rf"(?P<d>{anyof(day for day in EN.weekdays if not day.endswith('days'))})\b", guards.on_weekday),
-    (rf"(?P<m>{anyof(EN.months)})\b", guards.on_month),
-    (r"(?:the\s+)?(?P<d>\d{1,2})(?:st|nd|rd|th)\b", guards.on_dom),
+    (r"the\s+(?P<u>thirties|forties|fifties|sixties|seventies|eighties|nineties)\b", exclusions.on_decade_word),
+    (rf"(?P<d>{anyof(day for day in EN.weekdays if not day.endswith('days'))})\b", exclusions.on_weekday),
+    (rf"(?P<m>{anyof(EN.months)})\b", exclusions.on_month),
+    (r"(?:the\s+)?(?P<d>\d{1,2})(?:st|nd|rd|th)\b", exclusions.on_dom),
     (
         r"(?:at|around|about)\s+(?P<h>\d{1,2})(?::(?P<n>\d\d))?(?:\s?(?:(?P<p>p\.?m\b\.?)|(?P<a>a\.?m\b\.?)|o'?clock\b))?(?![\w:%])",
         EN.on_time,
@@ -92,7 +92,7 @@ _RULES: tuple[Rule, ...] = (
     (r"(?P<h>\d{1,2})(?::(?P<n>\d\d))?\s?(?:(?P<p>p\.?m\b\.?)|(?P<a>a\.?m\b\.?))", EN.on_time),
     (r"(?:at\s+|in\s+the\s+|(?:early\s+|late\s+)(?:in\s+the\s+)?)?(?P<u>morning|afternoon|evening|night|noon|midnight)\b", EN.on_time),
     (rf"(?P<b>{anyof(EN.bounds)})\s", EN.on_bound),
-    numeric.year(guards.STRONG),
+    numeric.year(exclusions.STRONG),
 )
 
 GRAMMAR = grammar(
@@ -100,7 +100,7 @@ GRAMMAR = grammar(
     join=r"\s*,?\s*(?:of|in|on|at|,)?\s*(?:the\s+)?",
     links=(r"\s*(?:-|–|—|to|through|thru|until|till)\s*(?:the\s+)?", r"\s*,?\s*(?:and|to|-|–|&)\s*(?:the\s+)?"),
     touch=r"\s*(?:in\s+|on\s+)?(?:the\s+)?",
-    future=guards.FUTURE,
+    future=exclusions.FUTURE,
     tenses=(
         r"\b(?:is|are|am|has|have|stays?|remains?|closed|valid|open)\b|'(?:m|re|ve)\b",
         r"\b(?:was|were|had|did|went|met|saw|got|came|took|bought|made|left|ate|gave|found|(?!closed|planned|scheduled|expected|booked|supposed)\w{2,}ed)\b",

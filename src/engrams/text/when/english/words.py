@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engrams.text.when.grammar import table
 from engrams.text.when.lexicon import Lexicon
-from engrams.text.when.parts import table
 
 _ORDINALS = """
 first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth

@@ -1,0 +1,154 @@
+"""The audit log: a line of JSON per event, a file per day."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+from engrams.logs.store import make
+from engrams.ports import Clock
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_HELD = 1000
+_BLOCK = 64 * 1024
+_LONGEST = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event. ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text.
+
+    ``outcome``: done, refused or failed. ``number``: how many things it touched. ``request``: the id in the answer's
+    ``X-Request-Id``.
+    """
+
+    at: str
+    action: str
+    actor: str = "local"
+    owner: str = ""
+    target: str = ""
+    outcome: str = "done"
+    number: int = 0
+    request: str = ""
+
+
+class AuditLog:
+    """Files ``YYYY-MM-DD.jsonl`` (UTC), for their owner's eyes only, kept ``days`` days. Without a folder: in memory.
+
+    A line is one append, so that several processes may write. A log that cannot be written never fails what it notes;
+    ``lost`` counts what it missed.
+    """
+
+    def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
+        self._folder, self._clock, self._days = folder, clock, days
+        self._lock = threading.Lock()
+        self._held: deque[Entry] = deque(maxlen=_HELD)
+        self._file: int | None = None
+        self._day = ""
+        self.lost = 0
+
+    def note(
+        self,
+        action: str,
+        *,
+        actor: str = "local",
+        owner: str = "",
+        target: str = "",
+        outcome: str = "done",
+        number: int = 0,
+        request: str = "",
+    ) -> None:
+        """Write one event."""
+        now = self._clock()
+        entry = Entry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
+        with self._lock:
+            if self._folder is None:
+                self._held.append(entry)
+                return
+            line = json.dumps({name: value for name, value in asdict(entry).items() if value not in ("", 0)}) + "\n"
+            try:
+                os.write(self._open(now.date()), line.encode("utf-8"))
+            except OSError as problem:
+                self.lost += 1
+                _log.error("the audit log cannot be written: %s", problem.strerror or problem)
+
+    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[Entry, ...]:
+        """Newest first. ``owner``, ``action`` and ``day`` (UTC) leave out the others; ``action`` may be how it begins."""
+        found = []
+        for entry in self._newest(day):
+            if (not owner or entry.owner == owner) and entry.action.startswith(action):
+                found.append(entry)
+                if len(found) >= limit:
+                    break
+        return tuple(found)
+
+    def days(self) -> tuple[str, ...]:
+        """The days there are files of, oldest first."""
+        if self._folder is None or not self._folder.is_dir():
+            return ()
+        return tuple(sorted(path.stem for path in self._folder.glob("*.jsonl") if _DAY.fullmatch(path.stem)))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            self._file, self._day = None, ""
+
+    def _open(self, today: date) -> int:
+        """Today's file; on its first line of a day the log drops what is too old."""
+        day = today.isoformat()
+        if self._file is not None and day == self._day:
+            return self._file
+        assert self._folder is not None
+        make(self._folder)
+        for old in self.days():
+            if old <= (today - timedelta(days=self._days)).isoformat():
+                (self._folder / f"{old}.jsonl").unlink(missing_ok=True)
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._file = os.open(self._folder / f"{day}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._day = day
+        return self._file
+
+    def _newest(self, day: date | None) -> Iterator[Entry]:
+        if self._folder is None:
+            held = list(self._held)
+            yield from (entry for entry in reversed(held) if day is None or datetime.fromisoformat(entry.at).date() == day)
+            return
+        for name in reversed(self.days()):
+            if day is None or name == day.isoformat():
+                lines = _backwards(self._folder / f"{name}.jsonl")
+                yield from (entry for line in lines if (entry := _entry(line)) is not None)
+
+
+def _backwards(path: Path) -> Iterator[bytes]:
+    """The lines of a file, last first: a busy day's file is not to be read whole for its end."""
+    with path.open("rb") as file:
+        left, tail = file.seek(0, os.SEEK_END), b""
+        while left > 0:
+            size = min(_BLOCK, left)
+            left -= size
+            file.seek(left)
+            head, *lines = (file.read(size) + tail).split(b"\n")
+            yield from reversed(lines)
+            tail = head
+        yield tail
+
+
+def _entry(line: bytes) -> Entry | None:
+    """None: a line that a crash cut off."""
+    try:
+        return Entry(**json.loads(line))
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,125 @@
+"""A chat model that the user brings along: a function, or an OpenAI client."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engrams.errors import BudgetError, ModelError, SettingsError
+from engrams.models.chat.openai import Dialect, declined, read, request
+from engrams.models.chat.protocol import Call, Reply, Sent, spoken
+from engrams.models.retry import failure
+from engrams.ports import Clock
+from engrams.types import Json
+
+_REFUSALS = {400, 415, 422, 501}
+_LONGEST = 86_400.0
+
+
+class Function:
+    """``function(messages: list[dict]) -> str``; messages are ``{"role": …, "content": …}``. JSON is asked for in the prompt."""
+
+    def __init__(self, function: Callable[[list[dict[str, str]]], Any]) -> None:
+        self._function = function
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self._function, "__name__", type(self._function).__name__))
+
+    def send(self, call: Call) -> Sent:
+        messages = spoken(call)
+        text, problem = bounded(lambda: self._function(messages), call.seconds, self.name)
+        if isinstance(problem, ModelError | BudgetError):
+            raise problem
+        if problem is not None:
+            raise ModelError(f"The function {self.name} failed ({type(problem).__name__}).")
+        if isinstance(text, str):
+            return Reply(text, model=self.name)
+        if inspect.iscoroutine(text):
+            text.close()
+        raise ModelError(
+            f"The function {self.name} returned {type(text).__name__} instead of text.", hint="It must return the answer.", retryable=False
+        )
+
+    def close(self) -> None:
+        """Nothing of ours."""
+
+
+class Client:
+    """An object with ``chat.completions.create(**body)``, such as ``openai.OpenAI()``."""
+
+    def __init__(self, client: Any, model: str, clock: Clock) -> None:
+        self._create = client.chat.completions.create
+        self._model = model
+        self._clock = clock
+        self._dialect = Dialect()
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    def send(self, call: Call) -> Sent:
+        body = request(call, self._model, self._dialect)
+        answer, problem = bounded(lambda: self._create(**body, timeout=call.seconds), call.seconds, self.name)
+        if problem is not None:
+            return self._refused(call, problem)
+        return read(self.name, _plain(answer), self._clock)
+
+    def close(self) -> None:
+        """The client is its owner's."""
+
+    def _refused(self, call: Call, problem: Exception) -> Sent:
+        status = getattr(problem, "status_code", None)
+        if not isinstance(status, int):
+            raise ModelError(f"The client for {self.name} failed ({type(problem).__name__}).")
+        response = getattr(problem, "response", None)
+        content = getattr(response, "content", b"")
+        body = content if isinstance(content, bytes) else b""
+        refused = declined(call, body, self._dialect) if status in _REFUSALS else None
+        if refused is not None:
+            return refused
+        headers = {str(name).lower(): str(value) for name, value in dict(getattr(response, "headers", {}) or {}).items()}
+        error = getattr(problem, "body", None)
+        raise failure(self.name, status, headers, {"error": error} if isinstance(error, Mapping) else None, self._clock)
+
+
+def bounded(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
+    """The result of foreign code, or what it raised. After ``seconds`` it is left to itself: a thread cannot be stopped."""
+    results: list[tuple[Any, Exception | None]] = []
+
+    def run() -> None:
+        try:
+            results.append((work(), None))
+        except Exception as problem:  # noqa: BLE001  foreign code may raise anything
+            results.append((None, problem))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="engrams-injected", daemon=True)
+    thread.start()
+    thread.join(min(seconds, _LONGEST))
+    if not results:
+        raise ModelError(f"{name} gave no answer within {seconds:.3g} seconds.", hint="Raise `chat.timeout`.")
+    return results[0]
+
+
+def server(thing: Any, clock: Clock, model: str = "") -> Function | Client:
+    """What speaks to ``thing``. SettingsError: it is neither a function nor a synchronous OpenAI client."""
+    create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)
+    if any(inspect.iscoroutinefunction(inspect.unwrap(call)) for call in (create, thing) if callable(call)):
+        raise SettingsError("The chat model is asynchronous.", hint="Give a synchronous function or client, such as openai.OpenAI().")
+    if callable(create):
+        if not model:
+            raise SettingsError("A client needs the name of a model.", hint="Set `chat.model`.")
+        return Client(thing, model, clock)
+    if callable(thing):
+        return Function(thing)
+    raise SettingsError(
+        f"{type(thing).__name__} cannot be used as a chat model.", hint="Give a function, an OpenAI client, or an object with ask()."
+    )
+
+
+def _plain(answer: Any) -> Json:
+    dump = getattr(answer, "model_dump", None)
+    return dump() if callable(dump) else answer

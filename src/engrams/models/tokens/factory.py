@@ -1,0 +1,44 @@
+"""From a setting to a token counter."""
+
+from __future__ import annotations
+
+from engrams.clock import now
+from engrams.errors import SettingsError
+from engrams.ports import Clock, TokenCounter
+from engrams.text.cache import memo
+
+_LONG = 8000
+
+
+class Estimate:
+    """The estimate as a TokenCounter; its patterns are compiled when the first text is counted.
+
+    What a context begins with is counted again for every request, a dozen times while it is fitted: short texts are remembered.
+    """
+
+    name = "estimate"
+
+    def count(self, text: str) -> int:
+        from engrams.models.tokens.estimate import estimate
+
+        return _known(text) if len(text) <= _LONG else estimate(text)
+
+
+@memo(512)
+def _known(text: str) -> int:
+    from engrams.models.tokens.estimate import estimate
+
+    return estimate(text)
+
+
+def choose(name: str, clock: Clock = now) -> TokenCounter:
+    """``estimate``, or the name of a tiktoken encoding. Loads nothing. SettingsError: it is neither."""
+    if name == "estimate":
+        return Estimate()
+    from engrams.models.tokens.tiktoken import ENCODINGS, Tiktoken
+
+    if name not in ENCODINGS:
+        raise SettingsError(
+            f"There is no token counter {name!r}.", hint=f"Set `read.tokens` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
+        )
+    return Tiktoken(name, clock)

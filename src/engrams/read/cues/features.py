@@ -1,0 +1,74 @@
+"""How well a record's time and speaker fit what a query asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engrams.read.cues.mentions import ROLES
+from engrams.read.cues.query import Understood
+from engrams.text.when import EARLIEST, LATEST, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DAY = 86_400.0
+_YEAR = 365.2425 * _DAY
+_EVER = 4e11
+"""Seconds: beyond the years 1 to 9999 on either side."""
+_EARLY = 0.5
+_OTHER_YEAR = 0.7
+
+
+def date_score(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """How near each time (seconds since 1970) is to one of the spans, 0..1; zeros where there are none.
+
+    1 inside; after it, for people tell of things later, exp(-days / tau) with tau = 6 days + half the span's length; before it,
+    where plans are made, half of exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures follow how
+    long after events people told of them (days within 4, weeks within 7, months within 12 or up to 28 ahead, years within
+    285 days). A span without a year counts in every other year at 0.7. An open side has no slack.
+    """
+    import numpy as np
+
+    best = np.zeros(len(times), np.float32)
+    real = np.clip(np.asarray(times, np.float64), -_EVER, _EVER)
+    for span in spans:
+        best = np.maximum(best, _one(span, real))
+    return best
+
+
+def _one(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    start = -2 * _EVER if span.start == EARLIEST else span.start.timestamp()
+    end = 2 * _EVER if span.end == LATEST else span.end.timestamp()
+    score = _near(times, start, end)
+    if span.recurs and end - start < _YEAR / 2:
+        turns = np.round((times - (start + end) / 2) / _YEAR)
+        score = np.maximum(score, np.where(turns != 0, _OTHER_YEAR * _near(times - turns * _YEAR, start, end), 0))
+    return score.astype(np.float32)
+
+
+def _near(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArray[np.float64]:
+    import numpy as np
+
+    length = (end - start) / _DAY if end - start < _EVER else 0.0
+    late = np.exp(-np.maximum(times - end, 0) / _DAY / (6 + length / 2))
+    early = _EARLY * np.exp(-np.maximum(start - times, 0) / _DAY / min(5 + 0.3 * length, 30))
+    return np.where(times >= end, late, np.where(times < start, early, 1.0))
+
+
+def speaker_score(understood: Understood, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:
+    """1 where the speaker is asked about, by name, or by role (``roles``, or a speaker called user or assistant); else 0."""
+    import numpy as np
+
+    wanted = set(understood.about)
+    known: dict[str, float] = {}
+    for speaker in set(speakers):
+        own = speaker in wanted if wanted else bool(understood.role) and ROLES.get(speaker.casefold()) == understood.role
+        known[speaker] = float(own)
+    score = np.array([known[speaker] for speaker in speakers], np.float32)
+    if not wanted and understood.role and len(roles) == len(score):
+        score = np.maximum(score, np.array([role == understood.role for role in roles], np.float32))
+    return score

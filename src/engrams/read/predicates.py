@@ -1,0 +1,79 @@
+"""Questions that ask for a fact by its nature: "how can I reach her" wants a phone number, whatever words told of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from engrams.ports import Query, Reach, Records, Slot
+from engrams.read.cues import Understood
+from engrams.text.normalize import fold
+from engrams.types import Kind
+
+_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_MOST = 200
+
+_ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern), tuple(predicates.split()))
+    for pattern, predicates in (
+        (
+            r"\b(?:lives?|living|home|resides?|address|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
+            "lives_in address home_town grew_up_in from",
+        ),
+        (
+            r"\b(?:works?|working|jobs?|employ\w+|company|profession|occupation|career|arbeit\w*|trabaj\w+|travaill\w*)\b|工作|仕事",
+            "works_at job",
+        ),
+        (r"\b(?:phone|telephone|mobile|number|call|reach|telefon\w*|handy|telefono|movil|portable)\b|电话|手机|電話", "phone phone_number"),
+        (r"\be-?mail\b|邮箱|メール", "email"),
+        (r"\b(?:names?|named|called|spell(?:ed|t)?|heiss\w*|llam\w+|appel\w+)\b|叫什么|名前", "is_named nickname"),
+        (r"\b(?:how old|age|birthday|born|geburtstag|alt|cumpleanos|edad|anniversaire|age)\b|生日|几岁|誕生日", "age birthday born_in"),
+        (r"\b(?:allerg\w+|intoleran\w+|ill|sick|avoid|diet|vegan\w*|vegetarian\w*)\b|过敏|アレルギー", "allergic_to diet avoids eats"),
+        (
+            r"\b(?:married|husband|wife|spouse|partner|dating|engaged|girlfriend|boyfriend|verheiratet|casad\w+|marie\w*)\b|结婚|結婚",
+            "married_to engaged_to dating marital_status",
+        ),
+        (
+            r"\b(?:speaks?|languages?|sprach\w*|sprich\w*|idiomas?|habla\w*|langues?|parle\w*)\b|语言|話せ",
+            "speaks native_language learning learns",
+        ),
+        (
+            r"\b(?:stud(?:y|ies|ied|ying)|university|college|degree|major|school|studier\w*|estudi\w+|etudi\w+)\b|大学|学校",
+            "studies studies_at graduated_from attends major",
+        ),
+        (
+            r"\b(?:hobb\w+|likes?|enjoys?|loves?|hates?|dislikes?|prefers?|favou?rites?|gefallt|gusta\w*|aime\w*)\b|喜欢|好き",
+            "likes prefers enjoys",
+        ),
+        (r"\b(?:pets?|haustier\w*|mascotas?)\b|宠物|ペット", "has adopted has_pet is_named"),
+        (r"\b(?:never|rules?|always|must not|forbidden|not allowed|avoid)\b", "never always avoids"),
+    )
+)
+_FAVOURITE = re.compile(r"\bfavou?rite (\w+)")
+
+
+def wanted(query: str) -> tuple[str, ...]:
+    """The predicates that a question asks for, if its words tell."""
+    folded = fold(query)
+    found = [name for pattern, predicates in _ASKED if pattern.search(folded) for name in predicates]
+    found += [f"favorite_{noun}" for noun in _FAVOURITE.findall(folded)]
+    return tuple(dict.fromkeys(found))
+
+
+def answering(query: str, understood: Understood, reach: Reach, records: Records) -> Mapping[str, float]:
+    """Ids of current statements whose predicate is asked for, with how well their subject fits (1, or a half where nobody is named)."""
+    predicates = wanted(query)
+    if not predicates:
+        return {}
+    people = tuple(name for name in map(fold, (*understood.about, *understood.names)) if name)
+    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MOST))
+    subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
+    return {slot.id: fit for slot in found if (fit := _fit(slot, subjects[slot.subject], people, understood.role))}
+
+
+def _fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
+    if people:
+        return float(bool(subject) and any(name in subject or subject in name for name in people))
+    if role == "user":
+        return 1.0 if subject == "user" or slot.role == "user" else 0.0
+    return 0.5

@@ -1,0 +1,126 @@
+"""Found during one turn, given at the next: a turn never waits for its memory (003). This process only."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from queue import Empty, Full, Queue
+from threading import Lock, Thread
+from typing import Generic, TypeVar
+
+from engrams.ports import Clock
+from engrams.text.cache import enlisted
+
+Result = TypeVar("Result")
+
+_log = logging.getLogger(__name__)
+_QUEUE = 16
+_MOST = 10_000
+"""Conversations whose result is kept; the oldest is let go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready(Generic[Result]):
+    value: Result
+    at: datetime
+
+
+class Pending(Generic[Result]):
+    """One worker; results by conversation, each given once and only while fresh. Thread safe."""
+
+    def __init__(self, fresh: timedelta, clock: Clock) -> None:
+        self._fresh, self._clock = fresh, clock
+        self._lock = Lock()
+        self._ready: OrderedDict[str, _Ready[Result]] = OrderedDict()
+        self._working: set[str] = set()
+        self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
+        self._thread: Thread | None = None
+        self._closed = False
+        enlisted(self)
+
+    def ask(self, session: str, work: Callable[[], Result | None]) -> bool:
+        """Have it worked out for this conversation's next turn. False: it is at it still, or the queue is full; nothing waits.
+
+        A result of None is nothing to give; so is a failure, which is logged.
+        """
+        with self._lock:
+            if self._closed or session in self._working:
+                return False
+            try:
+                self._queue.put_nowait((session, work))
+            except Full:
+                return False
+            self._working.add(session)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="engrams-pending", daemon=True)
+                self._thread.start()
+            return True
+
+    def take(self, session: str) -> Result | None:
+        """What is ready for this conversation, if it is fresh; taking empties it."""
+        with self._lock:
+            ready = self._ready.pop(session, None)
+        if ready is None or self._clock() - ready.at > self._fresh:
+            return None
+        return ready.value
+
+    def drop(self, session: str) -> None:
+        """Nothing of the turn before is wanted: the topic changed."""
+        with self._lock:
+            self._ready.pop(session, None)
+
+    def cache_clear(self) -> None:
+        """Nothing of any turn before is wanted: what it found may have been purged."""
+        with self._lock:
+            self._ready.clear()
+
+    def close(self) -> None:
+        """No more work. What hangs is not waited for; what waits is let go."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            thread = self._thread
+        if thread is not None:
+            self._stop()
+            thread.join(timeout=5)
+
+    def _stop(self) -> None:
+        """Make room for the word that ends the worker."""
+        while True:
+            try:
+                self._queue.put_nowait(None)
+            except Full:
+                try:
+                    self._queue.get_nowait()
+                except Empty:
+                    continue
+            else:
+                return
+
+    def _work(self) -> None:
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        """One piece of work, when it comes. On its own, so that a worker who waits holds nothing of what it found."""
+        item = self._queue.get()
+        if item is None:
+            return False
+        session, work = item
+        try:
+            value = work()
+        except Exception:  # noqa: BLE001 - the edge of the flow: a failure must be seen, and must not end what serves all conversations
+            _log.exception("nothing is pending for this turn")
+            value = None
+        with self._lock:
+            self._working.discard(session)
+            if value is not None:
+                self._ready[session] = _Ready(value, self._clock())
+                self._ready.move_to_end(session)
+                while len(self._ready) > _MOST:
+                    self._ready.popitem(last=False)
+        return True

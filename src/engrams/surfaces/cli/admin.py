@@ -1,0 +1,140 @@
+"""stats, status, retry, config."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+from engrams.errors import SettingsError
+from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.output import clean, emit, note, paint, plain, progress, say, table
+from engrams.types import PRODUCT
+
+app = commands()
+
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*@")
+_MASK = "***"
+_WAIT = 600.0
+
+Wait = Annotated[bool, typer.Option("--wait", help="Do the waiting work first, here and now.")]
+
+
+@app.command()
+@spread
+def stats(frame: Frame, everyone: Annotated[bool, typer.Option("--all", help="Of every owner together.")] = False) -> None:
+    """Count memories by status, kind, layer and tier."""
+    with frame.open() as (engine, scope):
+        numbers = engine.stats(None if everyone else scope)
+    if frame.json:
+        emit(numbers)
+        return
+    for name, value in plain(numbers).items():
+        if isinstance(value, Mapping):
+            words = PRODUCT if "layer" in name else {}
+            told = ", ".join(f"{words.get(key, key)} {number}" for key, number in value.items() if number)
+            say(f"{paint(name.ljust(10), 'dim')}  {told or 'none'}")
+        else:
+            say(f"{paint(name.ljust(10), 'dim')}  {clean(str(value))}")
+
+
+@app.command()
+@spread
+def status(frame: Frame, wait: Wait = False) -> None:
+    """Show background work: jobs by kind and state, how far it lags, and what failed."""
+    with frame.open() as (engine, _):
+        if wait:
+            with progress("working", quiet=frame.json) as bar:
+                engine.drain(_WAIT, bar)
+        state = plain(engine.status())
+    if frame.json:
+        emit(state)
+        return
+    if state["test"]:
+        say(f"{'test mode'.ljust(12)}  {clean(str(engine.settings.home))}")
+    jobs = {kind: {name: n for name, n in states.items() if n} for kind, states in state["jobs"].items()}
+    for kind, states in sorted(jobs.items()):
+        say(f"{kind.ljust(12)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
+    say(f"{'lag'.ljust(12)}  {state['lag_seconds']:.0f} s")
+    for name in ("embedder", "chat"):
+        if name in state:
+            say(f"{name.ljust(12)}  {clean(str(state[name])) or 'none'}")
+    say(f"{'spent today'.ljust(12)}  {_of(state['spent'], 'calls')}, {_of(state['spent'], 'tokens')}")
+    if state["dead"]:
+        say(f"\n{paint('Failed for good', 'red')} (engrams retry runs them again):")
+        table(("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]])
+
+
+@app.command()
+@spread
+def retry(
+    frame: Frame,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of failed jobs; without any, all of them.", show_default=False)] = None,
+    wait: Wait = False,
+) -> None:
+    """Run failed jobs again."""
+    with frame.open() as (engine, _):
+        number = engine.retry(tuple(ids or ()))
+        if wait:
+            with progress("working", quiet=frame.json) as bar:
+                engine.drain(_WAIT, bar)
+    emit({"retried": number}) if frame.json else say(f"{number} jobs wait again.")
+
+
+@app.command()
+@spread
+def config(
+    frame: Frame,
+    name: Annotated[str | None, typer.Argument(help="Only this setting or section.", show_default=False)] = None,
+) -> None:
+    """Show every setting, its value and where that came from. Secrets are masked."""
+    rows = settings_shown(frame, name or "")
+    if frame.json:
+        emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
+        return
+    table(("setting", "from", "value"), [[row["name"], row["origin"], _text(row["value"])] for row in rows], {0: "cyan", 1: "dim"})
+    if not name:
+        note("docs/reference/settings.md says what each one means.")
+
+
+def settings_shown(frame: Frame, only: str) -> list[dict[str, Any]]:
+    """Name, value, origin and default of the settings under a name. SettingsError where there are none."""
+    from engrams.settings import describe
+
+    loaded = frame.load()
+    values = plain(loaded.settings.model_dump(mode="json"))
+    described = describe()
+    rows = []
+    for name, default, _, secret in described:
+        if name == only or name.startswith(f"{only}.") or not only:
+            value: Any = values
+            for part in name.split("."):
+                value = value[part]
+            shown = _MASK if secret and value else _masked(value)
+            rows.append({"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _plain_default(default)})
+    if not rows:
+        names = [name for name, *_ in described]
+        near = get_close_matches(only, dict.fromkeys([*names, *(name.partition(".")[0] for name in names)]), 3)
+        raise SettingsError(f"There is no setting {only!r}.", hint=f"Did you mean {' or '.join(near)}?" if near else "")
+    return rows
+
+
+def _of(spent: Mapping[str, int], what: str) -> str:
+    limit = spent[f"daily_{what}"]
+    return f"{spent[what]:,} of {limit:,} {what}" if limit else f"{spent[what]:,} {what}"
+
+
+def _masked(value: Any) -> Any:
+    """Without the password that an address may hold."""
+    return _PASSWORD.sub(rf"\1{_MASK}@", value) if isinstance(value, str) else value
+
+
+def _plain_default(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else default if isinstance(default, str | int | float | type(None)) else str(default)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)

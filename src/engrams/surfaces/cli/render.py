@@ -1,0 +1,127 @@
+"""Memories in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from engrams.surfaces.cli.output import clean, day, fit, paint, plain, say
+
+if TYPE_CHECKING:
+    from engrams.types import Hit, Receipt, Record
+
+_WHY = {
+    "cos": "close in meaning",
+    "cosctx": "what was said just before it is close in meaning",
+    "bm": "uses the same words",
+    "bmctx": "the turns just before it use the same words",
+    "bmses": "its conversation is about this",
+    "speaker": "said by whom you ask about",
+    "date": "from the time you ask about",
+    "question": "is a question itself",
+    "when": "names a time, as you ask for one",
+    "length": "says more than a word or two",
+    "recency": "recent",
+    "importance": "important",
+    "confidence": "certain",
+    "fact": "a fact taken from it matches",
+}
+_LEAST = 0.005
+_MOST = 4
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A found memory: what the record says, and how it was found."""
+    record = hit.record
+    return {
+        "id": record.id,
+        "text": record.text,
+        "kind": record.kind,
+        "status": hit.status,
+        "score": round(float(hit.score), 6),
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
+        "recorded_at": record.recorded_at,
+        "speaker": record.speaker,
+        "scope": record.scope,
+        "session": record.session,
+        "role": record.role,
+        "external_id": record.external_id,
+        "caption": record.caption,
+        "facts": [fact_json(fact) for fact in hit.facts],
+        "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
+    }
+
+
+def fact_json(record: Record) -> dict[str, Any]:
+    """What was derived from a found memory."""
+    names = ("id", "text", "kind", "status", "subject", "predicate", "object", "valid_from", "valid_to")
+    return {name: getattr(record, name) for name in names}
+
+
+def who(record: Record) -> str:
+    """Who said it."""
+    return record.speaker or (record.role if record.kind == "turn" else "")
+
+
+def because(parts: Mapping[str, float]) -> tuple[str, str]:
+    """What spoke most for a memory and what against it, in words, the strongest first."""
+    ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
+    told = [(f"{_WHY.get(name, name)} ({value:+.2f})", value) for name, value in ranked if abs(value) >= _LEAST]
+    good, bad = [text for text, value in told if value > 0], [text for text, value in told if value < 0]
+    return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
+
+
+def tell_hit(place: int, hit: Hit) -> None:
+    """One found memory, for a person."""
+    record = hit.record
+    about = [day(record.valid_from or record.recorded_at), who(record), "" if hit.status == "active" else str(hit.status)]
+    head = (
+        f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')}  {clean('  '.join(part for part in about if part))}"
+    )
+    say(head.rstrip())
+    for line in clean(record.text).splitlines() or [""]:
+        say(f"    {line}")
+    if record.caption:
+        say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")
+    for fact in hit.facts:
+        ended = f" (until {fact.valid_to:%Y-%m-%d})" if fact.valid_to else "" if fact.status == "active" else f" ({fact.status})"
+        say(f"    {paint('·', 'cyan')} {clean(fact.text)}{ended}")
+
+
+def tell_receipt(receipt: Receipt, text: str) -> None:
+    """What became of a write, for a person."""
+    colour = "yellow" if receipt.outcome in ("refused", "redacted") else "green"
+    # What was typed may hold the secret that was taken out or refused: it is not shown again.
+    shown = "" if receipt.outcome in ("refused", "redacted") else fit(text, 100)
+    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
+    for made in receipt.derived:
+        replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""
+        say(f"    {made.verdict} {made.kind}: {clean(made.text)}{paint(replaced, 'dim')}")
+    for choice in receipt.decisions:
+        if choice.reason and receipt.outcome != "stored":
+            say(f"    {choice.stage}: {clean(choice.reason)}")
+    if receipt.pending:
+        say(paint(f"    still to do: {', '.join(receipt.pending)}", "dim"))
+
+
+def tell_record(record: Record) -> None:
+    """Everything known about one memory, for a person; empty fields are left out."""
+    held = {name: shown for name, value in plain(record).items() if (shown := _shown(value))}
+    held["scope"] = record.scope.key
+    text = held.pop("text")
+    say(clean(text))
+    say()
+    size = max(len(name) for name in held)
+    for name, shown in held.items():
+        say(f"{paint(name.ljust(size), 'dim')}  {clean(shown)}")
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    if isinstance(value, dict):
+        value = {name: held for name, held in value.items() if held not in ("", [], None)}
+    if value in (None, "", [], {}):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

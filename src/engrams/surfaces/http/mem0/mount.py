@@ -1,0 +1,257 @@
+"""The paths that the client of mem0 asks, as a part of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Query, Request
+
+from engrams.clock import parse_time
+from engrams.engine import MemoryEngine
+from engrams.errors import InputError
+from engrams.ports import Condition, Where
+from engrams.settings import Settings
+from engrams.surfaces.http.mem0 import bodies, shapes
+from engrams.surfaces.http.mem0.filters import LABELS, Part, loose, within
+from engrams.surfaces.http.rest.caller import named
+from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.fallback import Elsewhere
+from engrams.surfaces.http.rest.requests import aware, meta
+from engrams.types import Json, Kind, Record, Role, Scope, Status, Turn
+
+_TOP = 10
+_PAGE = 100
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
+
+
+class Mem0:
+    """Routes before ours: they end in a slash, or have a version that is not ours."""
+
+    def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
+        self._engine, self._settings = engine, settings
+
+    def install(self, app: FastAPI) -> None:
+        app.state.engine = self._engine
+        routes = APIRouter(tags=["mem0"], route_class=limited(self._settings.limits.text_bytes))
+        for add in (_writing, _reading, _one, _many):
+            add(routes, self._settings)
+        app.include_router(routes)
+        others = Elsewhere(routes.routes)
+        app.router.routes.extend(others.at(others.paths))
+
+    async def start(self) -> None:
+        """Nothing to start."""
+
+    async def stop(self) -> None:
+        """Nothing to stop."""
+
+    def health(self) -> Mapping[str, Json]:
+        return {}
+
+
+def _writing(routes: APIRouter, settings: Settings) -> None:
+    @routes.post("/v3/memories/add/", responses=declared())
+    def add(request: Request, body: bodies.Add) -> shapes.Events:
+        """Remember the messages of a conversation. Each event is a message kept, or something learned from one."""
+        if body.expiration_date:
+            raise _eternal()
+        where = within(request, body.ids(), body.filters)
+        at = _moment(body.timestamp)
+        extra = meta(body.metadata or {}, settings.limits.meta_bytes)
+        events = []
+        for message in body.messages:
+            text = _text(message.content)
+            if text.strip():
+                turn = Turn(
+                    text, _ROLES.get(message.role, "user"), message.name, at, where.scope.labels[-1] if body.run_id else "", meta=extra
+                )
+                kind = Kind.TURN if body.infer else Kind.NOTE
+                events += shapes.events(where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer), text)
+        if not events:
+            raise InputError("No message has a text.")
+        return shapes.Events(results=events)
+
+
+def _reading(routes: APIRouter, settings: Settings) -> None:
+    @routes.post("/v3/memories/search/", responses=declared())
+    def search(request: Request, body: bodies.Search) -> shapes.Items:
+        """The memories that answer a question, best first."""
+        where = within(request, body.ids(), body.filters)
+        number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
+        found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
+        least = body.threshold if body.threshold is not None else 0.0
+        return shapes.Items(results=[shapes.item(hit.record, hit.score) for hit in found.hits if hit.score >= least])
+
+    @routes.post("/v3/memories/", responses=declared())
+    def listing(
+        request: Request,
+        body: bodies.Listing,
+        page: Annotated[int, Query(ge=1, le=1000)] = 1,
+        page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
+    ) -> shapes.Page:
+        """Memories, newest first, by page."""
+        dates = [Condition("recorded_at", "gte", _day(body.start_date))] if body.start_date else []
+        dates += [Condition("recorded_at", "lte", _day(body.end_date))] if body.end_date else []
+        where = within(request, body.ids(), body.filters)
+        tests = Where("and", (*(where.where.parts if where.where else ()), *dates))
+        records, more = _page(where, tests if tests.parts else None, page, min(page_size, settings.limits.results))
+        path = "/v3/memories/?page_size={}&page={}"
+        return shapes.Page(
+            results=[shapes.item(record) for record in records],
+            count=(page - 1) * page_size + len(records) + more,
+            next=path.format(page_size, page + 1) if more else None,
+            previous=path.format(page_size, page - 1) if page > 1 else None,
+        )
+
+    @routes.get("/v1/ping/", responses=declared())
+    def ping(request: Request) -> shapes.Pong:
+        """Whether the key opens anything."""
+        named(request, "")
+        return shapes.Pong()
+
+    @routes.get("/v1/entities/", responses=declared())
+    def entities(request: Request) -> shapes.Entities:
+        """Who and what there are memories of: users, agents, apps and runs."""
+        caller = named(request, "")
+        found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _pairs(scope))
+        rows = [shapes.Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
+        return shapes.Entities(results=rows, count=len(rows))
+
+
+def _one(routes: APIRouter, settings: Settings) -> None:
+    @routes.get("/v1/memories/{id}/", responses=declared(404))
+    def read(request: Request, id: str) -> shapes.Item:
+        """One memory."""
+        caller = named(request, "")
+        return shapes.item(caller.engine.get(id, scope=caller.owner))
+
+    @routes.put("/v1/memories/{id}/", responses=declared(404, 409))
+    def change(request: Request, id: str, body: bodies.Update) -> shapes.Item:
+        """Change its text or metadata."""
+        return shapes.item(_changed(request, id, body, settings))
+
+    @routes.delete("/v1/memories/{id}/", responses=declared(404, 409))
+    def forget(request: Request, id: str) -> shapes.Said:
+        """Forget it; it can be restored."""
+        caller = named(request, "")
+        caller.engine.forget(id, scope=caller.owner)
+        return shapes.Said(message="Memory deleted successfully!")
+
+    @routes.get("/v1/memories/{id}/history/", responses=declared(404))
+    def history(request: Request, id: str) -> list[shapes.Change]:
+        """Every change of it, oldest first."""
+        caller = named(request, "")
+        record = caller.engine.get(id, scope=caller.owner)
+        return [shapes.change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
+
+
+def _many(routes: APIRouter, settings: Settings) -> None:
+    @routes.put("/v1/batch/", responses=declared(404, 409))
+    def change(request: Request, body: bodies.Batch) -> shapes.Said:
+        """Change several."""
+        for each in body.memories:
+            _changed(request, each.memory_id, each, settings)
+        return shapes.Said(message=f"Successfully updated {len(body.memories)} memories")
+
+    @routes.delete("/v1/batch/", responses=declared(404, 409))
+    def forget(request: Request, body: bodies.Batch) -> shapes.Said:
+        """Forget several."""
+        caller = named(request, "")
+        for each in body.memories:
+            caller.engine.forget(each.memory_id, scope=caller.owner)
+        return shapes.Said(message=f"Successfully deleted {len(body.memories)} memories")
+
+    @routes.delete("/v1/memories/", responses=declared(409))
+    def forget_all(
+        request: Request,
+        user_id: Annotated[str, Query(max_length=200)] = "",
+        agent_id: Annotated[str, Query(max_length=200)] = "",
+        app_id: Annotated[str, Query(max_length=200)] = "",
+        run_id: Annotated[str, Query(max_length=200)] = "",
+        filters: Annotated[str, Query(max_length=10_000)] = "",
+    ) -> shapes.Said:
+        """Forget everything of a user, agent, app or run; it can be restored."""
+        given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+        ids = {name: value for name, value in given.items() if value}
+        tree = loose(filters)
+        if not ids and not tree:
+            raise InputError("Say whose memories.", hint="Give user_id, agent_id, app_id or run_id.")
+        _forget_all(within(request, ids, tree))
+        return shapes.Said(message="Memories deleted successfully!")
+
+    @routes.delete("/v2/entities/{kind}/{name}/", responses=declared(404, 409))
+    def forget_entity(request: Request, kind: str, name: str) -> shapes.Said:
+        """Forget everything of one user, agent, app or run."""
+        if f"{kind}_id" not in LABELS:
+            raise InputError("There is no such kind of entity.", hint="user, agent, app or run.")
+        _forget_all(within(request, {f"{kind}_id": name}))
+        return shapes.Said(message="Entity deleted successfully!")
+
+
+def _pairs(scope: Scope) -> list[tuple[str, str]]:
+    kinds = {label: name.removesuffix("_id") for name, label in LABELS.items()}
+    return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
+
+
+def _changed(request: Request, id: str, body: bodies.Update, settings: Settings) -> Record:
+    if body.expiration_date:
+        raise _eternal()
+    caller = named(request, "")
+    record = caller.engine.get(id, scope=caller.owner)
+    fields: dict[str, Any] = {} if body.text is None else {"text": body.text}
+    if body.metadata is not None:
+        fields["meta"] = meta({**record.meta, **body.metadata}, settings.limits.meta_bytes)
+    return caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="changed by a client") if fields else record
+
+
+def _forget_all(where: Part) -> None:
+    """In pages of what is still there; what goes because of another is gone already."""
+    while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
+        for record in records:
+            if where.engine.get(record.id, scope=where.owner).status is Status.ACTIVE:
+                where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
+
+
+def _page(where: Part, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+    """One page, and whether there is another; those before are walked over."""
+    after = ""
+    for number in range(1, page + 1):
+        found = where.engine.list(scope=where.owner, where=tests, after=after, limit=size)
+        if number == page:
+            return list(found.records), bool(found.next)
+        if not found.next:
+            break
+        after = found.next
+    return [], False
+
+
+def _text(content: str | list[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [each.get("text") for each in content if isinstance(each, dict)]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        raise InputError("The timestamp is out of range.") from None
+
+
+def _day(text: str) -> datetime:
+    try:
+        return aware(parse_time(text))
+    except (ValueError, OverflowError):
+        raise InputError("A date is needed, such as 2025-01-31.") from None
+
+
+def _eternal() -> InputError:
+    return InputError("Memories do not expire here.", hint="PATCH /v1/memories/{id} sets `valid_to`, until when it is true.")
+
+
+def part(engine: MemoryEngine, settings: Settings) -> Mem0:
+    """What the server asks every part for."""
+    return Mem0(engine, settings)

@@ -1,0 +1,67 @@
+"""Traces, after the GenAI conventions for memory, where OpenTelemetry is installed. Queries and texts are never in them."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from engrams import __version__
+from engrams.surfaces.http.telemetry import Observer, Seen
+
+OPERATION = "gen_ai.operation.name"
+PROVIDER = "gen_ai.provider.name"
+STORE = "gen_ai.memory.store.id"
+RECORD = "gen_ai.memory.record.id"
+ERROR = "error.type"
+"""The conventions are in development and not in the Python package yet; their names stand here only."""
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+def traced() -> Observer | None:
+    """An observer that makes a span of every operation on memory; None without the SDK."""
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        return None
+    from opentelemetry import propagate, trace
+
+    tracer = trace.get_tracer("engrams", __version__)
+
+    def note(seen: Seen) -> None:
+        if not seen.act.operation:
+            return
+        context = propagate.extract({"traceparent": seen.parent}) if seen.parent else None
+        attributes: dict[str, str | int] = {
+            OPERATION: seen.act.operation,
+            PROVIDER: "engrams",
+            STORE: seen.owner,
+            "http.response.status_code": seen.status,
+        }
+        if seen.target:
+            attributes[RECORD] = seen.target
+        if seen.status >= 400:
+            attributes[ERROR] = str(seen.status)
+        name = f"{seen.act.operation} engrams"
+        span = tracer.start_span(name, context, kind=trace.SpanKind.CLIENT, attributes=attributes, start_time=seen.start)
+        if seen.status >= 500:
+            span.set_status(trace.StatusCode.ERROR)
+        span.end(seen.start + int(seen.seconds * 1e9))
+
+    return note
+
+
+def export() -> bool:
+    """Send spans where the environment says (OTEL_EXPORTER_OTLP_ENDPOINT); whether it says so and can be done."""
+    if not any(os.environ.get(name) for name in _ENDPOINTS):
+        return False
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
+        return False
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider(resource=Resource.create({"service.name": "engrams", "service.version": __version__}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    return True

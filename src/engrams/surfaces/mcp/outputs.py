@@ -1,0 +1,254 @@
+"""What the tools answer with; their output schemas are made from these.
+
+Without slots: the library takes a slot for a field's default and makes no schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from engrams.types import HistoryEntry, Hit, Receipt, Record, Related
+
+if TYPE_CHECKING:
+    from engrams.surfaces.mcp.scoped import Bound
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory. Times are ISO 8601; what is empty is "", [] or null."""
+
+    id: str
+    text: str
+    kind: str
+    status: str
+    recorded_at: str
+    scope: list[str]
+    speaker: str
+    role: str
+    session: str
+    valid_from: str | None
+    valid_to: str | None
+    tags: list[str]
+    importance: float
+    confidence: float
+    superseded_by: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """A fact taken from a found memory."""
+
+    id: str
+    text: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """A found memory; the score is 0 to 1."""
+
+    id: str
+    text: str
+    score: float
+    kind: str
+    status: str
+    recorded_at: str
+    speaker: str
+    facts: list[Known]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Best first. abstain: nothing came near, these are the nearest there are."""
+
+    memories: list[Match]
+    abstain: bool
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a write taught: verdict is add, keep, refine, replace, remove, conflict or hold."""
+
+    id: str
+    text: str
+    kind: str
+    verdict: str
+    replaces: list[str]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of one text. outcome: stored, duplicate, redacted, refused or incognito."""
+
+    id: str
+    outcome: str
+    learned: list[Learned]
+    pending: list[str]
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class Added:
+    """One result for each text, in order."""
+
+    results: list[Written]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """done is false where there was nothing to undo."""
+
+    source: str
+    target: str
+    weight: float
+    done: bool
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """Memory as text for a prompt, at most the tokens asked for; ids are those of the memories in it."""
+
+    text: str
+    tokens: int
+    ids: list[str]
+    abstain: bool
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of a memory: the fields that changed, before and after."""
+
+    version: int
+    at: str
+    action: str
+    actor: str
+    reason: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Oldest first."""
+
+    changes: list[Edit]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """cursor: give it to get the next page; empty: this is the last."""
+
+    memories: list[Memory]
+    cursor: str
+
+
+@dataclass(frozen=True)
+class State:
+    """Numbers of memories, and of the background jobs that learn from them."""
+
+    enabled: bool
+    statuses: dict[str, int]
+    kinds: dict[str, int]
+    layers: dict[str, int]
+    jobs_waiting: int
+    jobs_dead: int
+    lag_seconds: float
+    embedder: str
+    chat: str
+
+
+def memory(record: Record) -> Memory:
+    return Memory(
+        id=record.id,
+        text=shown(record),
+        kind=str(record.kind),
+        status=str(record.status),
+        recorded_at=record.recorded_at.isoformat(),
+        scope=list(record.scope.labels),
+        speaker=record.speaker,
+        role=record.role,
+        session=record.session,
+        valid_from=_time(record.valid_from),
+        valid_to=_time(record.valid_to),
+        tags=list(record.tags),
+        importance=record.importance,
+        confidence=record.confidence,
+        superseded_by=record.superseded_by,
+        version=record.version,
+    )
+
+
+def shown(record: Record) -> str:
+    """A picture's description is part of what was said."""
+    return record.search_text
+
+
+def match(hit: Hit) -> Match:
+    record = hit.record
+    return Match(
+        id=record.id,
+        text=shown(record),
+        score=round(float(hit.score), 4),
+        kind=str(record.kind),
+        status=str(hit.status),
+        recorded_at=record.recorded_at.isoformat(),
+        speaker=record.speaker or record.role,
+        facts=[Known(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+    )
+
+
+def near(found: Related) -> Match:
+    record = found.record
+    when = record.recorded_at.isoformat()
+    return Match(record.id, shown(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, [])
+
+
+def written(receipt: Receipt) -> Written:
+    learned = [Learned(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
+    reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
+    return Written(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
+
+
+def edit(entry: HistoryEntry) -> Edit:
+    before, after = _plain(entry.before), _plain(entry.after)
+    return Edit(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
+
+
+def state(bound: Bound) -> State:
+    """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
+    stats, work = bound.engine.stats(bound.root), bound.engine.status()
+    states = list(work["jobs"].values())
+    return State(
+        enabled=bound.engine.settings.enabled,
+        statuses=dict(stats.get("status", {})),
+        kinds=dict(stats.get("kind", {})),
+        layers=dict(stats.get("layer", {})),
+        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
+        jobs_dead=sum(each.get("dead", 0) for each in states),
+        lag_seconds=float(work["lag_seconds"]),
+        embedder=str(work["embedder"]),
+        chat=str(work["chat"]),
+    )
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case dict():
+            return {str(name): _plain(held) for name, held in value.items()}
+        case list() | tuple():
+            return [_plain(held) for held in value]
+        case str():
+            return str(value)
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return str(value)
+
+
+def _time(value: datetime | None) -> str | None:
+    return value.isoformat() if value else None

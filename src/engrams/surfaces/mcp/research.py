@@ -1,0 +1,67 @@
+"""The profile ``search``: the two tools that research clients look for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.annotations import READS
+from engrams.surfaces.mcp.scoped import Bound, told
+
+_TITLE = 80
+
+
+@dataclass(frozen=True)
+class Result:
+    id: str
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Results:
+    results: list[Result]
+
+
+@dataclass(frozen=True)
+class Document:
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, str]
+
+
+class Fetch:
+    """Search gives ids, fetch gives texts."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for call in (self.search, self.fetch):
+            server.add_tool(told(call), annotations=READS, structured_output=True)
+
+    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> Results:
+        """Find memories that answer a question, best first."""
+        found = self._bound.engine.search(query, scope=self._bound.root)
+        hits = [hit.record for hit in found.hits]
+        return Results([Result(record.id, _title(outputs.shown(record)), f"memory://{record.id}") for record in hits])
+
+    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> Document:
+        """The whole of one memory."""
+        record = self._bound.get(id)
+        text = outputs.shown(record)
+        told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}
+        if record.speaker or record.role:
+            told_by["speaker"] = record.speaker or record.role
+        return Document(record.id, _title(text), text, f"memory://{record.id}", told_by)
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

@@ -1,0 +1,171 @@
+"""What is said by hand about how memories belong together: links, tags, and what they lead to (003)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from engrams.errors import InputError, RefusedError
+from engrams.ports import Batch, Change, Clock, Condition, Page, Reach, Store, Where
+from engrams.read.expand import cascade
+from engrams.read.request import reach
+from engrams.settings import GraphSettings
+from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, Status
+from engrams.write.edit import tag_edges
+
+Mode = Literal["recent", "semantic", "cascade"]
+
+WEIGHT = 0.5
+DEPTH = 2
+LIMIT = 10
+
+_BY_HAND = "user"
+_DEEPEST = 5
+_PAGE = 500
+_LABEL = 200
+
+
+class Door(Protocol):
+    """What is needed of the engine."""
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def stored(self, id: str, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
+
+    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
+
+
+class Links:
+    """Reached as ``engine.links``. Every call is bound to its scope: another owner's ids do not exist."""
+
+    def __init__(self, door: Door, store: Store, clock: Clock, settings: GraphSettings) -> None:
+        self._door, self._store, self._clock, self._settings = door, store, clock, settings
+
+    def link(
+        self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO, weight: float = WEIGHT
+    ) -> Edge:
+        """Link two memories. A second time sets the weight (0 to 1) and is counted.
+
+        NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight.
+        """
+        if isinstance(weight, bool) or not 0 <= weight <= 1:
+            raise InputError(f"A weight is a number from 0 to 1, not {weight!r}.")
+        edge = self._edge(source, target, Scope.of(scope), type, weight)
+        self._store.commit(Batch(_BY_HAND, "linked", self._clock(), edges=(edge,)))
+        return edge
+
+    def unlink(self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO) -> bool:
+        """Undo ``link``. False: there was no such link."""
+        edge = self._edge(source, target, Scope.of(scope), type, WEIGHT)
+        known = self._store.edges(edge.owner, [edge.source], (edge.type,))
+        if not any((one.source, one.target) == (edge.source, edge.target) for one in known):
+            return False
+        self._store.commit(Batch(_BY_HAND, "unlinked", self._clock(), unlink=(edge,)))
+        return True
+
+    def tag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
+        """Add tags to a memory; those it has stay."""
+        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
+        return self._tagged(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
+
+    def untag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
+        """Take tags off a memory; those it does not have are passed over."""
+        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
+        return self._tagged(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
+
+    def tags(self, scope: Scope | str | Sequence[str]) -> dict[str, int]:
+        """Tags and how many active memories have each, the most used first. One that no memory has is not there."""
+        where = Where("and", (Condition("tags", "exists", True),))
+        counts: Counter[str] = Counter()
+        after = ""
+        while True:
+            page = self._door.list(scope=Scope.of(scope), where=where, order="oldest", after=after, limit=_PAGE)
+            counts.update(tag for record in page.records for tag in record.tags)
+            if not page.next:
+                return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            after = page.next
+
+    def related(self, id: str, *, scope: Scope | str | Sequence[str], depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
+        """Active memories within ``depth`` (1 to 5) links of one, in either direction, through tags and topics too; nearest first."""
+        if not 1 <= depth <= _DEEPEST:
+            raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
+        record = self._door.get(id, scope=Scope.of(scope))
+        found = self._spread({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
+        return tuple(each for each in found if each.record.id != record.id)[:limit]
+
+    def recall(
+        self, query: str = "", *, scope: Scope | str | Sequence[str], mode: Mode | None = None, limit: int = LIMIT
+    ) -> tuple[Related, ...]:
+        """Memories, best first. recent: the newest, whatever the query. semantic: what a search finds. cascade: that, and what links
+        lead to from it. Without a mode: cascade where there is a query, else recent."""
+        place = Scope.of(scope)
+        chosen = mode or ("cascade" if query.strip() else "recent")
+        if limit < 1:
+            return ()
+        match chosen:
+            case "recent":
+                return tuple(Related(record, 1.0) for record in self._door.list(scope=place, limit=limit).records)
+            case "semantic" | "cascade":
+                hits = self._door.search(query, scope=place, limit=limit).hits
+                if chosen == "semantic":
+                    return tuple(Related(hit.record, hit.score) for hit in hits)
+                return self._spread({hit.record.id: hit.score for hit in hits}, place, DEPTH, limit)
+            case _:
+                raise InputError(f"There is no mode {chosen!r}.", hint="recent, semantic or cascade.")
+
+    def _spread(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[Related, ...]:
+        """The active memories that a cascade from the seeds reaches in this scope, the seeds among them, best first."""
+
+        def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
+            return self._store.edges(scope.owner, nodes)
+
+        scores = cascade(seeds, near, depth, self._settings.decay)
+        ranked = sorted((node for node in scores if ":" not in node), key=lambda node: (-scores[node], node))
+        sees = reach(scope)
+        found: list[Related] = []
+        for start in range(0, len(ranked), _PAGE):
+            records = self._store.get(scope.owner, ranked[start : start + _PAGE])
+            found += [Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and _within(one.scope, sees)]
+            if len(found) >= limit:
+                break
+        return tuple(found[:limit])
+
+    def _edge(self, source: str, target: str, scope: Scope, type: str, weight: float) -> Edge:
+        try:
+            kind = EdgeType(type)
+        except ValueError:
+            raise InputError(f"There is no link type {type!r}.", hint=f"The types are: {', '.join(EdgeType)}.") from None
+        first, second = (self._door.stored(id, scope) for id in (source, target))
+        if first.id == second.id:
+            raise InputError("A memory cannot be linked to itself.")
+        if any(one.status is Status.PURGED for one in (first, second)):
+            raise RefusedError("A purged memory cannot be linked.")
+        return Edge(scope.owner, first.id, second.id, kind, float(weight))
+
+    def _tagged(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
+        if tags == record.tags:
+            return record
+        if record.status is Status.PURGED:
+            raise RefusedError("A purged memory has no tags.")
+        change = Change(record.scope.owner, record.id, {"tags": tags}, action, record.version)
+        new, gone = tag_edges(record, tags)
+        self._store.commit(Batch(_BY_HAND, f"{action} by hand", self._clock(), changes=(change,), edges=new, unlink=gone))
+        return self._door.get(record.id, scope=scope)
+
+
+def _labels(tags: str | Sequence[str]) -> tuple[str, ...]:
+    """Clean tags, each once. InputError: there is none, or one that cannot be a tag."""
+    given = [tags] if isinstance(tags, str) else list(tags)
+    cleaned = [" ".join(each.encode("utf-8", "replace").decode().replace("\0", "").split()) for each in given if isinstance(each, str)]
+    if not given or len(cleaned) != len(given) or not all(cleaned):
+        raise InputError("A tag is a word or a few.", hint="Give at least one visible character.")
+    if any(len(each) > _LABEL for each in cleaned):
+        raise InputError(f"A tag has at most {_LABEL} characters.")
+    return tuple(dict.fromkeys(cleaned))
+
+
+def _within(scope: Scope, sees: Reach) -> bool:
+    return sees.tree or scope in sees.scopes

@@ -1,0 +1,94 @@
+"""What a modifying word makes of the interval beside it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from engrams.text.when import dates
+from engrams.text.when.dates import BEGIN, DAY, END, Interval
+from engrams.text.when.grammar import Mod
+from engrams.text.when.span import Grain
+
+_LONG = ("month", "season", "year", "range")
+
+
+def change(mod: Mod, span: Interval, now: datetime) -> Interval:
+    """ValueError where the two make no sense together."""
+    start, end, _ = span
+    match mod.kind:
+        case "edge":
+            return dates.edge(span, mod.name)
+        case "nth":
+            return _nth(mod, span)
+        case "within":
+            return dates.unit(mod.unit, start, 0)
+        case "shift":
+            return _shift(mod, span)
+        case "since":
+            return Interval(start, now if start < now else END, "range")
+        case "after":
+            return Interval(end, now if end < now else END, "range")
+        case "until" | "by":
+            return Interval(now if end > now else BEGIN, end, "range")
+        case "before":
+            return Interval(now if start > now else BEGIN, start, "range")
+        case "from" | "between":
+            return span
+
+
+def _nth(mod: Mod, span: Interval) -> Interval:
+    start, end, grain = span
+    if grain not in _LONG:
+        raise ValueError(grain)
+    first, last = start.date(), (end - DAY).date()
+    if mod.unit == "half":
+        middle = dates.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
+        return Interval(start, middle, "range") if mod.count == 0 else Interval(middle, end, "range")
+    if mod.unit == "day":
+        found = dates.days(_count(first, last, mod.count, 1), 1)
+    elif mod.unit == "week":
+        found = dates.days(_count(first, last - 6 * DAY, mod.count, 7), 7, "week")
+    elif mod.unit == "month":
+        month = dates.move(first, mod.count) if mod.count >= 0 else last.replace(day=1)
+        found = dates.months(month.year, month.month, 1, "month")
+    else:
+        weekday = 5 if mod.unit == "weekend" else mod.index
+        one = first + (weekday - first.weekday()) % 7 * DAY
+        final = last - (last.weekday() - weekday) % 7 * DAY
+        day = one + 7 * mod.count * DAY if mod.count >= 0 else final
+        found = dates.days(day, 2, "weekend") if mod.unit == "weekend" else dates.days(day, 1)
+    if found.start < start or found.start >= end:
+        raise ValueError(mod.count)
+    return found
+
+
+def _count(first: date, last: date, count: int, size: int) -> date:
+    return first + count * size * DAY if count >= 0 else last
+
+
+def _shift(mod: Mod, span: Interval) -> Interval:
+    """The n-th unit before the interval begins, or after it ends."""
+    start, end, _ = span
+    count = mod.count
+    if mod.unit in ("weekday", "weekend"):
+        weekday = 5 if mod.unit == "weekend" else mod.index
+        if count < 0:
+            edge = (start - DAY).date() if mod.unit == "weekday" else (start - 2 * DAY).date()
+            day = edge - ((edge.weekday() - weekday) % 7 + 7 * (-count - 1)) * DAY
+        else:
+            edge = end.date()
+            day = edge + ((weekday - edge.weekday()) % 7 + 7 * (count - 1)) * DAY
+        return dates.days(day, 2, "weekend") if mod.unit == "weekend" else dates.days(day, 1)
+    if count < 0:
+        moved = Interval(dates.step(start, mod.unit, count), dates.step(start, mod.unit, count + 1), _GRAINS.get(mod.unit, "range"))
+    else:
+        moved = Interval(dates.step(end, mod.unit, count - 1), dates.step(end, mod.unit, count), _GRAINS.get(mod.unit, "range"))
+    if mod.hours:
+        first, last = mod.hours
+        midnight = dates.midnight(moved.start.date())
+        return Interval(midnight + first * _MINUTE, midnight + last * _MINUTE, "hour")
+    return moved
+
+
+_MINUTE = DAY / 1440
+_GRAINS: dict[str, Grain] = {"minute": "minute", "hour": "hour", "day": "day", "week": "week", "month": "month", "year": "year"}

@@ -1,0 +1,75 @@
+"""What else a change by hand changes: the statement a text made, what was learned from it, and the note that said only that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from engrams.ports import Change, Query, Reach, Records
+from engrams.types import Kind, Record, Status
+from engrams.write import edit
+
+_SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
+UNSAID = "unsaid"
+"""In the metadata of a fact whose source no longer says it: saying it again brings the fact back."""
+
+
+def restated(record: Record, text: str) -> dict[str, Any]:
+    """The object that a new text puts in the old one's place; no statement where the text is another. Pure."""
+    if not record.object or record.object in text or record.object not in record.text:
+        return {}
+    before, _, after = record.text.partition(record.object)
+    inner = text[len(before) : len(text) - len(after)]
+    held = text.startswith(before) and text.endswith(after) and len(text) >= len(before) + len(after)
+    thing = inner.strip().rstrip(".!")
+    return {"object": thing} if held and thing else {"predicate": "", "object": ""}
+
+
+def ripple(record: Record, values: Mapping[str, Any], records: Records, at: datetime) -> tuple[Change, ...]:
+    """The changes of other records that these new values of one call for; one transaction with it."""
+    if values.get("status") is Status.FORGOTTEN:
+        return edit.forget(edit.dependents(record, records), at, "").changes
+    if record.status is Status.FORGOTTEN and "status" in values:
+        return edit.restore(edit.dependents(record, records), at).changes
+    if record.status is not Status.ACTIVE or "text" not in values:
+        return ()
+    return _learned(record, values["text"], records, at) if record.kind in _SAID else _notes(record, records, at)
+
+
+def _learned(source: Record, text: str, records: Records, at: datetime) -> tuple[Change, ...]:
+    """Facts learned from this source alone: those that it no longer says go, those that it says again come back."""
+    owner = source.scope.owner
+    query = Query(Reach(owner, (owner,), tree=True), statuses=(Status.ACTIVE, Status.SUPERSEDED), sources=(source.id,), limit=1000)
+    changes = []
+    for fact in records.find(query).records:
+        if {quote.source for quote in fact.evidence} != {source.id}:
+            continue
+        said = _says(text, fact)
+        if fact.status is Status.ACTIVE and not said:
+            fields: dict[str, Any] = {"status": Status.SUPERSEDED, "retired_at": at, "meta": {**fact.meta, UNSAID: True}}
+        elif fact.status is Status.SUPERSEDED and said and fact.meta.get(UNSAID):
+            meta = {name: value for name, value in fact.meta.items() if name != UNSAID}
+            fields = {"status": Status.ACTIVE, "retired_at": None, "meta": meta}
+        else:
+            continue
+        changes.append(Change(owner, fact.id, fields, "restore" if said else "retract", fact.version))
+    return tuple(changes)
+
+
+def _notes(fact: Record, records: Records, at: datetime) -> tuple[Change, ...]:
+    """A note that said this and nothing else is superseded with it; a turn stays: it was said."""
+    if not fact.meta.get("whole") or not fact.evidence:
+        return ()
+    fields = {"status": Status.SUPERSEDED, "retired_at": at, "superseded_by": fact.id}
+    found = records.get(fact.scope.owner, [fact.evidence[0].source])
+    notes = [note for note in found if note.kind is Kind.NOTE and note.status is Status.ACTIVE]
+    return tuple(Change(fact.scope.owner, note.id, dict(fields), "supersede", note.version) for note in notes)
+
+
+def _says(text: str, fact: Record) -> bool:
+    """Whether a text still holds what a fact rests on; one that a hand has restated rests on its own object."""
+    if any(quote.quote and quote.quote in text for quote in fact.evidence):
+        return True
+    restated = bool(fact.object) and not any(fact.object in quote.quote for quote in fact.evidence)
+    return restated and fact.object in text

@@ -1,0 +1,149 @@
+"""What is known already and what a candidate must meet of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.errors import ModelError
+from engrams.ports import Condition, Query, Reach, Seek, Where
+from engrams.text.terms import terms
+from engrams.types import Kind, Record, Scope, Status
+from engrams.write.backdate import placed
+from engrams.write.candidate import Candidate
+from engrams.write.changeset import Ledger
+from engrams.write.deps import Deps
+from engrams.write.reconcile import Meeting, reconcile
+from engrams.write.slots import also_ends, is_single, same
+from engrams.write.synonyms import kindred
+
+STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+OPEN = (Status.ACTIVE, Status.CANDIDATE)
+NEAR = 5
+_SLOT = 200
+_LATEST = 20
+_EDGE = 1e-6
+_INNER = frozenset(("conversation", "session", "thread", "chat"))
+
+
+def meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
+    known = neighbours(candidate, record, deps, ledger)
+    kin = _kin(candidate, record, deps, ledger)
+    meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
+    if meeting.until is None:
+        return meeting
+    slot = Query(around(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=(same(candidate.predicate),))
+    ledger.learn(deps.records.find(replace(slot, limit=_SLOT)).records)
+    return placed(meeting, record, ledger)
+
+
+def neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
+    """The statements a candidate must meet: those of its slot, of its subject where it corrects, and the nearest in meaning."""
+    reach = around(record.scope)
+    found: list[Record] = []
+    also = [predicate for predicate, _ in also_ends(candidate.predicate, candidate.object)]
+    # Of a slot that holds many values, those that matter share words with the candidate: the search below finds them.
+    most = _SLOT if is_single(candidate.predicate, candidate.subject) or candidate.effect != "states" else _LATEST
+    for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate), *also)):
+        query = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, predicates=(predicate,), limit=most)
+        found += deps.records.find(query).records
+    if candidate.effect == "corrects" and not candidate.predicate:
+        return _lately(record, reach, deps, ledger)
+    if candidate.effect == "corrects":
+        found += deps.records.find(Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)).records
+    found += nearest(candidate, record, reach, deps)
+    mine = home(record.scope)
+    close = [one for one in found if home(one.scope) in mine.chain()]
+    ledger.learn(close)
+    near = dict.fromkeys((*(one.id for one in close), *ledger.fresh))
+    return [one for name in near if (one := ledger.seen[name]).status in OPEN and one.kind in STATEMENTS]
+
+
+def _kin(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> tuple[Record, ...]:
+    """Statements of a slot with another name and the same meaning; none where that cannot be told."""
+    if deps.embedder is None or not candidate.single or candidate.effect == "ends":
+        return ()
+    reach, mine = around(record.scope), home(record.scope)
+    attributes = Query(reach, STATEMENTS, OPEN, predicates=("is",), limit=NEAR * 10)
+    of_theirs = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=NEAR * 10)
+    known = deps.records.find(attributes if candidate.predicate == "is" else of_theirs).records
+    ledger.learn([one for one in known if home(one.scope) in mine.chain()])
+    open_ = [ledger.seen[one.id] for one in known if one.id in ledger.seen and ledger.seen[one.id].status in OPEN]
+    try:
+        return kindred(candidate, open_, deps.embedder)
+    except ModelError:
+        return ()  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
+
+
+def _lately(record: Record, reach: Reach, deps: Deps, ledger: Ledger) -> list[Record]:
+    """What the same speaker last stated in the same session: all that a bare "no, it's Berlin" can mean."""
+    found = deps.records.find(Query(reach, STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)).records
+    ledger.learn([one for one in found if one.scope == record.scope])
+    now = [one for one in ledger.seen.values() if one.status in OPEN and one.kind in STATEMENTS]
+    return [one for one in now if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at]
+
+
+def nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> list[Record]:
+    """The statements nearest in words, and in meaning where vectors are cheap."""
+    if deps.search is None:
+        return []
+    words = tuple(dict.fromkeys(terms(candidate.text)))
+    pool = deps.search.seek(
+        Seek(
+            reach,
+            record.recorded_at,
+            tuple((word, 1.0) for word in words),
+            model=deps.embedder.card.id if deps.embedder else "",
+            width=NEAR * 4,
+            kinds=STATEMENTS,
+        )
+    )
+    order = (-pool.bm).argsort(kind="stable")[:NEAR]
+    return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
+
+
+def rivals(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
+    """What a candidate may contradict (003): of its category, ``write.contradicts`` near it in meaning, the nearest five."""
+    floor, category = deps.settings.contradicts, candidate.category
+    if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
+        return []
+    fresh = [one for one in ledger.fresh.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
+    try:
+        own, *others = deps.embedder.embed([candidate.text, *(one.search_text for one in fresh)])
+    except ModelError:
+        return []
+    same_category = Where("and", (Condition("category", "eq", category),))
+    reach, mine = around(record.scope), home(record.scope)
+    seek = Seek(reach, record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category)
+    pool = deps.search.seek(seek)
+    close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
+    stored = [one for one in deps.records.get(record.scope.owner, list(close)) if home(one.scope) in mine.chain()]
+    ledger.learn(stored)
+    close |= {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
+    found = [ledger.seen[one.id] for one in (*stored, *fresh) if one.id in close and ledger.seen[one.id].status in OPEN]
+    return sorted(found, key=lambda one: (-close[one.id], one.id))[:NEAR]
+
+
+def lately_known(record: Record, deps: Deps) -> tuple[Record, ...]:
+    """What the model is told not to repeat."""
+    return deps.records.find(Query(around(record.scope), STATEMENTS, limit=80)).records
+
+
+def home(scope: Scope) -> Scope:
+    """The scope without its trailing conversation: a person's facts hold across conversations, a project's within it."""
+    labels = scope.labels
+    while len(labels) > 2 and labels[-2] in _INNER:
+        labels = labels[:-2]
+    return Scope(labels)
+
+
+def around(scope: Scope) -> Reach:
+    return Reach(scope.owner, home(scope).chain(), tree=True)
+
+
+def voices(records: Sequence[Record], deps: Deps) -> frozenset[str]:
+    """Who takes part in the conversation, lower case; the user's own bare roles are no names."""
+    named = {record.speaker for record in records}
+    if deps.search is not None:
+        named |= set(deps.search.speakers(around(records[0].scope)))
+    return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}

@@ -1,0 +1,142 @@
+"""A text as sentences and clauses, with what is asked, quoted, imagined or reported kept apart from what is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engrams.write.candidate import Modality
+
+_LONGEST = 6000
+_MOST = 60
+
+_FENCE = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||    \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>", re.DOTALL | re.MULTILINE
+)
+_QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
+_TITLE = 6
+_END = re.compile(
+    r"[.!?。！？…]+[\"'”’)\]]*(?=\s|$|[\u3000-\u9fff])|[。！？]|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
+    r"|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
+    "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
+)
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m)$", re.IGNORECASE
+)
+_ASK = re.compile(
+    (
+        r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has"
+        r"|should|may|what|how|why|where|when|which|who|any|got|wanna|maybe|got any)\b"
+    ),
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r",\s*(?:right|ok|okay|yeah|no|huh|eh|isn't it|aren't (?:i|they|you|we)|don't you(?: think)?|you know|know what i mean)\s*\?$",
+    re.IGNORECASE,
+)
+_IMAGINED = re.compile(
+    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|whenever|every time|each time|unless|suppose|supposing|imagine|pretend"
+    r"|assuming|assume|what if"
+    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
+    r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
+    r"|\b(?:my|the) character\b",
+    re.IGNORECASE,
+)
+_FICTION = re.compile(
+    (
+        r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the) (?:story|poem|scene|script"
+        r"|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize"
+        r"|summarise)\b[^.\n]{0,60}:"
+    ),
+    re.IGNORECASE,
+)
+_JOKE = re.compile(
+    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """``text`` stands at ``start`` of the whole; what is masked (code, links, quotations) is blank in it."""
+
+    text: str
+    start: int
+    modality: Modality = "asserted"
+    asked: bool = False
+
+
+def mask(text: str) -> str:
+    """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
+    masked = (
+        _FENCE.sub(_blank, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
+    )
+    if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
+        masked = _QUOTE.sub(
+            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _spoken(masked, match) else _blank(match), masked
+        )
+    return masked.replace("’", "'").replace("‘", "'")
+
+
+def sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
+    """The sentences of a text from ``begin`` on, in order, each with how it is meant."""
+    masked = mask(text)
+    masked = " " * min(begin, len(masked)) + masked[begin:]
+    whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
+    for start, end, mark in _spans(masked):
+        piece = masked[start:end]
+        asked = "?" in mark or "？" in mark
+        if asked:
+            piece, told = _told(piece, mark)
+            if not told:
+                yield Sentence(piece, start, "question", True)
+                continue
+        modality = whole
+        if modality == "asserted" and _IMAGINED.search(piece):
+            modality = "hypothetical"
+        yield Sentence(piece, start, modality, asked)
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, str]]:
+    at = count = 0
+    for match in _END.finditer(text):
+        if match[0][0] == "." and _ABBREVIATED.search(text[max(at, match.start() - 8) : match.start()]):
+            continue
+        if text[at : match.start()].strip():
+            yield (*_trim(text, at, match.start()), match[0])
+            count += 1
+            if count >= _MOST:
+                return
+        at = match.end()
+    if text[at:].strip():
+        yield (*_trim(text, at, len(text)), "")
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and not (text[start].isalnum() or text[start] in "\"“'$€£"):
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _told(piece: str, mark: str) -> tuple[str, str]:
+    """What a question states before it asks: ``I use Flask, can you help`` states the first half."""
+    if _TAG.search(f"{piece}{mark}"):
+        return _TAG.sub("", f"{piece}?"), "told"
+    found = next((match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None)
+    if found is None or found.start() < 12:
+        return piece, ""
+    return piece[: found.start()], "told"
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _spoken(text: str, match: re.Match[str]) -> bool:
+    """Whether what is quoted is speech rather than a name or title."""
+    before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
+    return before.endswith(
+        ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")
+    ) or match[1].rstrip().endswith(("!", "?"))

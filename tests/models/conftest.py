@@ -1,0 +1,70 @@
+"""A scripted server, and models that speak to it without long waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import pytest
+
+from engrams.models.chat.budget import Budget
+from engrams.models.chat.model import Limits, Model
+from engrams.models.chat.ollama import Ollama
+from engrams.models.chat.openai import OpenAI
+from engrams.models.retry import Retry
+from engrams.ports import Ask, Clock, Message
+from engrams.testing import ScriptedModel, Ticker
+
+FACTS = {
+    "type": "object",
+    "properties": {"facts": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 9}},
+    "required": ["facts"],
+    "additionalProperties": False,
+}
+
+
+class Connect(Protocol):
+    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> Model: ...
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as model:
+        yield model
+    assert not model.problems
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    made: list[Model] = []
+
+    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> Model:
+        clock: Clock = options.pop("clock", Ticker())
+        kind: Callable[..., Any] = Ollama if provider == "ollama" else OpenAI
+        limits = Limits(
+            timeout=options.pop("timeout", 5.0),
+            corrections=options.pop("corrections", 3),
+            retry=Retry(tries=options.pop("retries", 3), first=options.pop("first", 0.005)),
+        )
+        ledger = options.pop("ledger", None)
+        budget = Budget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
+        model = Model(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
+        made.append(model)
+        return model
+
+    yield connect
+    for model in made:
+        model.close()
+
+
+@pytest.fixture
+def ask() -> Callable[..., Ask]:
+    def ask(text: str = "What do you know?", schema: Any = None, **options: Any) -> Ask:
+        return Ask((Message("system", "You are brief."), Message("user", text)), "test", schema, **{"timeout": 10.0, **options})
+
+    return ask
+
+
+@pytest.fixture
+def facts() -> dict[str, Any]:
+    return FACTS

@@ -1,0 +1,115 @@
+"""Keys: made once, kept as hashes, ended at once."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from engrams.apikeys import PREFIX, RIGHTS, Keyring
+from engrams.errors import InputError, NotFoundError, StoreError
+from engrams.testing import Ticker
+from engrams.types import Scope
+
+ANN = Scope(("user", "ann"))
+
+
+@pytest.fixture
+def clock() -> Ticker:
+    return Ticker("2026-03-10T08:00")
+
+
+@pytest.fixture
+def ring(home: Path) -> Keyring:
+    return Keyring.of(home)
+
+
+def test_a_key_opens_what_it_was_made_for(ring: Keyring, clock: Ticker) -> None:
+    """Owner, rights and name come back; rights are in their own order, each once."""
+    made, secret = ring.add("ci", ANN, ("write", "read", "read"), clock())
+    found = ring.find(secret, clock())
+    assert found == made
+    assert (made.owner, made.rights, made.name, made.may("admin")) == (ANN, ("read", "write"), "ci", False)
+    assert secret.startswith(PREFIX)
+
+
+def test_only_a_hash_is_kept(ring: Keyring, clock: Ticker, home: Path) -> None:
+    """The key stands in no file; its file is closed to others."""
+    _, secret = ring.add("ci", ANN, ("read",), clock())
+    (file,) = (home / "keys").iterdir()
+    assert secret not in file.read_text() and secret.rpartition("_")[2] not in file.read_text()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home / "keys", file)] == [0o700, 0o600]
+
+
+def test_every_key_is_another(ring: Keyring, clock: Ticker) -> None:
+    """Two keys of one name differ, and both open; the list has both, oldest first."""
+    pairs = []
+    for _ in range(5):
+        pairs.append(ring.add("same", ANN, ("read",), clock()))
+        clock.forward(1)
+    assert len({secret for _, secret in pairs}) == 5
+    assert [key.id for key in ring.list()] == [key.id for key, _ in pairs]
+
+
+def test_expiry_is_exact(ring: Keyring, clock: Ticker) -> None:
+    """A key of one day opens until the day is over, and not at its end."""
+    _, secret = ring.add("ci", ANN, ("read",), clock(), 1)
+    clock.forward(days=1, seconds=-1)
+    assert ring.find(secret, clock())
+    clock.forward(1)
+    assert ring.find(secret, clock()) is None
+
+
+def test_revoking_ends_it_for_every_process(ring: Keyring, clock: Ticker, home: Path) -> None:
+    """Another ring on the same home sees it at once; revoking twice keeps the first time."""
+    made, secret = ring.add("ci", ANN, ("read",), clock())
+    other = Keyring.of(home)
+    assert other.find(secret, clock())
+    first = ring.revoke(made.id, clock())
+    assert other.find(secret, clock()) is None
+    clock.forward(days=1)
+    assert ring.revoke(made.id, clock()).revoked_at == first.revoked_at
+
+
+@pytest.mark.parametrize(
+    "text", ["", "engrams_", "engrams_" + "a" * 56, "engrams_../../../x_" + "a" * 43, "\0", "engrams_\ud800", "é" * 64]
+)
+def test_other_texts_open_nothing(ring: Keyring, clock: Ticker, text: str) -> None:
+    """Neither a path, nor half a key, nor any other text."""
+    ring.add("ci", ANN, ("read",), clock())
+    assert ring.find(text, clock()) is None
+
+
+@pytest.mark.parametrize("id", ["../x", "", "a" * 12, "\0", "A" * 12])
+def test_revoking_what_is_not_there(ring: Keyring, clock: Ticker, id: str) -> None:
+    """An id that names no key is not found, whatever it looks like."""
+    with pytest.raises(NotFoundError):
+        ring.revoke(id, clock())
+
+
+def test_wrong_rights_and_owners(ring: Keyring, clock: Ticker) -> None:
+    """No right, an unknown one, and an owner that is only a part of one are refused."""
+    for rights in ((), ("root",)):
+        with pytest.raises(InputError) as caught:
+            ring.add("ci", ANN, rights, clock())
+        assert "read" in caught.value.hint
+    with pytest.raises(InputError):
+        ring.add("ci", ANN.within("project", "x"), RIGHTS, clock())
+
+
+def test_a_damaged_file_opens_nothing_and_says_so(ring: Keyring, clock: Ticker, home: Path) -> None:
+    """A key whose file cannot be read is an error, never an open door."""
+    made, secret = ring.add("ci", ANN, ("read",), clock())
+    path = home / "keys" / f"{made.id}.json"
+    for text in ("{", "[]", json.dumps({"id": made.id})):
+        path.write_text(text)
+        with pytest.raises(StoreError):
+            ring.find(secret, clock())
+
+
+def test_an_empty_home_has_no_keys(ring: Keyring, home: Path) -> None:
+    """Looking makes no folder."""
+    assert ring.list() == ()
+    assert not home.exists()

@@ -134,7 +134,7 @@ log = build.{which}(Settings(home=Path({str(home)!r})), Ticker("2026-03-10T08:00
 print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
-    others = [subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) for _ in range(2)]
+    others = [subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) for _ in range(2)]
     mine: list[Kept | None] = []
     threads = [threading.Thread(target=lambda: mine.extend([noted(first, id=str(number)) for number in range(40)])) for _ in range(3)]
     for thread in threads:

@@ -18,7 +18,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.models.embed.cache import CachedEmbedder
 from engrams.models.rerank.listwise import Case, Listwise
-from engrams.session.injected import Echoes
+from engrams.session.injected import InjectedFingerprints
 from engrams.testing import HashEmbedder, Ticker
 from engrams.text.cache import memo, memos
 from engrams.types import Context, Kind, Scope
@@ -72,7 +72,7 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._pattern": 4_096}
 
 CLOSED = {
     "models.http._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
-    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.foreign._table", "write.secrets._compiled",
+    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.languages.match._compile_forms", "write.secrets._compiled",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 
@@ -191,8 +191,8 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
         "store__cache_bytes": 1_000_000,
         "jobs__workers": 0,
         "delivery__catch_up": True,
-        "topics__on": True,
-        "topics__every": 50,
+        "topics__enabled": True,
+        "topics__refresh_searches": 50,
         "caps__facts": 5,
     }
     with engrams.open(home=str(home), preset=preset, clock=Ticker(START), **small) as engine:
@@ -228,7 +228,7 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
 @pytest.mark.covers("S3.70")
 def test_marks_of_what_was_shown_are_bounded() -> None:
     """Of one owner two thousand, of all a thousand owners."""
-    echoes = Echoes()
+    echoes = InjectedFingerprints()
     line = "The {} boat is called after the {} harbour."
     echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):

@@ -19,7 +19,7 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.types import Cost, Evidence, Json, Kind, Record
 from engrams.write.gate import gate, is_small_talk
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 _THEMES, _LOOPS, _LOOP = 3, 5, 200
 _SHOWN, _LONG, _CHARACTERS = 80, 1000, 24_000
@@ -29,18 +29,18 @@ _INTENT = re.compile(
     r"|\b(?:remind me|not sure (?:yet|if|whether)|still (?:have|need) to|ich (?:muss|werde|will)|tengo que|voy a|je (?:dois|vais))\b"
     r"|(?:打算|需要|得去|つもり)"
 )
-_GLAD = words("""
+_GLAD = word_set("""
     great happy glad good love loved wonderful excited relieved better thanks thank amazing fun proud calm hopeful nice perfect
     froh glucklich super feliz contento genial content heureux ravi 开心 高兴 嬉しい
     """)
-_LOW = words("""
+_LOW = word_set("""
     sad angry upset worried anxious tired afraid scared stressed lonely terrible awful bad hate worse hurt frustrated depressed
     overwhelmed exhausted traurig wutend angst mude triste enojado cansado preocupado inquiet fatigue 难过 生气 担心 悲しい
     """)
 
 
 @dataclass(frozen=True, slots=True)
-class Arc:
+class SessionArc:
     """An account. ``evidence``: the words it rests on. ``extractor``, ``prompt``: what made it."""
 
     themes: tuple[str, ...]
@@ -73,17 +73,17 @@ class Arc:
         }
 
 
-class _Mood(BaseModel):
+class _MoodAnswer(BaseModel):
     opened: str = ""
     closed: str = ""
 
 
-class _Answer(BaseModel):
+class _ArcAnswer(BaseModel):
     """An account as a model gives it; more than is asked for is not looked at."""
 
     themes: list[str] = Field(default_factory=list)
     summary: str = ""
-    mood: _Mood = _Mood()
+    mood: _MoodAnswer = _MoodAnswer()
     open_loops: list[str] = Field(default_factory=list)
     resolved: list[str] = Field(default_factory=list)
 
@@ -106,7 +106,7 @@ def substantive(turns: Sequence[Record]) -> list[Record]:
     return [turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate(turn.text) is None]
 
 
-def by_rules(turns: Sequence[Record], limit: int) -> Arc:
+def by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     """An account in the session's own words: the sentences that speak most of what came up again and again, in their order."""
     mine = substantive(turns)
     themes = _themes(mine)
@@ -126,7 +126,7 @@ def by_rules(turns: Sequence[Record], limit: int) -> Arc:
     open_, settled = _questions(turns)
     plans = [(turn, text) for turn, text in told if _INTENT.search(fold(text))]
     quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
-    return Arc(
+    return SessionArc(
         themes,
         " ".join(text for _, text in picked)[:limit],
         _mood(mine[:1]),
@@ -137,7 +137,7 @@ def by_rules(turns: Sequence[Record], limit: int) -> Arc:
     )
 
 
-def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> Arc | None:
+def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
     """A model's account of at most 80 turns and 24,000 characters; None where it finds nothing worth one.
 
     ModelError or BudgetError where it fails, or answers what cannot be used.
@@ -156,13 +156,13 @@ def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> Arc | None:
     text = prompt.render(turns="\n".join(reversed(lines)), limit=str(limit))
     answer = chat.ask(Ask((Message("user", text),), "arc", SCHEMA))
     try:
-        found = _Answer.model_validate(answer.data)
+        found = _ArcAnswer.model_validate(answer.data)
     except ValidationError as problem:
         raise ModelError(f"The account cannot be used: {problem.errors()[0]['msg']}.", retryable=False) from None
     summary = " ".join(found.summary.split())
     if not summary:
         return None
-    return Arc(
+    return SessionArc(
         tuple(" ".join(theme.split())[:60] for theme in found.themes if theme.strip())[:_THEMES],
         summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
         found.mood.opened[:60],
@@ -176,7 +176,7 @@ def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> Arc | None:
     )
 
 
-def account(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[Arc | None, str]:
+def account(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
     """The account of a session, and the model's failure if it failed: then rules write it."""
     if chat is None:
         return by_rules(turns, limit), ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
-from engrams.session.arc import Arc, account, substantive, transcript
+from engrams.session.arc import SessionArc, account, substantive, transcript
 from engrams.session.state import lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
@@ -23,8 +23,7 @@ from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Sc
 from engrams.write import flow, llm, watermark
 from engrams.write.changeset import stable_id
 from engrams.write.gate import forbids
-from engrams.write.promote import Bearing, Cluster, clusters, ripe
-from engrams.write.release import candidate_of, release
+from engrams.write.promote import Bearing, Cluster, candidate_of, clusters, release, ripe
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -38,20 +37,20 @@ _DAILY = "daily"
 
 
 @dataclass(slots=True)
-class _End:
+class _SessionEnd:
     """What the end of one session has come to so far."""
 
     owner: Scope
     row: SessionRow
     turns: list[Record]
-    arcs: list[tuple[Scope, list[Record], Arc]]
+    arcs: list[tuple[Scope, list[Record], SessionArc]]
     changes: list[Change]
     edges: list[Edge]
     told: dict[str, list[str]]
     mark: SessionRow | None = None
 
 
-class Finalise:
+class SessionFinaliser:
     """The handler of the job. ``run_job``: runs a waiting job here and now."""
 
     def __init__(
@@ -69,11 +68,11 @@ class Finalise:
             self._store.finish(job.lease, self._clock())
             return
         row = self._closing(row)
-        end = _End(owner, row, self._transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []})
+        end = _SessionEnd(owner, row, self._transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []})
         if not self._extracted(job, end):
             self._put_off(job)
             return
-        self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+        self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
         forbidden = any(turn.role in ("user", "") and forbids(turn.text) for turn in end.turns)
         if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
             self._account(end)
@@ -87,7 +86,7 @@ class Finalise:
     def _noted(self) -> bool:
         """Whether there is a vault that keeps daily notes."""
         section = self._settings
-        return section.vault.on and section.vault.daily and not section.incognito and section.store.url != ":memory:"
+        return section.vault.enabled and section.vault.daily and not section.incognito and section.store.url != ":memory:"
 
     def _lapsed(self, row: SessionRow) -> bool:
         return lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
@@ -112,7 +111,7 @@ class Finalise:
             page = self._store.find(replace(query, after=page.next))
         return transcript(found)
 
-    def _extracted(self, job: Job, end: _End) -> bool:
+    def _extracted(self, job: Job, end: _SessionEnd) -> bool:
         """Have what nobody learned from yet learned from, here. False: somebody else is at it. What fails waits in the queue."""
         if self._settings.sessions.trigger == "manual":
             return True
@@ -123,29 +122,29 @@ class Finalise:
                 spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
                 (name,) = self._store.enqueue((spec,), self._clock())
                 self._run_job(name)
-                self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+                self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
         return not any(one.kind == EXTRACT and ids & _items(one) for one in self._store.queue(("running",), 10_000))
 
     def _put_off(self, job: Job) -> None:
         """Come back in a moment; this does not count as a failure."""
         now = self._clock()
-        again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.retries)
+        again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts)
         self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
 
-    def _account(self, end: _End) -> None:
+    def _account(self, end: _SessionEnd) -> None:
         """An account for each scope in which there was enough; a model is asked where there is one."""
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
             turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
-            if len(substantive(turns)) < section.substantive:
+            if len(substantive(turns)) < section.min_turns:
                 continue
-            arc, problem = account(turns, self._chat, section.summary)
+            arc, problem = account(turns, self._chat, section.episode_chars)
             if problem:
                 _log.warning("the account of a session is by rules: %s", problem)
             if arc is not None and arc.summary:
                 end.arcs.append((scope, turns, arc))
 
-    def _held(self, end: _End, *, forbidden: bool) -> None:
+    def _held(self, end: _SessionEnd, *, forbidden: bool) -> None:
         """Drop, promote or keep what was held during the session."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
@@ -168,7 +167,7 @@ class Finalise:
             end.edges += batch.edges
             end.told["promoted"] += [cluster.lead.id for cluster, _ in promoted]
 
-    def _reviewed(self, end: _End, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
+    def _reviewed(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
         """Those that wait for a model's word get it, if there is one now: what stays, and what it lets in at once."""
         kept: list[Record] = []
         ready: set[str] = set()
@@ -196,7 +195,7 @@ class Finalise:
             return []
         return llm.judge(sources[0], [candidate], self._chat)[0]
 
-    def _drop(self, end: _End, records: Sequence[Record], why: str) -> None:
+    def _drop(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
         for record in records:
             fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": {**record.meta, "was": "candidate", "dropped": why}}
             end.changes.append(Change(end.owner, record.id, fields, "drop", record.version))
@@ -210,7 +209,7 @@ class Finalise:
         rows = self._store.vectors(owner, ids, card.id)
         return dict(zip(ids, rows, strict=True)) if rows.shape[1] == card.dimension else {}
 
-    def _earlier(self, end: _End, reach: Reach) -> Sequence[Record]:
+    def _earlier(self, end: _SessionEnd, reach: Reach) -> Sequence[Record]:
         """Statements of other sessions before this one. Where they cannot be read, nothing is borne out by them; the rest goes on."""
         begun = end.turns[0].recorded_at if end.turns else end.row.started_at
         try:
@@ -220,7 +219,7 @@ class Finalise:
             return ()
         return [one for one in page.records if one.session and one.session != end.row.id and one.recorded_at < begun]
 
-    def _gaps(self, end: _End) -> None:
+    def _gaps(self, end: _SessionEnd) -> None:
         """Questions that had no answer, and have one now, are gaps no longer."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         gaps = self._store.find(Query(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
@@ -233,16 +232,16 @@ class Finalise:
             if asked and any(2 * len(asked & told) >= len(asked) for told in known):
                 end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
 
-    def _commit(self, job: Job, end: _End, why: str) -> None:
+    def _commit(self, job: Job, end: _SessionEnd, why: str) -> None:
         """Everything, in one transaction with the session's row and the end of the job."""
         now = self._clock()
         puts, edges = self._episodes(end)
         jobs: list[JobSpec] = []
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
-            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.retries))
+            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
         if end.turns and self._noted:
             payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
-            jobs.append(JobSpec(_DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.retries))
+            jobs.append(JobSpec(_DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
         row = self._closed(end, why) if end.row.state == "closing" else None
         self._store.commit(
             Batch(
@@ -251,7 +250,7 @@ class Finalise:
             )
         )  # fmt: skip
 
-    def _closed(self, end: _End, why: str) -> SessionRow:
+    def _closed(self, end: _SessionEnd, why: str) -> SessionRow:
         data = dict(end.row.data)
         if end.turns:
             data |= {"start": end.turns[-1].id, "turns": int(data.get("turns", 0)) + len(end.turns)}
@@ -259,7 +258,7 @@ class Finalise:
         data.pop("crisis", None)
         return replace(end.row, state="closed", data=data)
 
-    def _episodes(self, end: _End) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
+    def _episodes(self, end: _SessionEnd) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
         crisis = str(end.row.data.get("crisis", "none"))
         records = [_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
         end.told["episodes"] += [record.id for record in records]
@@ -281,7 +280,7 @@ class Finalise:
         return Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()) if row.any() else None
 
 
-def _episode(scope: Scope, turns: Sequence[Record], arc: Arc, session: str, crisis: str) -> Record:
+def _episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: str, crisis: str) -> Record:
     """An account as a record; the same for the same part of the same session, however often it is made."""
     last = turns[-1]
     return Record(

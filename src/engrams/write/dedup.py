@@ -12,18 +12,18 @@ from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
 from engrams.write.candidate import Candidate
 from engrams.write.slots import same
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-_NEGATION = words(
+_NEGATION = word_set(
     "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht"
     " kein keine nie sin nunca jamas pas jamais ne"
 )
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
-_WORDS = words(
+_WORDS = word_set(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
     " nineteen twenty thirty forty fifty hundred thousand million first second third half once twice"
 )
-_MONTHS = words(
+_MONTHS = word_set(
     "january february march april may june july august september october november december monday tuesday wednesday thursday"
     " friday saturday sunday"
 )

@@ -11,9 +11,9 @@ from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
 from engrams.types import ABSORBED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-EDITABLE = words("""
+EDITABLE = word_set("""
     text caption tags category importance confidence valid_from valid_to meta kind summary triggers steps subject predicate
     object speaker
     """)

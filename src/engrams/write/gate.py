@@ -11,13 +11,13 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
 from engrams.types import Decision
 from engrams.write.echo import fingerprint as fingerprint
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 _SMALL_TALK_LENGTH = 40
 _ECHO_WORDS = 4
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
-_SMALL_TALK = words("""
+_SMALL_TALK = word_set("""
     hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
     good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
     lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly

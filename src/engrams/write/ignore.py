@@ -55,7 +55,7 @@ def within(folder: Path) -> tuple[str, ...]:
         rules = read(folder)
         root = folder.resolve().as_posix().rstrip("/")
     except OSError as problem:
-        raise SettingsError(f"The ignore files in {folder} cannot be read: {problem}.", hint="Set `write.project`.") from None
+        raise SettingsError(f"The ignore files in {folder} cannot be read: {problem}.", hint="Set `write.ignore_root`.") from None
     found: list[str] = []
     for rule in rules:
         found.append(rule)

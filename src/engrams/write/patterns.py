@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 _W = r"(?<![\w-])"
 _E = r"(?![\w])"
@@ -185,7 +185,7 @@ rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|r
 )  # fmt: skip
 
 # What people say of a password, rather than the password.
-PLAIN = words("""
+PLAIN = word_set("""
     a an the not too very so quite only also still now never always already just really all any my your our their his her its it this
     that these those there here what how why when where which who whatever in on at of to for from by with without and or but if as
     wrong incorrect correct right invalid valid expired expiring required needed necessary optional mandatory weak strong stronger long

@@ -22,14 +22,14 @@ def fires(texts: Sequence[str], cosine: float | None, settings: SessionSettings,
     There must be ``least`` characters; then ``every`` turns are enough, or a change of topic after ``change`` turns, or the
     session's end. ``cosine``: of the last turn to the one before it (None: unknown).
     """
-    if sum(len(text) for text in texts) < settings.least:
+    if sum(len(text) for text in texts) < settings.min_chars:
         return ""
     if end:
         return "session end"
-    if len(texts) >= settings.every:
+    if len(texts) >= settings.batch_turns:
         return f"{len(texts)} turns"
     changed = cosine is not None and cosine < topic
-    return "topic change" if changed and len(texts) >= settings.change else ""
+    return "topic change" if changed and len(texts) >= settings.topic_change_turns else ""
 
 
 def last_cosine(rows: Floats) -> float | None:

@@ -6,12 +6,12 @@ from typing import Literal, TypeAlias
 
 from engrams.text.cache import memo
 from engrams.text.normalize import fold
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["single", "multi"]
 
 # One value at a time: a new one closes the old.
-SINGLE = words("""
+SINGLE = word_set("""
     lives_in works_at job is_named age birthday anniversary married_to dating marital_status diet from born_in phone email address
     home_town height
     weight
@@ -20,7 +20,7 @@ SINGLE = words("""
     """)
 
 # Nouns that name a property of which a thing or person has one: "my manager is X", "the deadline is Y".
-ATTRIBUTES = words("""
+ATTRIBUTES = word_set("""
     name nickname surname birthday anniversary age address email e-mail phone number mobile extension username handle job title role
     position
     profession occupation
@@ -37,13 +37,13 @@ ATTRIBUTES = words("""
     """)
 
 # Of those, roles of people: their value is somebody's name.
-PEOPLE = words(
+PEOPLE = word_set(
     "manager boss supervisor landlord doctor dentist therapist gp lead owner maintainer reviewer client vendor wife husband"
     " spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad"
 )
 
 # Of those, things rather than properties: "the meeting is on Monday" is a value, "the meeting is important" is not.
-THINGS = words("""
+THINGS = word_set("""
     car ride meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
     database flight seat
     room gate team company school university college launch release end start plan schedule stack framework model provider platform
@@ -87,7 +87,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("left", ""): (("works_at", frozenset()), ("studies_at", frozenset()), ("member_of", frozenset())),
 }  # fmt: skip
 
-_NEGATIVE = words("hates dislikes loathes detests")
+_NEGATIVE = word_set("hates dislikes loathes detests")
 
 
 @memo(4096)

@@ -25,13 +25,13 @@ from engrams.write.rules.predicates import (
 from engrams.write.rules.reading import Reading, Speech, concrete, content, head, proper, trimmed, weighty
 from engrams.write.rules.tokens import Token
 from engrams.write.slots import SINGLE, same
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-_GENERIC = words(
+_GENERIC = word_set(
     "sea ocean beach outdoors mountains rain snow sun summer winter spring fall autumn piano guitar violin countryside city"
     " woods forest sky moon internet gym theater theatre opera arts taste smell sound"
 )
-_KINDS = words("""
+_KINDS = word_set("""
     city town village suburb suburbs countryside house houses apartment apartments flat dorm dorms condo studio basement downtown center
     centre area mountains
     country hotel neighborhood neighbourhood place trailer van car home school college university bed hospital office fear peace poverty
@@ -40,15 +40,15 @@ _KINDS = words("""
     banking it media
     clients customers free fun money teams progress shifts pairs groups dreams harmony person general public private
     """)
-_PARTICLES = words("back over out here up down away together around off along forward")
+_PARTICLES = word_set("back over out here up down away together around off along forward")
 _DEGREES = frozenset(("very", "well", "much", "that", "often", "enough", "really", "fluently"))
 _STATES = frozenset(("lives_in", "works_at", "studies_at", "from", "grew_up_in", "job"))
 _WEIGHTY = {"home": 0.8, "work": 0.7, "family": 0.7, "health": 0.8, "identity": 0.7, "decision": 0.7, "education": 0.6}
 _CAPITAL = frozenset(("leave", "quit", "visit", "attend", "speak"))
-_ABLE = words(
+_ABLE = word_set(
     "play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write"
 )
-_ALONE = words("retire graduate divorce relocate elope")
+_ALONE = word_set("retire graduate divorce relocate elope")
 
 
 def doing(clause: Clause, speech: Speech) -> Reading | None:

@@ -15,16 +15,16 @@ from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.reading import Speech, concrete, proper, trimmed
 from engrams.write.rules.tokens import Token
 from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, same
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-_MOODS = words("""
+_MOODS = word_set("""
     great good nice cool awesome amazing fine ok okay happy sad excited proud glad sorry tired busy sure ready lucky grateful thankful
     done gone here there
     hard tough easy fun cute sweet adorable beautiful wonderful fantastic perfect important special true right wrong over so really very
     pretty too all just doing going
     also always still not important key crucial essential worth way such like about what how why when where
     """)
-_REMARKS = words(
+_REMARKS = word_set(
     """
     boring tight slow fast broken late early delayed closed open full empty cheap expensive new old big small long short high low nice
     bad hot cold
@@ -34,8 +34,8 @@ _REMARKS = words(
 )
 _ONE = frozenset(("team", "crew", "family", "boss", "manager"))
 _PAST = frozenset(("old", "former", "previous", "ex", "last", "first", "next"))
-_MONTHS = words("january february march april may june july august september october november december")
-_MOVES = words("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
+_MONTHS = word_set("january february march april may june july august september october november december")
+_MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
 
 
 def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:

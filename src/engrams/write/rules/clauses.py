@@ -9,10 +9,12 @@ from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSI
 from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, begins, possessed
 from engrams.write.rules.tokens import Person, Tense, Token
 from engrams.write.rules.verbs import group
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-_PURE = words("go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write writes sing sings swim swims")
-_FINITE = words(
+_PURE = word_set(
+    "go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write writes sing sings swim swims"
+)
+_FINITE = word_set(
     "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
     " sounds have had let lets"
     " made gave"
@@ -203,7 +205,7 @@ def _end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
     return len(words)
 
 
-_STOPPERS = words("""
+_STOPPERS = word_set("""
     but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
     thanks
     especially although while since as with? not maybe hopefully so

@@ -12,7 +12,7 @@ from engrams.write.rules.lexicon import lemma, third
 from engrams.write.rules.reading import Speech
 from engrams.write.rules.render import speak
 from engrams.write.rules.segment import Sentence
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
@@ -56,7 +56,7 @@ _CALL_ME = re.compile(
     re.IGNORECASE,
 )
 _DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
-_IMPERATIVE = words("""
+_IMPERATIVE = word_set("""
     use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
     check
     run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell

@@ -10,7 +10,7 @@ from engrams.write.rules.lexicon import ADVERBS, lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
 from engrams.write.rules.reading import Reading, Speech, concrete, head, proper, trimmed
 from engrams.write.rules.tokens import Token
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 # "I am X prep Y": predicate, category, polarity, confidence.
 _WITH = {
@@ -57,14 +57,14 @@ _WITH = {
     ("committed", "to"): ("committed_to", "preference", True, 0.65),
 }
 
-_PASSIVE = words(
+_PASSIVE = word_set(
     "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated offered elected injured"
     " featured published robbed rejected approved sponsored evicted"
 )
 _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies_at"}
-_PRAISE = words("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
+_PRAISE = word_set("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
-_EMPTY_HEADS = words("""
+_EMPTY_HEADS = word_set("""
     ride fan one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer
     fighter friend
     idea shame pleasure fool wreck disaster failure loser winner mood huge big total reminder journey experience good great bad

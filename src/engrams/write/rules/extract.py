@@ -9,7 +9,7 @@ from engrams.write.candidate import Candidate
 from engrams.write.rules.commands import command, procedure, remembered
 from engrams.write.rules.corrections import correction
 from engrams.write.rules.english import english
-from engrams.write.rules.foreign import foreign
+from engrams.write.rules.languages.match import extract_foreign
 from engrams.write.rules.reading import Speech
 from engrams.write.rules.segment import sentences
 
@@ -32,7 +32,7 @@ def extract(text: str, speech: Speech) -> tuple[Candidate, ...]:
             if rule is not None:
                 found.append(rule)
     covered = [item.quote for candidate in found for item in candidate.evidence]
-    facts = english(text, speech, told.at) + foreign(text, speech)
+    facts = english(text, speech, told.at) + extract_foreign(text, speech)
     found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
     if told.explicit:
         found = [replace(one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)) for one in found]

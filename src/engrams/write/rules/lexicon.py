@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 Form: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 
@@ -64,7 +64,7 @@ value venture
 view visit volunteer wait walk want warn wash waste watch water wish witness wonder work worry worship wrap yell zip
 """
 
-_DOUBLE = words(
+_DOUBLE = word_set(
     "drop plan shop stop skip chat jog hug ban beg bet cut dig fit get grab hit jam knit let log map nap net pat pop put"
     " quit rob rub run set ship sit skim slip snap spot step swim swap tap tip trim trip win wrap zip begin forget prefer"
     " refer commit admit occur permit submit equip bat babysit rebut program rewrap refit reset transfer enrol"
@@ -179,23 +179,25 @@ def gerund(verb: str) -> str:
     return _PARTS[verb][2] if verb in _PARTS else _ing(verb)
 
 
-ADVERBS = words("""
+ADVERBS = word_set("""
     also just really recently finally actually still now always never usually often sometimes rarely already even definitely totally only
     currently mostly basically literally absolutely honestly so kinda kind sort especially lately both all myself personally once ever then
     later soon again eventually initially originally truly completely officially quickly pretty quite very super too rather almost nearly
     certainly clearly obviously simply fully newly happily sadly luckily unfortunately fortunately accidentally normally generally typically
     regularly frequently occasionally seriously deeply highly extremely incredibly constantly continually presently today right here back
     """)
-FREQUENCY = words("always never usually often sometimes rarely regularly frequently occasionally normally generally typically mostly still")
-HEDGES = words("maybe perhaps probably possibly supposedly apparently hopefully ideally theoretically hypothetically")
+FREQUENCY = word_set(
+    "always never usually often sometimes rarely regularly frequently occasionally normally generally typically mostly still"
+)
+HEDGES = word_set("maybe perhaps probably possibly supposedly apparently hopefully ideally theoretically hypothetically")
 BE = {"am": "present", "'m": "present", "is": "present", "are": "present", "'re": "present", "was": "past", "were": "past"}
-MODALS = words("would could should might may must 'd shall ought")
-PREPOSITIONS = words("""
+MODALS = word_set("would could should might may must 'd shall ought")
+PREPOSITIONS = word_set("""
     in at on to from with for of about by near into onto through over under after before around off out up down as since during without
     within toward towards along across against between among outside inside behind beyond like
     """)
-DETERMINERS = words("a an the my our his her their its this that these those some any no every each another")
-EMPTY = words("""
+DETERMINERS = word_set("a an the my our his her their its this that these those some any no every each another")
+EMPTY = word_set("""
     it that this them these those you him her us me one ones everything something anything nothing stuff things thing everyone someone
     anyone everybody somebody anybody yourself myself there here so too lot bit what how why such
     """)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engrams.write.candidate import Effect
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ BEGINS = frozenset(("start", "begin", "resume"))
 STOPS = frozenset(("stop", "quit"))
 
 # Verbs of talk, thought and feeling: what follows them is no fact about the speaker's life.
-CHATTER = words("""
+CHATTER = word_set("""
     think guess mean know see hear understand agree appreciate feel believe bet suppose wonder thank say tell ask mention remember forget
     notice realize try let seem look sound wish promise admit swear assume figure expect imagine wait hope talk chat chill hang care worry
     keep stay get come bring put give show help happen happen matter need mind miss handle reach check push believe trust continue
@@ -166,23 +166,23 @@ CHATTER = words("""
     """)
 
 # Of those, the ones that tell something when an event in the past has an object of its own.
-TELLING = words(
+TELLING = word_set(
     "get make find give send set share bring show leave end receive do experience help face see check call put provide"
     " review include keep encourage notice recommend"
 )
 
-DIETS = words("vegan vegetarian pescatarian pescetarian keto kosher halal omnivore flexitarian") | {"gluten-free", "dairy-free"}
-CONDITIONS = words(
+DIETS = word_set("vegan vegetarian pescatarian pescetarian keto kosher halal omnivore flexitarian") | {"gluten-free", "dairy-free"}
+CONDITIONS = word_set(
     "diabetic celiac coeliac asthmatic pregnant deaf blind colorblind colourblind dyslexic autistic epileptic anemic bipolar"
     " disabled sober lactose nearsighted"
 )
-MARITAL = words("single married divorced widowed engaged separated")
-FAITHS = words("christian catholic protestant muslim jewish hindu buddhist atheist agnostic mormon orthodox lutheran")
-WORDS_OF_SELF = words(
+MARITAL = word_set("single married divorced widowed engaged separated")
+FAITHS = word_set("christian catholic protestant muslim jewish hindu buddhist atheist agnostic mormon orthodox lutheran")
+WORDS_OF_SELF = word_set(
     "transgender trans gay lesbian bisexual queer straight nonbinary non-binary left-handed right-handed bilingual introvert"
     " introverted extrovert extroverted retired unemployed self-employed freelance adopted"
 )
-NATIONS = words("""
+NATIONS = word_set("""
     american british english scottish irish welsh french german spanish italian portuguese dutch belgian swiss austrian swedish norwegian
     danish finnish
     polish czech slovak hungarian romanian bulgarian greek turkish russian ukrainian chinese japanese korean vietnamese thai indian
@@ -192,7 +192,7 @@ NATIONS = words("""
     latino latina
     """)
 
-JOBS = words("""
+JOBS = word_set("""
     teacher nurse doctor chef cook lawyer engineer developer programmer designer artist writer author journalist editor photographer
     musician singer actor
     actress dancer banker accountant analyst consultant manager director founder ceo cto scientist researcher professor lecturer student
@@ -209,7 +209,7 @@ JOBS = words("""
     barber model
     """)
 
-RELATIONS = words("""
+RELATIONS = word_set("""
     mother mom mum mama mommy father dad papa daddy parent parents sister brother sibling siblings son daughter child children kid kids
     baby wife husband
     spouse partner fiance fiancee girlfriend boyfriend grandmother grandma nana granny grandfather grandpa grandparents grandson
@@ -222,7 +222,7 @@ RELATIONS = words("""
     crew team family twin twins
     """)
 
-VAGUE = words("""
+VAGUE = word_set("""
     time blast fun day lot look break chance idea ideas question questions way ways thing things stuff feeling feelings moment moments
     best word words
     point sense kind type sort bit part doubt clue luck mind hand hands step steps pic pics picture pictures photo photos peek something

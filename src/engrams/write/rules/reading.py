@@ -12,13 +12,13 @@ from engrams.write.candidate import Effect
 from engrams.write.rules.lexicon import ADVERBS, DETERMINERS, EMPTY, PREPOSITIONS
 from engrams.write.rules.predicates import VAGUE
 from engrams.write.rules.tokens import Token
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-_TRAILING = words(
+_TRAILING = word_set(
     "too though lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so"
     " as for to with in on at of the a an my i really"
 )
-_OTHERS = words("you your yours yourself u ya")
+_OTHERS = word_set("you your yours yourself u ya")
 
 
 @dataclass(frozen=True, slots=True)

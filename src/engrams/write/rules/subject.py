@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, lemma
 from engrams.write.rules.tokens import Person, Token
-from engrams.write.words import words
+from engrams.write.wordlist import word_set
 
-CUT = words("because although though but which whereas if unless when while whenever until till except so:")
-PRONOUN = words("i we he she it they you this that there it's these those what who everyone everybody")
-MARKERS = words("""
+CUT = word_set("because although though but which whereas if unless when while whenever until till except so:")
+PRONOUN = word_set("i we he she it they you this that there it's these those what who everyone everybody")
+MARKERS = word_set("""
     yeah yes yep yup no nope nah oh ooh wow hey hi hello well so and but plus also btw anyway anyways okay ok sure thanks thank right
     haha lol hmm um uh ah man dude like honestly actually basically fun fact guess what remember note fyi speaking update correction sorry
     then now today yesterday tomorrow tonight recently lately finally currently luckily unfortunately sadly fortunately personally
     great good nice cool awesome amazing totally absolutely definitely exactly true agreed same
     because or yet turns out
     """)
-LEAD = words("""
+LEAD = word_set("""
     last next this past on in at the other a an few couple of some days day week weeks weekend month months year years morning afternoon
     evening night summer winter spring fall autumn ago earlier later before after since during for by around about time times back then once
     two three four five six seven eight nine ten many monday tuesday wednesday thursday friday saturday sunday january february march
@@ -25,11 +25,11 @@ LEAD = words("""
     july august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
     first second third end beginning start half hour hours minute minutes every each now today yesterday tomorrow tonight age lunch dinner
     """)
-_SUBORDINATE = words(
+_SUBORDINATE = word_set(
     "when while where how what why if that which who whom whose as than whenever wherever whether until till after before"
     " once since unless like"
 )
-_PERSONAL = words("""
+_PERSONAL = word_set("""
     lives lived works worked moved married studies studied loves loved likes liked hates plays played adopted bought graduated joined
     quit retired
     speaks teaches taught drives prefers enjoys owns started runs manages leads reports wants plans lost got divorced visited sold built

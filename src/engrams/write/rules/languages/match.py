@@ -1,4 +1,4 @@
-"""Statements in German, Spanish, French and Chinese: a small table of sentence forms each."""
+"""Match the sentence forms of the languages in a text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from functools import cache
 from engrams.types import Kind
 from engrams.write.candidate import Candidate, Effect
 from engrams.write.rules import dates
+from engrams.write.rules.languages.chinese import CHINESE
+from engrams.write.rules.languages.french import FRENCH
+from engrams.write.rules.languages.german import GERMAN
+from engrams.write.rules.languages.spanish import SPANISH
+from engrams.write.rules.languages.table import LanguageTable
 from engrams.write.rules.reading import Speech
 from engrams.write.rules.segment import sentences
-from engrams.write.rules.tongues import CUES, FAVORITES, FORMS, HYPOTHETICAL, PROPERTIES, RELATIVES, USERS
 from engrams.write.slots import is_single
 
 _STOP = re.compile(
@@ -30,9 +34,19 @@ _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
 _ARTICLE = re.compile(r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de la)\s+|l['’]|的)", re.IGNORECASE)
 
 
+_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
+_FAVORITES = {word: english for language in _LANGUAGES for word, english in language.favorites.items()}
+_PROPERTIES = {word: english for language in _LANGUAGES for word, english in language.properties.items()}
+_CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
+_HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES}
+
+
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One sentence form: ``find`` has the groups ``o`` (object) and ``r`` (whose, for relatives); ``say``: how it reads."""
+class SentenceForm:
+    """One sentence form of a language.
+
+    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or property); ``say``: the sentence.
+    """
 
     find: re.Pattern[str]
     predicate: str
@@ -43,38 +57,40 @@ class Form:
 
 
 @cache
-def _table(tongue: str) -> tuple[Form, ...]:
-    """The forms of one language, compiled when a text of it first comes."""
+def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
+    """Compile the sentence forms of one language on first use."""
+    language = next(one for one in _LANGUAGES if one.code == code)
     forms = []
-    for predicate, category, pattern, say, *more in FORMS[tongue]:
+    for predicate, category, pattern, say, *more in language.forms:
         effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
-        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(RELATIVES[tongue])})").replace("<prop>", f"(?P<f>{'|'.join(PROPERTIES)})")
-        forms.append(Form(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
+        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(language.relatives)})").replace("<prop>", f"(?P<f>{'|'.join(_PROPERTIES)})")
+        forms.append(SentenceForm(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
     return tuple(forms)
 
 
-_CUES = {tongue: re.compile(cue, re.IGNORECASE) for tongue, cue in CUES.items()}
-_HYPOTHETICAL = {tongue: re.compile(pattern, re.IGNORECASE) for tongue, pattern in HYPOTHETICAL.items()}
+def extract_foreign(text: str, speech: Speech) -> list[Candidate]:
+    """Extract statements in German, Spanish, French or Chinese.
 
-
-def foreign(text: str, speech: Speech) -> list[Candidate]:
-    """The statements of a text in one of the four languages; none where no first person of theirs occurs."""
-    tongues = [tongue for tongue, cue in _CUES.items() if cue.search(text[:2000])]
-    if not tongues:
+    None where the first 2,000 characters hold no first person of these languages.
+    """
+    languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
+    if not languages:
         return []
     found: list[Candidate] = []
-    for piece, start, mine in _pieces(text):
-        for tongue in tongues:
+    for piece, start, mine in _split_pieces(text):
+        for language in languages:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
-            whole = f"我{piece}" if tongue == "zh" and mine and not _PERSON.search(piece) else piece
-            if not _HYPOTHETICAL[tongue].search(piece) and (candidate := _first(whole, (start, len(piece), text), tongue, speech)):
+            whole = f"我{piece}" if language is CHINESE and mine and not _PERSON.search(piece) else piece
+            if _HYPOTHETICAL[language.code].search(piece):
+                continue
+            if candidate := _match_first(whole, (start, len(piece), text), language, speech):
                 found.append(candidate)
                 break
     return found
 
 
-def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
-    """The pieces of every told sentence, where they begin, and whether the sentence began with the speaker."""
+def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield pieces of asserted sentences: text, start, sentence begins with 我."""
     for sentence in sentences(text):
         if sentence.modality != "asserted" or sentence.asked or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
             continue
@@ -86,45 +102,43 @@ def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             at = cut.end() if cut else end
 
 
-def _first(piece: str, place: tuple[int, int, str], tongue: str, speech: Speech) -> Candidate | None:
-    for form in _table(tongue):
+def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: Speech) -> Candidate | None:
+    for form in _compile_forms(language.code):
         match = form.find.search(piece)
         if match is None:
             continue
         groups = match.groupdict()
-        value = _value(groups.get("o") or groups.get("n") or "")
+        value = _clean_value(groups.get("o") or groups.get("n") or "")
         if not value and form.effect != "ends" and "o" in groups:
             return None
-        return _candidate(form, groups, value, place, tongue, speech)
+        return _to_candidate(form, groups, value, place, language, speech)
     return None
 
 
-def _value(raw: str) -> str:
+def _clean_value(raw: str) -> str:
     return _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")
 
 
-def _candidate(
-    form: Form, groups: dict[str, str | None], value: str, place: tuple[int, int, str], tongue: str, speech: Speech
+def _to_candidate(
+    form: SentenceForm, groups: dict[str, str | None], value: str, place: tuple[int, int, str], language: LanguageTable, speech: Speech
 ) -> Candidate:
     start, length, text = place
-    name = USERS[tongue] if speech.speaker == "the user" else speech.speaker
+    name = language.user if speech.speaker == "the user" else speech.speaker
     subject, shown = speech.subject, name
     relative = groups.get("r")
     if relative:
-        subject = f"{speech.subject}'s {RELATIVES[tongue][relative.lower()]}"
-        shown = {"de": f"{relative} von {name}", "es": f"{relative} de {name}", "fr": f"{relative} de {name}", "zh": f"{name}的{relative}"}[
-            tongue
-        ]
+        subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
+        shown = language.relative_of.format(relative=relative, name=name)
     predicate = form.predicate
     thing = (groups.get("f") or "").lower()
     if predicate == "favorite":
-        predicate = f"favorite_{FAVORITES.get(thing, thing)}".replace(" ", "_")
+        predicate = f"favorite_{_FAVORITES.get(thing, thing)}".replace(" ", "_")
     elif predicate == "attribute":
-        predicate = PROPERTIES[thing]
+        predicate = _PROPERTIES[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
     times = dates.spans(quote, speech.said)
     when = dates.dated(times)
-    begun = _begun(form, when.start if when and when.start <= speech.said else None, speech.said)
+    begun = _resolve_start(form, when.start if when and when.start <= speech.said else None, speech.said)
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
     told = form.say.format(s=shown, o=value, f=groups.get("f") or "")
@@ -147,11 +161,11 @@ def _candidate(
         said_at=speech.said,
         valid_from=begun,
         settled=min(when.end, speech.said) if when and begun == when.start else speech.said,
-        reason=f"rule {tongue}",
+        reason=f"rule {language.code}",
     )
 
 
-def _begun(form: Form, dated: datetime | None, said: datetime) -> datetime | None:
+def _resolve_start(form: SentenceForm, dated: datetime | None, said: datetime) -> datetime | None:
     if form.effect == "states":
         return dated if form.category == "event" else None
     return dated or said

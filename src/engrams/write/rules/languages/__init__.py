@@ -1,0 +1,1 @@
+"""Statements in German, Spanish, French and Chinese by sentence forms."""

@@ -19,8 +19,8 @@ from bench.speed.corpus import Corpus
 from bench.speed.stages import quantiles
 from engrams.models.embed.factory import choose
 from engrams.settings import EmbedSettings, ReadSettings
-from engrams.store.index.ann import Near, proposed
-from engrams.store.index.columns import Columns
+from engrams.store.index.ann import AnnIndex, count_proposals
+from engrams.store.index.columns import IndexColumns
 
 KS = (10, 50, 100)
 _TIE = 1e-4
@@ -30,7 +30,9 @@ _TIE = 1e-4
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.speed.ann", description=__doc__)
     parser.add_argument("--size", type=int, default=100_000, help="vectors in the index")
-    parser.add_argument("--width", type=int, default=ReadSettings().width, help="candidates that a source contributes (read.width)")
+    parser.add_argument(
+        "--width", type=int, default=ReadSettings().candidates, help="candidates that a source contributes (read.candidates)"
+    )
     parser.add_argument("--queries", type=int, default=200, help="queries of each kind")
     given = parser.parse_args(arguments)
     report = ann(given.size, given.width, given.queries)
@@ -41,27 +43,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def ann(size: int = 100_000, width: int = 400, queries: int = 200) -> dict[str, Any]:
     """Recall at each k, and times of both searches, for each kind of vectors."""
     report: dict[str, Any] = {"size": size, "width": width, "queries": queries}
-    report["texts"] = measured(*_texts(size, queries), width)
-    report["random"] = measured(*_random(size, queries), width)
+    report["texts"] = measure(*_texts(size, queries), width)
+    report["random"] = measure(*_random(size, queries), width)
     return report
 
 
-def measured(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, Any]:
+def measure(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, Any]:
     """One kind. Recall: share of the k nearest, ties counting as found."""
     start = time.perf_counter()
-    near = Near.over(vectors)
+    near = AnnIndex.build(vectors)
     if near is None:
         return {"missing": "the extra `ann` is not installed"}
     built = time.perf_counter() - start
-    everything, columns = np.ones(len(vectors), np.bool_), Columns(vectors.shape[1])
+    everything, columns = np.ones(len(vectors), np.bool_), IndexColumns(vectors.shape[1])
     columns.extend(len(vectors))
-    columns.put(slice(0, len(vectors)), vectors)
-    columns.shrink()
+    columns.set_vectors(slice(0, len(vectors)), vectors)
+    columns.quantize()
     recall: dict[int, list[float]] = {k: [] for k in KS}
     coded, exact = [], []
     for query in asked:
         start = time.perf_counter()
-        offered = near.search(query, proposed(width, len(vectors)), everything)
+        offered = near.search(query, count_proposals(width, len(vectors)), everything)
         scores = columns.dots(offered, query)
         found = offered[np.argsort(-scores)[:width]]
         coded.append(time.perf_counter() - start)
@@ -97,7 +99,7 @@ def _random(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 def table(report: dict[str, Any]) -> str:
     """The report as aligned text."""
-    again = proposed(report["width"], report["size"])
+    again = count_proposals(report["width"], report["size"])
     lines = [f"{report['size']:,} vectors, the best {again} by codes scored again; {report['queries']} queries", ""]
     lines.append(f"{'':10}" + "".join(f"{f'recall @{k}':>13}" for k in KS) + f"{'coded p50':>12}{'exact p50':>12}{'built in':>10}")
     for name in ("texts", "random"):

@@ -22,7 +22,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.store.index.columns import Columns
+from engrams.store.index.columns import IndexColumns
 from engrams.testing import ScriptedModel, Ticker
 
 ANN = ("user", "ann")
@@ -199,8 +199,8 @@ def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
 
 @pytest.mark.covers("S3.70")
 def test_a_large_scope_keeps_to_its_budget_per_memory() -> None:
-    """Columns and eight-bit vectors of 384 dimensions, as they are in a scope of a million, leave room for postings."""
-    columns = Columns(384)
+    """IndexColumns and eight-bit vectors of 384 dimensions, as they are in a scope of a million, leave room for postings."""
+    columns = IndexColumns(384)
     columns.extend(10_000)
     columns.put(slice(0, 10_000), np.random.default_rng(1).standard_normal((10_000, 384), np.float32))
     assert columns.bytes / 10 > CODED_BYTES

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from tests.read.angles import Angles
+from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Change
@@ -124,8 +124,8 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
 def test_neighbours_over_a_link_are_added_where_they_are_near_themselves(angles: Angles) -> None:
     """With one topic looked into, a linked one at 0.6 brings its memories, one at 0.59 does not, an unlinked one neither."""
     with temp_engine(
-        preset="cache", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles, read__route__nodes=1,
-        read__floors__dense=0.0,
+        preset="cache", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles, read__routing__topics=1,
+        read__min_scores__dense=0.0,
     ) as engine:  # fmt: skip
         texts = {"hit": 0.9, "linked": 0.6, "linked far": 0.59, "unlinked": 0.7}
         for plane, (text, cosine) in enumerate(texts.items()):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
-from engrams.read import believed, episodes
+from engrams.read import episodes
 from engrams.read.budget import fitting
 from engrams.read.flow import search
+from engrams.read.profile import select_profile
 from engrams.read.render import line, profile_frame, recalled_frame, said_frame, spoken, summary_frame, triples, version
 from engrams.read.request import Deps, Request
 from engrams.text.terms import terms
@@ -35,13 +36,13 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
     request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
     room = max(min(budget.prefix, most), 0)
-    profile = believed.profile(request, deps, room, budget.counter)
+    profile = select_profile(request, deps, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
     shown = {record.id for record in (*profile, *latest)}
     hits = [hit for hit in _caught_up(request, found, deps) if hit.record.id not in shown]
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
-    style = deps.settings.lines
+    style = deps.settings.line_format
     kept = fitting(hits, lambda some: _tail(request.text, some, found, left, style), left, budget.counter)
     return _whole(prefix, profile, kept, found, request, budget, latest, style)
 

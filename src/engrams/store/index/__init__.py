@@ -1,7 +1,7 @@
-"""The in-memory search index of one owner: columns, vectors and postings in numpy, caught up from the rows of a store.
+"""In-memory search index of one owner: numpy columns, vectors and postings.
 
-Any backend that can hand out rows (``Row``) can use it; the database stays the truth and the index is rebuilt from it.
+Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it.
 """
 
 from engrams.store.index.owner import OwnerIndex as OwnerIndex
-from engrams.store.index.row import Row as Row
+from engrams.store.index.row import IndexRow as IndexRow

@@ -1,4 +1,4 @@
-"""Columns of one length that grow by doubling."""
+"""Growing numpy columns of one length, and codes for strings."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ _DTYPES: dict[str, Any] = {
     "embedded": np.bool_,
     "norm": np.float32,
     "scale": np.float32,
-    "print": np.int64,
+    "hash": np.int64,
 }
 
 
 _ID = 75
-"""Bytes of an id of 26 characters."""
+"""Bytes of a 26-character id."""
 
 _CHUNK = 20_000
-"""Vectors narrowed at a time."""
+"""Vectors quantized at a time."""
 
 
-class Columns:
-    """Named numpy columns; ``self["said"]`` is the filled part. ``vectors`` is [size, dimension]: float32, or int8 times
-    ``self["scale"]`` beside their centre once ``shrink`` was called, when codes find candidates and few rows are read."""
+class IndexColumns:
+    """Named numpy columns; ``self["said"]`` is the filled part.
+
+    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre.
+    """
 
     def __init__(self, dimension: int) -> None:
         self.size = 0
@@ -63,11 +65,11 @@ class Columns:
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """All of them, while they are whole."""
+        """All float32 vectors; only before ``quantize``."""
         whole: npt.NDArray[np.float32] = self._vectors[: self.size if self.dimension else 0]
         return whole
 
-    def rows(self, slots: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float32]:
+    def get_vectors(self, slots: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float32]:
         """Vectors of some slots, float32."""
         found: npt.NDArray[np.float32] = self._vectors[slots]
         if self._vectors.dtype == np.int8:
@@ -75,35 +77,37 @@ class Columns:
         return found
 
     def dots(self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Products of some slots' vectors with this one; row by row, for BLAS would split them among threads that wait for each
-        other on a busy machine."""
+        """Dot products of some slots' vectors with ``vector``.
+
+        Row by row: BLAS would split a matrix product among threads that wait for each other on a busy machine.
+        """
         found = self._vectors[slots]
         dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
         return dots * self["scale"][slots] + np.vecdot(self._centre, vector) if found.dtype == np.int8 else dots
 
-    def put(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
+    def set_vectors(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""
         if self._vectors.dtype == np.int8:
-            self._vectors[slots], self["scale"][slots] = _eighths(vectors - self._centre)
+            self._vectors[slots], self["scale"][slots] = _to_int8(vectors - self._centre)
         else:
             self._vectors[slots] = vectors
 
-    def shrink(self) -> None:
-        """Keep the vectors in a quarter of the memory."""
+    def quantize(self) -> None:
+        """Store the vectors as int8, in a quarter of the memory."""
         whole = self._vectors
-        # What all vectors of a model have in common is the largest part of them, and would make every step a coarse one.
+        # The part common to all vectors of a model is large: without it, the int8 steps are finer.
         self._centre = self.vectors.mean(axis=0)
         self._vectors = np.zeros(whole.shape, np.int8)
         for start in range(0, self.size, _CHUNK):
             some = slice(start, min(start + _CHUNK, self.size))
-            self.put(some, whole[some])
+            self.set_vectors(some, whole[some])
 
     @property
     def bytes(self) -> int:
         return sum(column.nbytes for column in self._data.values()) + _ID * self.size + self._vectors.nbytes
 
     def extend(self, count: int) -> int:
-        """Make room for ``count`` more rows and return the first one's slot."""
+        """Add ``count`` rows of zeros; return the first slot."""
         first, self.size = self.size, self.size + count
         capacity = len(self._data["rowid"])
         if self.size > capacity:
@@ -117,32 +121,32 @@ class Columns:
         return first
 
 
-def _eighths(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Each row as eight-bit numbers, and what to multiply them by. A cosine is then off by 0.0005, about."""
+def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """Quantize rows to int8 with a scale each; cosines err by about 0.0005."""
     scale = np.abs(vectors).max(axis=1) / np.float32(127)
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
 
 
-class Codes:
+class CodeBook:
     """Strings as small numbers, in order of appearance."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self._codes: dict[str, int] = {}
 
-    def code(self, name: str) -> int:
-        """Its number, a new one if need be."""
+    def encode(self, name: str) -> int:
+        """Number of a string, a new one if needed."""
         found = self._codes.get(name)
         if found is None:
             found = self._codes[name] = len(self.names)
             self.names.append(name)
         return found
 
-    def codes(self, names: Iterable[str]) -> list[int]:
-        """The number of each."""
-        known, code = self._codes, self.code
-        return [known[name] if name in known else code(name) for name in names]
+    def encode_all(self, names: Iterable[str]) -> list[int]:
+        """Numbers of strings, in order."""
+        known, encode = self._codes, self.encode
+        return [known[name] if name in known else encode(name) for name in names]
 
     def find(self, name: str) -> int:
-        """Its number, or -1."""
+        """Number of a string, or -1."""
         return self._codes.get(name, -1)

@@ -1,4 +1,4 @@
-"""What the index tells of candidates whatever the query: gathered once for a view, or for the few that a large scope offers."""
+"""Query-independent columns of candidates, gathered once for a view."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import Ids
-from engrams.store.index.columns import Columns
+from engrams.store.index.columns import IndexColumns
 
 WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
@@ -18,9 +18,12 @@ _OTHERS = frozenset(("ids", "after"))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Columns of the candidates in ``slots``. ``length``: weighted terms of a turn with the two before it; slots before and
-    after it are -1 where there is none."""
+class GatheredColumns:
+    """Columns of the candidates in ``slots``.
+
+    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``, ``after``: slots of the
+    neighbours in the session, -1 for none.
+    """
 
     slots: npt.NDArray[np.int64]
     ids: Ids
@@ -41,22 +44,24 @@ class Told:
     confidence: npt.NDArray[np.float32]
 
 
-def grown(columns: Columns, old: Told, more: npt.NDArray[np.int64]) -> Told:
-    """With others behind them, which were added since and changed nothing but what comes after whom."""
-    new = told(columns, more)
+def extend_gathered(columns: IndexColumns, old: GatheredColumns, more: npt.NDArray[np.int64]) -> GatheredColumns:
+    """Append new slots; only ``after`` links of old ones may change."""
+    new = gather(columns, more)
     joined: dict[str, Any] = {
-        each.name: np.concatenate([getattr(old, each.name), getattr(new, each.name)]) for each in fields(Told) if each.name not in _OTHERS
+        each.name: np.concatenate([getattr(old, each.name), getattr(new, each.name)])
+        for each in fields(GatheredColumns)
+        if each.name not in _OTHERS
     }
-    return Told(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]])
+    return GatheredColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]])
 
 
-def told(columns: Columns, slots: npt.NDArray[np.int64]) -> Told:
-    """Of these candidates."""
+def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> GatheredColumns:
+    """Gather the columns of these slots."""
     before, before2 = columns["before"][slots], columns["before2"][slots]
     length = columns["length"][slots] * np.float32(WINDOW[0])
     for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
         length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
-    return Told(
+    return GatheredColumns(
         slots=slots,
         ids=Ids(columns["id"][slots].tolist()),
         before=before,

@@ -1,4 +1,4 @@
-"""The index of one owner and one embedding model."""
+"""Search index of one owner and one embedding model."""
 
 from __future__ import annotations
 
@@ -11,150 +11,152 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import Pool, Reach, Seek
-from engrams.store.index.ann import Near, proposed
-from engrams.store.index.columns import Codes, Columns
-from engrams.store.index.gather import WINDOW, Told, told
-from engrams.store.index.lexical import Lexical, lexical
+from engrams.store.index.ann import AnnIndex, count_proposals
+from engrams.store.index.columns import CodeBook, IndexColumns
+from engrams.store.index.gather import WINDOW, GatheredColumns, gather
+from engrams.store.index.lexical import LexicalScores, score_terms
 from engrams.store.index.postings import Postings
-from engrams.store.index.row import Row
-from engrams.store.index.rowmap import Places
-from engrams.store.index.topk import distinct, highest
-from engrams.store.index.view import View, grown, view
+from engrams.store.index.row import IndexRow
+from engrams.store.index.rowmap import RowSlots
+from engrams.store.index.topk import top_slots, unique_sorted
+from engrams.store.index.view import IndexView, extend_view, make_view
 from engrams.types import Kind, Status
 
-_CODED = 50_000
-"""Slots from which vectors are searched by codes: below, an exact scan is as fast."""
+_MIN_CODED = 50_000
+"""Slots above which vectors are searched by codes; below, an exact scan is as fast."""
 
 _CHUNK = 2_000
-"""Rows of vectors worked on at once: few enough to stay in the processor's cache."""
+"""Vectors processed at once: few enough to stay in the processor's cache."""
 
 _VIEWS = 8
 _ALL = slice(None)
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _STATUSES = tuple(Status)
-_CODE: Mapping[str, int] = {status: code for code, status in enumerate(_STATUSES)}
-_KEPT = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
+_STATUS_CODES: Mapping[str, int] = {status: code for code, status in enumerate(_STATUSES)}
+_RETRIEVABLE = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
 _SPOKEN = {Kind.TURN, Kind.EXCHANGE}
 
 
 class OwnerIndex:
-    """Columns, vectors and postings of one owner's records. Not thread safe: its user holds a lock."""
+    """Columns, vectors and postings of one owner's records.
+
+    Not thread safe: the caller holds a lock. ``last_change``: number of the last change seen; ``purged_count``: purged rows seen.
+    """
 
     def __init__(self, dimension: int) -> None:
-        self.high = self.purged = 0
-        self._columns = Columns(dimension)
+        self.last_change = self.purged_count = 0
+        self._columns = IndexColumns(dimension)
         self._postings = Postings()
-        self._places = Places()
-        self._scopes, self._kinds, self._voices = Codes(), Codes(), Codes()
+        self._row_slots = RowSlots()
+        self._scopes, self._kinds, self._voices = CodeBook(), CodeBook(), CodeBook()
         self._sessions: dict[tuple[int, str], int] = {}
         self._last = array("i")
-        self._near: Near | None = None
-        self._views: dict[tuple[Reach, tuple[Kind, ...], bool], tuple[float, View]] = {}
+        self._ann: AnnIndex | None = None
+        self._views: dict[tuple[Reach, tuple[Kind, ...], bool], tuple[float, IndexView]] = {}
 
     @property
     def bytes(self) -> int:
-        """Resident size, about."""
-        return self._columns.bytes + self._postings.size + self._places.bytes
+        """Approximate resident size."""
+        return self._columns.bytes + self._postings.size + self._row_slots.bytes
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._columns["alive"]))
 
     # ------------------------------------------------------------------------------------------------------ filling
 
-    def load(self, rows: Sequence[Row]) -> None:
-        """Insert rows of which it has none yet, all of them retrievable, in the order in which they came."""
-        self.high = max(self.high, *(row[1] for row in rows))
+    def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert new retrievable rows in their original order."""
         self._insert(rows, frozenset())
 
-    def apply(self, rows: Iterable[Row]) -> None:
-        """Insert or update rows, in order of ``changed``; one whose status is not retrievable is removed."""
-        fresh: list[Row] = []
+    def apply(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert, update or remove rows by status, in order of ``changed``."""
+        fresh: list[IndexRow] = []
         gone: list[int] = []
         changed = False
-        for row in rows:
-            self.high = max(self.high, row[1])
-            slot = self._places.get(row[0])
-            self.purged += row[6] == Status.PURGED
-            if row[6] not in _KEPT:
+        for row in map(IndexRow._make, rows):
+            self.last_change = max(self.last_change, row.changed)
+            slot = self._row_slots.get(row.rowid)
+            self.purged_count += row.status == Status.PURGED
+            if row.status not in _RETRIEVABLE:
                 if slot is not None:
                     gone.append(slot)
-                    self._places.drop(row[0])
-            elif slot is None or self._columns["print"][slot] != _print(row):
+                    self._row_slots.drop(row.rowid)
+            elif slot is None or self._columns["hash"][slot] != hash((row.lexemes, row.vector, row.scope, row.speaker)):
                 fresh.append(row)
             else:
-                self._state(slot, row)
+                self._update_state(slot, row)
                 changed = True
         if gone:
             self._remove(np.array(gone))
-        known = frozenset(row[0] for row in fresh if row[0] in self._places)
-        # What is only added to what there was is added to what was gathered of it: turn upon turn, most writes are of that sort.
+        known = frozenset(row.rowid for row in fresh if row.rowid in self._row_slots)
+        # Views survive pure additions, which most writes are: they are extended on the next read.
         if changed or gone or known:
             self._views.clear()
         if fresh:
-            # A row can come twice in one batch only as two changes of one record: the last one counts.
-            self._insert(list({row[0]: row for row in fresh}.values()), known)
+            # A row comes twice in one batch only as two changes of one record: the last one counts.
+            self._insert(list({row.rowid: row for row in fresh}.values()), known)
 
-    def _insert(self, rows: Sequence[Row], known: Set[int]) -> None:
-        """``known``: numbers of those that have a slot already, which they leave."""
+    def _insert(self, rows: Sequence[tuple[Any, ...]], known: Set[int]) -> None:
+        """Append rows; those in ``known`` (row numbers) replace their old slots."""
         columns = self._columns
         first = columns.extend(len(rows))
-        by = list(zip(*rows, strict=True))
-        self._postings.add(first, by[19])
-        columns["rowid"][first:] = by[0]
+        # One tuple of values for each field.
+        by: Any = IndexRow._make(zip(*rows, strict=True))
+        self.last_change = max(self.last_change, *by.changed)
+        self._postings.add(first, by.lexemes)
+        columns["rowid"][first:] = by.rowid
         columns["alive"][first:] = True
-        columns["scope"][first:] = self._scopes.codes(by[3])
-        columns["voice"][first:] = self._voices.codes(map("\x1f".join, zip(by[7], by[21], strict=True)))
-        columns["kind"][first:] = self._kinds.codes(by[5])
-        columns["said"][first:] = np.array(by[8], np.float64) / 1e6
-        columns["words"][first:] = by[14]
-        columns["length"][first:] = np.fromiter(map(len, by[19]), np.int64, len(rows)) // 4
-        columns["question"][first:] = by[15]
-        columns["dated"][first:] = by[16]
-        columns["print"][first:] = [_print(row) for row in rows]
-        self._states(first, by)
-        self._order(first, rows, known)
-        self._embed(first, by[20])
-        columns["id"][first:] = by[2]
+        columns["scope"][first:] = self._scopes.encode_all(by.scope)
+        columns["voice"][first:] = self._voices.encode_all(map("\x1f".join, zip(by.speaker, by.role, strict=True)))
+        columns["kind"][first:] = self._kinds.encode_all(by.kind)
+        columns["said"][first:] = np.array(by.said, np.float64) / 1e6
+        columns["words"][first:] = by.words
+        columns["length"][first:] = np.fromiter(map(len, by.lexemes), np.int64, len(rows)) // 4
+        columns["question"][first:] = by.question
+        columns["dated"][first:] = by.dated
+        columns["hash"][first:] = [*map(hash, zip(by.lexemes, by.vector, by.scope, by.speaker, strict=True))]
+        columns["status"][first:] = [_STATUS_CODES[status] for status in by.status]
+        columns["valid_from"][first:] = _to_seconds(by.valid_from, -math.inf)
+        columns["valid_to"][first:] = _to_seconds(by.valid_to, math.inf)
+        columns["recorded"][first:] = _to_seconds(by.recorded_at, -math.inf)
+        columns["retired"][first:] = _to_seconds(by.retired_at, math.inf)
+        columns["ended"][first:] = _to_seconds(by.ended_at, -math.inf)
+        columns["importance"][first:] = by.importance
+        columns["confidence"][first:] = by.confidence
+        self._link_sessions(first, by, known)
+        self._add_vectors(first, by.vector)
+        columns["id"][first:] = by.id
         if known:
-            for slot, number in enumerate(by[0], first):
-                old = self._places.get(number) if number in known else None
+            for slot, number in enumerate(by.rowid, first):
+                old = self._row_slots.get(number) if number in known else None
                 if old is not None:
                     self._replace(old, slot)
-        self._places.extend(by[0], first)
+        self._row_slots.extend(by.rowid, first)
 
-    def _states(self, first: int, by: Sequence[Sequence[Any]]) -> None:
-        """``by``: the rows, column by column."""
+    def _update_state(self, slot: int, row: IndexRow) -> None:
         columns = self._columns
-        columns["status"][first:] = [_CODE[status] for status in by[6]]
-        columns["valid_from"][first:] = _times(by[9], -math.inf)
-        columns["valid_to"][first:] = _times(by[10], math.inf)
-        columns["recorded"][first:] = _times(by[11], -math.inf)
-        columns["retired"][first:] = _times(by[12], math.inf)
-        columns["ended"][first:] = _times(by[13], -math.inf)
-        columns["importance"][first:] = by[17]
-        columns["confidence"][first:] = by[18]
+        columns["status"][slot] = _STATUS_CODES[row.status]
+        for name, micros, missing in (
+            ("valid_from", row.valid_from, -math.inf),
+            ("valid_to", row.valid_to, math.inf),
+            ("retired", row.retired_at, math.inf),
+            ("ended", row.ended_at, -math.inf),
+        ):
+            columns[name][slot] = missing if micros is None else micros / 1e6
+        columns["importance"][slot] = row.importance
+        columns["confidence"][slot] = row.confidence
 
-    def _state(self, slot: int, row: Row) -> None:
-        columns = self._columns
-        columns["status"][slot] = _CODE[row[6]]
-        columns["valid_from"][slot] = _seconds(row[9], -math.inf)
-        columns["valid_to"][slot] = _seconds(row[10], math.inf)
-        columns["retired"][slot] = _seconds(row[12], math.inf)
-        columns["ended"][slot] = _seconds(row[13], -math.inf)
-        columns["importance"][slot] = row[17]
-        columns["confidence"][slot] = row[18]
-
-    def _order(self, first: int, rows: Sequence[Row], known: Set[int]) -> None:
-        """Place each spoken row behind the last one of its session; anything else stands alone."""
+    def _link_sessions(self, first: int, by: Any, known: Set[int]) -> None:
+        """Append spoken rows to their sessions; other rows stand alone."""
         columns, lasts, scopes = self._columns, self._last, self._columns["scope"][first:].tolist()
-        # Lists while it goes row by row: a number put into a column by itself takes five times as long.
-        before, before2, place, session = ([number] * len(rows) for number in (-1, -1, 0, 0))
-        for at, row in enumerate(rows):
-            if row[0] in known:
+        # Lists in the loop: setting single elements of a numpy column takes five times as long.
+        before, before2, place, session = ([number] * len(scopes) for number in (-1, -1, 0, 0))
+        for at, (rowid, name, kind) in enumerate(zip(by.rowid, by.session, by.kind, strict=True)):
+            if rowid in known:
                 continue  # it takes the place that it had
             code = len(lasts)
-            if row[4] and row[5] in _SPOKEN:
-                code = self._sessions.setdefault((scopes[at], row[4]), code)
+            if name and kind in _SPOKEN:
+                code = self._sessions.setdefault((scopes[at], name), code)
             if code == len(lasts):
                 lasts.append(-1)
             last = lasts[code]
@@ -168,7 +170,7 @@ class OwnerIndex:
         follows = first + np.flatnonzero(columns["before"][first:] >= 0)
         columns["after"][columns["before"][follows]] = follows
 
-    def _embed(self, first: int, blobs: Sequence[Any]) -> None:
+    def _add_vectors(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._columns
         width = columns.dimension * 4
         if not width:
@@ -176,29 +178,29 @@ class OwnerIndex:
         have = [number for number, blob in enumerate(blobs) if blob is not None and len(blob) == width]
         if have:
             data = np.frombuffer(b"".join([blobs[number] or b"" for number in have]), np.float32)
-            # A slice where it can be one: copying row by row takes four times as long.
+            # A slice if possible: copying row by row takes four times as long.
             places = slice(first, first + len(blobs)) if len(have) == len(blobs) else np.array(have) + first
-            columns.put(places, data.reshape(len(have), columns.dimension))
+            columns.set_vectors(places, data.reshape(len(have), columns.dimension))
             columns["embedded"][places] = True
-        if self._near is not None:
-            self._near.add(columns.rows(slice(first, columns.size)))
-        elif columns.size > _CODED:
-            self._near = Near.over(columns.vectors)
-            if self._near is not None:
-                columns.shrink()
-        self._norms(np.arange(first, columns.size))
+        if self._ann is not None:
+            self._ann.add(columns.get_vectors(slice(first, columns.size)))
+        elif columns.size > _MIN_CODED:
+            self._ann = AnnIndex.build(columns.vectors)
+            if self._ann is not None:
+                columns.quantize()
+        self._set_norms(np.arange(first, columns.size))
 
-    def _norms(self, slots: npt.NDArray[np.int64]) -> None:
-        """Lengths of the windowed vectors, so that a windowed cosine needs only the three plain ones."""
+    def _set_norms(self, slots: npt.NDArray[np.int64]) -> None:
+        """Store norms of windowed vectors, so that windowed cosines need plain dot products only."""
         columns = self._columns
         for start in range(0, len(slots), _CHUNK):
             some = slots[start : start + _CHUNK]
             before, before2 = columns["before"][some], columns["before2"][some]
-            vectors, weights = [columns.rows(some)], [np.full(len(some), WINDOW[0], np.float32)]
+            vectors, weights = [columns.get_vectors(some)], [np.full(len(some), WINDOW[0], np.float32)]
             for weight, other in ((WINDOW[1], before), (WINDOW[2], before2)):
-                vectors.append(columns.rows(other))
+                vectors.append(columns.get_vectors(other))
                 weights.append(np.where(other >= 0, np.float32(weight), np.float32(0)))
-            # |a + b + c|² by its products: a sum of the vectors themselves takes three times as long.
+            # |a + b + c|² by its products: summing the vectors themselves takes three times as long.
             square = np.zeros(len(some), np.float32)
             for one in range(3):
                 square += weights[one] * weights[one] * np.vecdot(vectors[one], vectors[one])
@@ -207,15 +209,15 @@ class OwnerIndex:
             columns["norm"][some] = np.sqrt(np.maximum(square, 0))
 
     def _remove(self, gone: npt.NDArray[np.int64]) -> None:
-        """Removed records are not scored, and no longer lend their meaning to the turns after them."""
+        """Stop scoring removed records, and drop them from the windows of later turns."""
         columns = self._columns
         columns["alive"][gone] = False
         if columns.dimension:
-            columns.put(gone, np.zeros((len(gone), columns.dimension), np.float32))
-            self._norms(np.flatnonzero(np.isin(columns["before"], gone) | np.isin(columns["before2"], gone)))
+            columns.set_vectors(gone, np.zeros((len(gone), columns.dimension), np.float32))
+            self._set_norms(np.flatnonzero(np.isin(columns["before"], gone) | np.isin(columns["before2"], gone)))
 
     def _replace(self, old: int, new: int) -> None:
-        """A record's text or vector changed: its new slot takes the old one's place in the session."""
+        """Give a changed record's new slot the old one's place in its session."""
         columns = self._columns
         columns["alive"][old] = False
         for name in ("before", "before2", "after", "session", "place"):
@@ -230,22 +232,22 @@ class OwnerIndex:
         if self._last[code] == old:
             self._last[code] = new
         if columns.dimension:
-            self._norms(np.concatenate(touched))
+            self._set_norms(np.concatenate(touched))
 
     # ------------------------------------------------------------------------------------------------------ reading
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
-        """Who spoke in the reach, with counts."""
-        counts = np.bincount(self._columns["voice"][self._columns["alive"] & self._reach(reach)], minlength=len(self._voices.names))
+        """Speakers in the reach, with counts."""
+        counts = np.bincount(self._columns["voice"][self._columns["alive"] & self._mask_reach(reach)], minlength=len(self._voices.names))
         found: dict[str, int] = {}
         for code, name in enumerate(self._voices.names):
-            speaker, _ = self._voice(name)
+            speaker, _ = self._split_voice(name)
             if speaker and counts[code]:
                 found[speaker] = found.get(speaker, 0) + int(counts[code])
         return found
 
     @staticmethod
-    def _voice(name: str) -> tuple[str, str]:
+    def _split_voice(name: str) -> tuple[str, str]:
         speaker, _, role = name.partition("\x1f")
         return speaker, role
 
@@ -257,15 +259,18 @@ class OwnerIndex:
         allowed: npt.NDArray[np.int64] | None,
         exact_limit: int,
     ) -> Pool:
-        """Candidates. Everything in reach if that is at most ``exact_limit``, else the best of each source."""
-        seen = self._view(seek, allowed)
-        words = lexical(self._columns, self._postings, seen, terms, unknown)
-        exact = seen.total <= exact_limit
-        some = seen.everything(self._columns) if exact else told(self._columns, self._best(seek, seen, words))
-        return self._gather(seek, some, words, seen.total, exact)
+        """Candidates: everything in reach up to ``exact_limit``, else the best by source.
 
-    def _view(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> View:
-        """What the seek sees; the same as the last time, if nothing has changed or run out since."""
+        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers.
+        """
+        seen = self._get_view(seek, allowed)
+        words = score_terms(self._columns, self._postings, seen, terms, unknown)
+        exact = seen.total <= exact_limit
+        some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
+        return self._build_pool(seek, some, words, seen.total, exact)
+
+    def _get_view(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> IndexView:
+        """Cached or extended view for a query, if nothing in it changed or expired."""
         now = seek.now.timestamp()
         key = (seek.reach, seek.kinds, seek.history)
         kept = self._views.get(key) if allowed is None and seek.as_of is None else None
@@ -273,9 +278,9 @@ class OwnerIndex:
             seen = kept[1]
             if len(seen.mask) == self._columns.size:
                 return seen
-            seen = grown(self._columns, seen, self._mask(seek, None, len(seen.mask)), len(self._last), now)
+            seen = extend_view(self._columns, seen, self._build_mask(seek, None, len(seen.mask)), len(self._last), now)
         else:
-            seen = view(self._columns, self._mask(seek, allowed), len(self._last), now)
+            seen = make_view(self._columns, self._build_mask(seek, allowed), len(self._last), now)
         if allowed is None and seek.as_of is None:
             self._views.pop(key, None)
             while len(self._views) >= _VIEWS:
@@ -283,8 +288,8 @@ class OwnerIndex:
             self._views[key] = (now, seen)
         return seen
 
-    def _mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None, start: int = 0) -> npt.NDArray[np.bool_]:
-        """What is seen, from the slot ``start`` on."""
+    def _build_mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None, start: int = 0) -> npt.NDArray[np.bool_]:
+        """Mask of visible slots, from ``start`` on."""
         some = slice(start, None)
         columns, moment = self._columns, seek.now.timestamp()
         if seek.as_of is not None:
@@ -296,9 +301,9 @@ class OwnerIndex:
         elif seek.history:
             mask = np.ones(columns.size - start, np.bool_)
         else:
-            mask = (columns["status"][some] == _CODE[Status.ACTIVE]) & (moment < columns["valid_to"][some])
+            mask = (columns["status"][some] == _STATUS_CODES[Status.ACTIVE]) & (moment < columns["valid_to"][some])
         mask &= columns["alive"][some]
-        mask &= self._reach(seek.reach, some)
+        mask &= self._mask_reach(seek.reach, some)
         if seek.kinds:
             codes = [code for kind in seek.kinds if (code := self._kinds.find(kind)) >= 0]
             mask &= np.isin(columns["kind"][some], codes)
@@ -306,7 +311,7 @@ class OwnerIndex:
             mask &= np.isin(columns["rowid"][some], allowed)
         return mask
 
-    def _reach(self, reach: Reach, some: slice = _ALL) -> npt.NDArray[np.bool_]:
+    def _mask_reach(self, reach: Reach, some: slice = _ALL) -> npt.NDArray[np.bool_]:
         keys = [scope.key for scope in reach.scopes]
         inside = np.array(
             [name in keys or (reach.tree and any(name.startswith(key + "/") for key in keys)) for name in self._scopes.names], np.bool_
@@ -317,31 +322,31 @@ class OwnerIndex:
         result: npt.NDArray[np.bool_] = inside[scopes]
         return result
 
-    def _best(self, seek: Seek, seen: View, words: Lexical) -> npt.NDArray[np.int64]:
-        """The best of each source, with their followers: a windowed score flows to the next two turns."""
+    def _best_slots(self, seek: Seek, seen: IndexView, words: LexicalScores) -> npt.NDArray[np.int64]:
+        """Best slots by source, with the two turns after each: windowed scores reach them."""
         after = self._columns["after"]
-        chosen = [highest(words.bm, seek.width)]
+        chosen = [top_slots(words.bm, seek.width)]
         if seek.vector is not None and self._columns.dimension:
-            chosen.append(self._nearest(seek.vector, seen.mask, seek.width))
+            chosen.append(self._nearest_slots(seek.vector, seen.mask, seek.width))
         front = np.concatenate(chosen)
         for _ in range(2):
             front = after[front].astype(np.int64)
             front = front[front >= 0]
             chosen.append(front)
-        found = distinct(np.concatenate(chosen))
+        found = unique_sorted(np.concatenate(chosen))
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
-    def _nearest(self, vector: _Floats, mask: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.int64]:
-        """The slots in ``mask`` whose vectors are nearest: by codes, rescored exactly; without codes, exactly."""
+    def _nearest_slots(self, vector: _Floats, mask: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.int64]:
+        """Nearest slots in ``mask``: exact, or by codes and rescored."""
         columns = self._columns
-        if self._near is None:
+        if self._ann is None:
             slots = np.flatnonzero(mask)
-            return slots[highest(columns.dots(slots, vector), width)]
-        found = self._near.search(vector, proposed(width, columns.size), mask)
-        return found[highest(columns.dots(found, vector), width)]
+            return slots[top_slots(columns.dots(slots, vector), width)]
+        found = self._ann.search(vector, count_proposals(width, columns.size), mask)
+        return found[top_slots(columns.dots(found, vector), width)]
 
-    def _gather(self, seek: Seek, some: Told, words: Lexical, total: int, exact: bool) -> Pool:
+    def _build_pool(self, seek: Seek, some: GatheredColumns, words: LexicalScores, total: int, exact: bool) -> Pool:
         cos, cosctx, cosnext = self._cosines(seek, some)
         return Pool(
             ids=some.ids,
@@ -349,13 +354,13 @@ class OwnerIndex:
             cosctx=cosctx,
             cosnext=cosnext,
             bm=words.bm[some.slots],
-            bmctx=words.window(self._columns.size, some),
+            bmctx=words.score_windows(self._columns.size, some),
             bmses=words.session[some.sessions] if len(words.session) else np.zeros(len(some.slots), np.float32),
             embedded=some.embedded,
             times=some.times,
             sessions=some.sessions,
             place=some.place,
-            voices=[self._voice(name) for name in self._voices.names],
+            voices=[self._split_voice(name) for name in self._voices.names],
             voice=some.voice,
             words=some.words,
             question=some.question,
@@ -366,17 +371,17 @@ class OwnerIndex:
             exact=exact,
         )
 
-    def _cosines(self, seek: Seek, some: Told) -> tuple[_Floats, _Floats, _Floats]:
+    def _cosines(self, seek: Seek, some: GatheredColumns) -> tuple[_Floats, _Floats, _Floats]:
         columns, slots = self._columns, some.slots
         if seek.vector is None or not columns.dimension or not len(slots):
             return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-        if len(slots) * 3 > columns.size and self._near is None:
+        if len(slots) * 3 > columns.size and self._ann is None:
             dots = np.zeros(columns.size + 1, np.float32)
-            # Not a product of a matrix: BLAS would split it among threads that wait for each other on a busy machine.
+            # Not a matrix product: BLAS would split it among threads that wait for each other on a busy machine.
             np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
         else:
             dots = np.zeros(columns.size + 1, np.float32)
-            needed = distinct(np.concatenate([slots, some.before, some.before2, some.after]))
+            needed = unique_sorted(np.concatenate([slots, some.before, some.before2, some.after]))
             needed = needed[needed >= 0]
             dots[needed] = columns.dots(needed, seek.vector)
         plain = dots[slots]
@@ -384,16 +389,6 @@ class OwnerIndex:
         return plain, (window / some.norm).astype(np.float32), dots[some.after]
 
 
-def _print(row: Row) -> int:
-    """A number that changes when the row's text or vector does."""
-    return hash((row[19], row[20], row[3], row[7]))
-
-
-def _times(micros: Sequence[Any], otherwise: float) -> npt.NDArray[np.float64]:
-    """A column of times in seconds."""
+def _to_seconds(micros: Sequence[Any], missing: float) -> npt.NDArray[np.float64]:
     values = np.array(micros, np.float64)
-    return np.where(np.isnan(values), otherwise, values / 1e6)
-
-
-def _seconds(micros: Any, otherwise: float) -> float:
-    return otherwise if micros is None else micros / 1e6
+    return np.where(np.isnan(values), missing, values / 1e6)

@@ -1,4 +1,4 @@
-"""Which slots hold which terms: a few sorted segments that merge as they grow."""
+"""Inverted index: a few sorted segments that merge as they grow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """Postings sorted by term, then slot. ``starts[i]:starts[i+1]`` are those of ``terms[i]``."""
+class PostingSegment:
+    """Postings sorted by term, then slot; ``starts[i]:starts[i+1]`` belong to ``terms[i]``."""
 
     terms: npt.NDArray[np.uint32]
     starts: npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return self.terms.nbytes + self.starts.nbytes + self.slots.nbytes + self.counts.nbytes
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
@@ -34,51 +34,51 @@ class Segment:
 
 
 class Postings:
-    """Term -> slots and counts. Slots are only ever added; the reader masks dead ones."""
+    """Term -> slots and counts; append-only, readers mask dead slots."""
 
     def __init__(self) -> None:
-        self._segments: list[Segment] = []
+        self._segments: list[PostingSegment] = []
 
     @property
     def size(self) -> int:
         return sum(segment.size for segment in self._segments)
 
     def add(self, first: int, blobs: Sequence[bytes]) -> None:
-        """The lexemes (uint32 term ids) of slots ``first``, ``first`` + 1, …"""
+        """Append lexemes (uint32 term ids) of the slots from ``first`` on."""
         lengths = np.fromiter((len(blob) // 4 for blob in blobs), np.int64, len(blobs))
         terms = np.frombuffer(b"".join(blobs), np.uint32)
         if len(terms):
             slots = np.repeat(np.arange(first, first + len(blobs), dtype=np.uint64), lengths)
             keys, counts = np.unique(terms.astype(np.uint64) << np.uint64(32) | slots, return_counts=True)
-            self._append(_segment(keys, counts.astype(np.float32)))
+            self._append(_make_segment(keys, counts.astype(np.float32)))
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Slots (each once) and how often the term occurs there."""
+        """Slots that hold a term, each once, and its counts there."""
         found = [pair for segment in self._segments if len((pair := segment.get(term))[0])]
         if len(found) < 2:
             return found[0] if found else _NOTHING
         return np.concatenate([slots for slots, _ in found]), np.concatenate([counts for _, counts in found])
 
-    def _append(self, segment: Segment) -> None:
-        """Add it, merging neighbours of like size so that there are only about log2(n) segments."""
+    def _append(self, segment: PostingSegment) -> None:
+        """Append, merging segments of similar size: about log2(n) remain."""
         while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
             segment = _merge(self._segments.pop(), segment)
         self._segments.append(segment)
 
 
-def _segment(keys: npt.NDArray[np.uint64], counts: npt.NDArray[np.float32]) -> Segment:
+def _make_segment(keys: npt.NDArray[np.uint64], counts: npt.NDArray[np.float32]) -> PostingSegment:
     terms = (keys >> np.uint64(32)).astype(np.uint32)
     heads = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]]))
     starts = np.concatenate([heads, [len(terms)]]).astype(np.int64)
-    return Segment(terms[heads], starts, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), counts)
+    return PostingSegment(terms[heads], starts, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), counts)
 
 
-def _merge(one: Segment, other: Segment) -> Segment:
+def _merge(one: PostingSegment, other: PostingSegment) -> PostingSegment:
     keys = np.concatenate([_keys(one), _keys(other)])
     order = np.argsort(keys, kind="stable")
-    return _segment(keys[order], np.concatenate([one.counts, other.counts])[order])
+    return _make_segment(keys[order], np.concatenate([one.counts, other.counts])[order])
 
 
-def _keys(segment: Segment) -> npt.NDArray[np.uint64]:
+def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
     terms = np.repeat(segment.terms.astype(np.uint64), np.diff(segment.starts))
     return terms << np.uint64(32) | segment.slots.astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Which slot a row of the store is in."""
+"""Map from store rows to index slots."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 _RECENT = 65_536
-"""Rows from which they are put into sorted arrays: 12 bytes each, where a dict takes 150."""
+"""Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
 
 
-class Places:
-    """Row number -> slot: the recent ones in a dict, the others sorted."""
+class RowSlots:
+    """Row number -> slot: recent rows in a dict, others in sorted arrays."""
 
     def __init__(self) -> None:
         self._recent: dict[int, int] = {}
@@ -26,11 +26,11 @@ class Places:
 
     @property
     def bytes(self) -> int:
-        """Of the sorted arrays."""
+        """Size of the sorted arrays."""
         return self._rows.nbytes + self._slots.nbytes
 
     def get(self, row: int) -> int | None:
-        """Its slot, if it has one."""
+        """Slot of a row, if it has one."""
         slot = self._recent.get(row)
         if slot is None and row <= self._most:
             place = int(self._rows.searchsorted(row))
@@ -38,22 +38,22 @@ class Places:
         return None if slot == -1 else slot
 
     def extend(self, rows: Iterable[int], first: int) -> None:
-        """Say where they are now: in the slots from ``first`` on."""
+        """Map rows to the slots from ``first`` on."""
         self._recent.update(zip(rows, count(first)))
         if len(self._recent) > max(_RECENT, len(self._rows) // 8):
-            self._settle()
+            self._compact()
 
     def drop(self, row: int) -> None:
-        """Forget it."""
+        """Forget a row."""
         self._recent[row] = -1
 
-    def _settle(self) -> None:
+    def _compact(self) -> None:
         number = len(self._recent)
         rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, number)])
         slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, number)])
         order = np.argsort(rows, kind="stable")
         rows, slots = rows[order], slots[order]
-        # Of two of one row the later one is the recent one.
+        # Of two entries of a row, the later one counts.
         kept = np.append(rows[1:] != rows[:-1], True) & (slots >= 0)
         self._rows, self._slots = rows[kept], slots[kept]
         self._most = int(self._rows[-1]) if len(self._rows) else -1

@@ -128,9 +128,9 @@ class Searcher:
 
 def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, model: int) -> None:
     last = one(connection, "last_change", owner.key)[0]
-    if last is None or last <= index.high:
+    if last is None or last <= index.last_change:
         return
-    if index.high == 0:
+    if index.last_change == 0:
         # In the order in which they came, so that a session has its turns in the order in which it was held.
         rows = stream(connection, "load_rows", model, owner.key)
         while some := list(islice(rows, _AT_ONCE)):
@@ -138,9 +138,9 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
         if len(index) > _MANY:
             _give_back(connection)
     # Also after the first load, for the rows that it left out: the index must know that it has seen them.
-    before = index.purged
-    index.apply(stream(connection, "load_changes", model, owner.key, index.high))
-    if index.purged > before:
+    before = index.purged_count
+    index.apply(stream(connection, "load_changes", model, owner.key, index.last_change))
+    if index.purged_count > before:
         # Perhaps by another process: this one may remember texts of it too.
         forget()
 

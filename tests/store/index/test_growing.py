@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
+from tests.store.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
 from engrams.ports import Pool, Reach
-from engrams.store.index import OwnerIndex, Row
+from engrams.store.index import IndexRow, OwnerIndex
 from engrams.types import Kind
 
 TERMS = [(3, 1.0), (7, 1.0)]
@@ -30,7 +30,7 @@ def same(one: Pool, other: Pool) -> None:
 def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     """Reads between additions, changes of state, new texts and removals, in any order: always as if all had been there at once."""
     dice = random.Random(seed)
-    rows: dict[int, Row] = {each[0]: each for each in corpus(60, seed)}
+    rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(60, seed)}
     one = OwnerIndex(DIMENSION)
     one.apply(list(rows.values()))
     change = 1000
@@ -43,15 +43,15 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
         match dice.randrange(6):
             case 0:
                 old = dice.choice(list(rows))
-                rows[old] = (rows[old][0], change, *rows[old][2:6], "superseded", *rows[old][7:])
+                rows[old] = rows[old]._replace(changed=change, status="superseded")
                 one.apply([rows[old]])
             case 1:
                 old = dice.choice(list(rows))
-                rows[old] = (rows[old][0], change, *rows[old][2:19], np.array([3, 9], np.uint32).tobytes(), *rows[old][20:])
+                rows[old] = rows[old]._replace(changed=change, lexemes=np.array([3, 9], np.uint32).tobytes())
                 one.apply([rows[old]])
             case 2:
                 old = dice.choice(list(rows))
-                one.apply([(rows[old][0], change, *rows[old][2:6], "forgotten", *rows[old][7:])])
+                one.apply([rows[old]._replace(changed=change, status="forgotten")])
                 del rows[old]
             case _:
                 sessions = ("s", "t", "")
@@ -59,7 +59,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
                     row(number + more, [dice.randrange(1, 30) for _ in range(5)], session=dice.choice(sessions), changed=change + more)
                     for more in range(dice.randrange(1, 4))
                 ]
-                rows.update({each[0]: each for each in fresh})
+                rows.update({each.rowid: each for each in fresh})
                 one.apply(fresh)
     for pool, ids in held:
         assert list(pool.ids) == ids and len(pool.ids) == len(ids) == len(pool.cos)

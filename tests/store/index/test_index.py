@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engrams.ports import AsOf, Reach, Seek
-from engrams.store.index import OwnerIndex, Row
+from engrams.store.index import IndexRow, OwnerIndex
 from engrams.types import Kind, Scope
 
 OWNER = Scope(("user", "ann"))
@@ -19,7 +19,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DIMENSION = 8
 
 
-def row(number: int, terms: list[int], **changes: object) -> Row:
+def row(number: int, terms: list[int], **changes: object) -> IndexRow:
     """A turn of session s, said ``number`` seconds after 1970."""
     rng = np.random.default_rng(number)
     vector = rng.standard_normal(DIMENSION).astype(np.float32)
@@ -36,9 +36,9 @@ def row(number: int, terms: list[int], **changes: object) -> Row:
         "said": number * 1_000_000,
         "valid_from": None,
         "valid_to": None,
-        "recorded": number * 1_000_000,
-        "retired": None,
-        "ended": None,
+        "recorded_at": number * 1_000_000,
+        "retired_at": None,
+        "ended_at": None,
         "words": len(terms),
         "question": 0,
         "dated": 0,
@@ -49,10 +49,10 @@ def row(number: int, terms: list[int], **changes: object) -> Row:
         "role": "user",
     }
     values.update(changes)
-    return tuple(values.values())  # type: ignore[return-value]
+    return IndexRow(**values)  # type: ignore[arg-type]
 
 
-def corpus(count: int, seed: int = 0) -> list[Row]:
+def corpus(count: int, seed: int = 0) -> list[IndexRow]:
     rng = random.Random(seed)
     return [
         row(number, [rng.randrange(1, 30) for _ in range(rng.randrange(1, 15))], session=rng.choice(["s", "t", ""]))
@@ -74,7 +74,7 @@ def scores(
     return {name: tuple(float(value) for value in values) for name, values in zip(pool.ids, columns, strict=True)}
 
 
-def filled(rows: list[Row]) -> OwnerIndex:
+def filled(rows: list[IndexRow]) -> OwnerIndex:
     index = OwnerIndex(DIMENSION)
     index.apply(rows)
     return index
@@ -95,7 +95,7 @@ def test_row_by_row_equals_all_at_once() -> None:
 def test_cosines_are_those_of_the_vectors() -> None:
     """The plain cosine is the dot product; the windowed one is that of the weighted sum of three turns."""
     rows = [row(number, [1]) for number in (1, 2, 3)]
-    vectors = [np.frombuffer(each[20] or b"", np.float32) for each in rows]
+    vectors = [np.frombuffer(each.vector or b"", np.float32) for each in rows]
     query = seek().vector
     assert query is not None
     found = scores(filled(rows), [])
@@ -107,11 +107,11 @@ def test_cosines_are_those_of_the_vectors() -> None:
 def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
     """BM25 uses the statistics of the reach, and is divided by the most the query could score."""
     rows = corpus(60)
-    mine = [each for each in rows if each[0] % 3]
-    index = filled([(*each[:3], OWNER.key if each[0] % 3 else f"{OWNER.key}/project/x", *each[4:]) for each in rows])
+    mine = [each for each in rows if each.rowid % 3]
+    index = filled([each if each.rowid % 3 else each._replace(scope=f"{OWNER.key}/project/x") for each in rows])
     found = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=Reach(OWNER, (OWNER,))))
-    assert set(found) == {each[2] for each in mine}
-    texts = {each[2]: np.frombuffer(each[19], np.uint32).tolist() for each in mine}
+    assert set(found) == {each.id for each in mine}
+    texts = {each.id: np.frombuffer(each.lexemes, np.uint32).tolist() for each in mine}
     lengths = {name: len(words) for name, words in texts.items()}
     average = sum(lengths.values()) / len(lengths)
     spread = float(np.std(list(lengths.values()))) / average
@@ -145,7 +145,7 @@ def test_a_removed_record_is_gone_and_lends_nothing() -> None:
     index.apply([row(2, [2], changed=4, status="forgotten")])
     found = scores(index, [(2, 1.0)])
     assert set(found) == {"m1", "m3"}
-    first, third = (np.frombuffer(rows[place][20] or b"", np.float32) for place in (0, 2))
+    first, third = (np.frombuffer(rows[place].vector or b"", np.float32) for place in (0, 2))
     window, query = third + 0.5 * first, seek().vector
     assert found["m3"][1] == pytest.approx(float(window @ query / np.linalg.norm(window)), abs=1e-6)
     assert found["m3"][3] == 0
@@ -168,9 +168,9 @@ def test_status_and_times_decide_what_is_seen() -> None:
     second = 1_000_000
     index = filled(
         [
-            row(100, [1], status="superseded", valid_from=100 * second, valid_to=200 * second, ended=200 * second),
+            row(100, [1], status="superseded", valid_from=100 * second, valid_to=200 * second, ended_at=200 * second),
             row(200, [1], valid_from=200 * second),
-            row(300, [1], status="archived", retired=400 * second),
+            row(300, [1], status="archived", retired_at=400 * second),
         ]
     )
 

@@ -1,11 +1,11 @@
-"""Choosing the highest of many scores."""
+"""Top-k selection among many scores."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from engrams.store.index.topk import distinct, highest
+from engrams.store.index.topk import top_slots, unique_sorted
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])
@@ -15,7 +15,7 @@ def test_the_highest_of_many_are_found_however_they_are_spread(share: float, lev
     dice = np.random.default_rng(7)
     scores = (dice.integers(1, levels, 50_000) / levels * (dice.random(50_000) < share)).astype(np.float32)
     for width in (1, 10, 400):
-        found = highest(scores, width)
+        found = top_slots(scores, width)
         wanted = np.sort(scores[scores > 0])[::-1][:width]
         assert len(set(found.tolist())) == len(found) == len(wanted)
         assert np.array_equal(np.sort(scores[found])[::-1], wanted)
@@ -23,5 +23,5 @@ def test_the_highest_of_many_are_found_however_they_are_spread(share: float, lev
 
 def test_distinct_keeps_each_once_in_order() -> None:
     """Sorted, each once; nothing of nothing."""
-    assert distinct(np.array([5, 1, 5, 3, 1])).tolist() == [1, 3, 5]
-    assert distinct(np.array([], np.int64)).tolist() == []
+    assert unique_sorted(np.array([5, 1, 5, 3, 1])).tolist() == [1, 3, 5]
+    assert unique_sorted(np.array([], np.int64)).tolist() == []

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-from engrams.settings import describe, presets
+from engrams.settings import SettingInfo, describe, presets
 from engrams.surfaces.cli.main import COMMANDS, Commands
 from engrams.surfaces.cli.options import Frame
 
@@ -81,10 +81,10 @@ A setting takes its value from the last of these that names it:
 1. the default below,
 2. a preset (`preset`, one of: {presets}),
 3. `config.toml` in the home folder, with a table per section,
-4. a variable: `ENGRAMS_` and the name in capitals, with two underscores for the dot,
+4. a variable: `ENGRAMS_` and the name in capitals, with two underscores for the dot (`ENGRAMS_READ__LIMIT`),
 5. an argument: `--set read.limit=20` on the command line, `engrams.open(read__limit=20)` in Python.
 
-| setting | default | variable | meaning |
+| setting | default | choices or range | meaning |
 |---|---|---|---|
 {rows}
 """
@@ -160,10 +160,16 @@ def default(param: Any) -> str:
 def settings() -> str:
     """The page of settings."""
     rows = [
-        f"| `{name}` | {shown(value)} | `ENGRAMS_{name.upper().replace('.', '__')}` | {cell(text)}{SECRET if secret else ''} |"
-        for name, value, text, secret in describe()
+        f"| `{one.name}` | {shown(one.default)} | {cell(one.range)} | {cell(one.text)}{SECRET if one.secret else ''}{preset_values(one)} |"
+        for one in describe()
     ]
     return SETTINGS.format(presets=", ".join(presets()), rows="\n".join(rows))
+
+
+def preset_values(one: SettingInfo) -> str:
+    """The values that presets give a setting."""
+    given = ", ".join(f"{preset} {shown(value)}" for preset, value in one.presets.items())
+    return f" Presets: {given}." if given else ""
 
 
 def shown(value: Any) -> str:

@@ -2,7 +2,7 @@
 # The recording in docs/guides/vault.md: run it again when what the commands print has changed.
 set -e
 HOME=$(mktemp -d)
-export HOME COLUMNS=100 ENGRAMS_USER=alice ENGRAMS_VAULT__ON=true GIT_CONFIG_NOSYSTEM=1
+export HOME COLUMNS=100 ENGRAMS_USER=alice ENGRAMS_VAULT__ENABLED=true GIT_CONFIG_NOSYSTEM=1
 unset ENGRAMS_HOME XDG_CONFIG_HOME
 trap 'rm -rf "$HOME"' EXIT
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engrams.read.cues import Understood, date_score, understand
+from engrams.read.cues import Understood, date_score, parse_query
 from engrams.text.when import EARLIEST, LATEST, find
 
 SLACKS = (0, 7, 14, 30)
@@ -35,7 +35,7 @@ def rows(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Understoo
     for question in talk["questions"]:
         evidence = [items[name] for name in question["evidence"] if name in items]
         if evidence:
-            yield question, understand(question["text"], now, speakers), evidence
+            yield question, parse_query(question["text"], now, speakers), evidence
 
 
 def speaker_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:

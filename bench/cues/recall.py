@@ -22,7 +22,7 @@ import onnxruntime
 from measure import said
 from tokenizers import Tokenizer
 
-from engrams.read.cues import Understood, date_score, speaker_score, understand
+from engrams.read.cues import Understood, date_score, speaker_score, parse_query
 from engrams.text.features import mentions_time
 from engrams.text.terms import terms
 
@@ -127,7 +127,7 @@ def run(data: Mapping[str, Any], encoder: Encoder) -> dict[tuple[str, str], list
         evidence = [place[name] for name in question["evidence"] if name in place]
         if not evidence or str(question["category"]) == "5":
             continue
-        cues = understand(question["text"], now, known)
+        cues = parse_query(question["text"], now, known)
         for name, scores in ladder(cues, talk).items():
             result = recall(scores, evidence)
             rows[name, "all"].append(result)

@@ -21,8 +21,8 @@ from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
 from engrams.write import policy
 from engrams.write.candidate import Candidate
-from engrams.write.gate import gate
-from engrams.write.rules import Speech, extract, is_explicit
+from engrams.write.gate import gate_text
+from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1].parent / "shared" / "data"
@@ -86,15 +86,15 @@ def read_turns(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple
 
 def candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[Candidate]:
     """What the write flow would store for one turn."""
-    if gate(item["text"], min_words=settings.min_words) is not None:
+    if gate_text(item["text"], min_words=settings.min_words) is not None:
         return []
     person = item["speaker"] not in ("user", "assistant")
     said = datetime.fromisoformat(item["date"]).replace(tzinfo=UTC)
-    speech = Speech(item["speaker"] if person else "the user", item["speaker"] if person else "user", said, "r", 1.0, names)
+    speech = UtteranceContext(item["speaker"] if person else "the user", item["speaker"] if person else "user", said, "r", 1.0, names)
     explicit = is_explicit(item["text"])
     kept = []
-    for candidate in extract(item["text"], speech):
-        ruling = policy.judge(candidate, mode="rules", explicit=explicit, floor=settings.min_confidence)
+    for candidate in extract_statements(item["text"], speech):
+        ruling = policy.decide(candidate, mode="rules", explicit=explicit, floor=settings.min_confidence)
         if ruling.action != "drop" and (candidate.predicate or candidate.effect != "corrects"):
             kept.append(candidate)
     return kept

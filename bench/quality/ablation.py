@@ -29,15 +29,15 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "when x time in the text": {"read__weights__when": 0.0},
     "questions lower": {"read__weights__question": 0.0},
     "length": {"read__weights__length": 0.0},
-    "meaning of the turn": {"read__weights__cos": 0.0},
-    "meaning with the two before": {"read__weights__cosctx": 0.0},
-    "meaning of the reply": {"read__weights__cosnext": 0.0},
-    "words of the turn": {"read__weights__bm": 0.0},
-    "words with the two before": {"read__weights__bmctx": 0.0},
-    "words of the session": {"read__weights__bmses": 0.0},
+    "meaning of the turn": {"read__weights__dense": 0.0},
+    "meaning with the two before": {"read__weights__dense_window": 0.0},
+    "meaning of the reply": {"read__weights__dense_next": 0.0},
+    "words of the turn": {"read__weights__bm25": 0.0},
+    "words with the two before": {"read__weights__bm25_window": 0.0},
+    "words of the session": {"read__weights__bm25_session": 0.0},
     "links": {"graph__depth": 0},
     "rules that are triggered": {"read__triggers": 0},
-    "repeats taken out": {"read__duplicate": 1.0},
+    "repeats taken out": {"read__dedup_overlap": 1.0},
     "all cues": {f"read__weights__{name}": 0.0 for name in ("speaker", "date", "slot", "when", "question", "length")},
     "all windows and sessions": {f"read__weights__{name}": 0.0 for name in ("cosctx", "cosnext", "bmctx", "bmses")},
     "all meaning": {f"read__weights__{name}": 0.0 for name in ("cos", "cosctx", "cosnext")},
@@ -51,7 +51,7 @@ WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
     "question in the first person": (query, "understand", lambda *given: replace(_understand(*given), dense=given[0])),
 }
 """Stages without a setting: where they are called, and what stands there instead."""
-_understand = query.understand
+_understand = query.parse_query
 
 INSTEAD: Mapping[str, Mapping[str, object]] = {
     "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},
@@ -140,7 +140,7 @@ def _talk(
 
 
 def _read(talk: Talk, embedder: Cached, given: Mapping[str, object]) -> list[Row]:
-    with engrams.open(embedder=embedder, jobs__workers=0, usage__on=False, **given) as engine:  # type: ignore[arg-type]
+    with engrams.open(embedder=embedder, jobs__workers=0, usage__enabled=False, **given) as engine:  # type: ignore[arg-type]
         return [_row(talk, one, search(engine, one.text, max(KS))) for one in talk.questions]
 
 

@@ -21,9 +21,9 @@ from bench.quality.data import Dataset, Talk
 from bench.quality.metrics import KS, Row, interval, mean, score
 from bench.quality.systems import OWNER, Engrams, search
 from engrams.ports import Embedder
-from engrams.read.query import prepare
-from engrams.read.request import Deps, Request
-from engrams.read.score import score as fused
+from engrams.read.query import prepare_query
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.score import score_pool as fused
 from engrams.settings import ReadWeights
 
 FITTED = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")
@@ -94,20 +94,20 @@ def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mappin
     filled.fill(talk.items)
     filled.close()
     ones = {f"read__weights__{name}": 1.0 for name in FITTED}
-    given = {"home": home, "jobs__workers": 0, "usage__on": False, "read__fusion": "sum", **settings, **ones}
+    given = {"home": home, "jobs__workers": 0, "usage__enabled": False, "read__fusion": "sum", **settings, **ones}
     cases = []
     with engrams.open(embedder=embedder, **given) as engine:  # type: ignore[arg-type]
         section = engine.settings
-        deps = Deps(engine.store, engine.store, engine.store, embedder, engine.counter, section.read, section.graph, section.rerank)
+        deps = ReadDeps(engine.store, engine.store, engine.store, embedder, engine.counter, section.read, section.graph, section.rerank)
         names: dict[str, str] = {}
         for question in talk.questions:
             if question.category in apart:
                 continue
-            prepared = prepare(Request(question.text, OWNER, engine.now(), 10), deps)
+            prepared = prepare_query(ReadRequest(question.text, OWNER, engine.now(), 10), deps)
             pool = engine.store.seek(prepared.seek)
             new = [id for id in pool.ids if id not in names]
             names.update({record.id: record.external_id for record in engine.store.get(OWNER, new)} if new else {})
-            parts = fused(pool, prepared.understood, prepared.answering, section.read, engine.now().timestamp()).parts
+            parts = fused(pool, prepared.cues, prepared.answering, section.read, engine.now().timestamp()).parts
             turns = np.array([place for place, id in enumerate(pool.ids) if names.get(id)])
             nothing = np.zeros(len(pool.ids), np.float32)
             features = np.stack([np.asarray(parts.get(name, nothing), np.float64)[turns] for name in FITTED], axis=1)
@@ -118,7 +118,7 @@ def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mappin
 
 
 def _rows(talk: Talk, home: Path, embedder: Cached, settings: Mapping[str, object], apart: frozenset[str]) -> list[Row]:
-    with engrams.open(home=home, embedder=embedder, jobs__workers=0, usage__on=False, **settings) as engine:  # type: ignore[arg-type]
+    with engrams.open(home=home, embedder=embedder, jobs__workers=0, usage__enabled=False, **settings) as engine:  # type: ignore[arg-type]
         return [
             Row(talk.id, one.id, one.category, 0.0, score(search(engine, one.text, max(KS)), one.evidence))
             for one in talk.questions

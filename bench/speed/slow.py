@@ -34,7 +34,7 @@ def slow(count: int) -> dict[str, Any]:
         assert server.stdout is not None
         chat = {"provider": "openai", "model": "m", "url": server.stdout.readline().strip(), "timeout": 2.0 * SECONDS}
         named: dict[str, Any] = {f"chat__{name}": value for name, value in chat.items()}
-        memory = engrams.open(home=home, write__debounce=0.0, sessions__shutdown_seconds=0.5, **named)
+        memory = engrams.open(home=home, write__debounce_seconds=0.0, sessions__shutdown_seconds=0.5, **named)
         for line in lines[:20]:
             memory.add(turn(line), scope=OWNER)
         seconds = [timed(lambda line=line: memory.add(turn(line), scope=OWNER)) for line in lines[20:]]

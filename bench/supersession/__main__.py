@@ -36,12 +36,12 @@ def closed(older: str, newer: str) -> tuple[bool, list[Record]]:
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
-    deps = flow.Deps(store, settings.write, settings.limits, lambda: now, search=store)
+    deps = flow.WriteDeps(store, settings.write, settings.limits, lambda: now, search=store)
     first: set[str] = set()
     for text in (older, newer):
-        journaled = flow.journal([Turn(text, session="s")], SCOPE, deps)
+        journaled = flow.journal_turns([Turn(text, session="s")], SCOPE, deps)
         store.commit(Batch("bench", "journal", now, puts=journaled.puts))
-        learned = flow.digest(journaled.records, deps)
+        learned = flow.digest_records(journaled.records, deps)
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
         refined = {old for derived in learned.derived if derived.verdict == "refine" for old in derived.replaces}

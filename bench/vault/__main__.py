@@ -31,8 +31,8 @@ OWNER = ("user", "bench")
 
 VAULTS: dict[str, dict[str, Any]] = {
     "off": {},
-    "on": {"vault__on": True, "vault__git": False},
-    "on, git": {"vault__on": True, "vault__git": True},
+    "on": {"vault__enabled": True, "vault__git": False},
+    "on, git": {"vault__enabled": True, "vault__git": True},
 }
 BLOCK = 25
 
@@ -125,7 +125,7 @@ def synchronised(home: Path, size: int) -> dict[str, Any]:
                 Turn(f"Sentence {number} tells of topic {number % 97} and thing {number % 331}.") for number in range(start, start + 500)
             ]
             memory.observe(turns, scope=OWNER)
-    settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "write__extract": "off"}
+    settings: dict[str, Any] = {"vault__enabled": True, "vault__git": False, "write__extract": "off"}
     begin = time.perf_counter()
     with engrams.open(home=home, jobs__workers=0, **settings) as memory:
         memory.drain(600)
@@ -147,7 +147,7 @@ def synchronised(home: Path, size: int) -> dict[str, Any]:
 
 def edited(home: Path, count: int) -> dict[str, Any]:
     """Milliseconds from saving a file to search finding the new text, with the watcher on and 1,000 files."""
-    settings: dict[str, Any] = {"vault__on": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
+    settings: dict[str, Any] = {"vault__enabled": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
     with engrams.open(home=home, **settings) as memory:
         memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
         vault = memory.vault
@@ -172,7 +172,7 @@ def edited(home: Path, count: int) -> dict[str, Any]:
 
 def idle(home: Path) -> dict[str, Any]:
     """Milliseconds of processor time in ten seconds of a watcher over 1,000 files that nobody touches."""
-    with engrams.open(home=home, vault__on=True, vault__git=False, vault__watch="auto", write__extract="off") as memory:
+    with engrams.open(home=home, vault__enabled=True, vault__git=False, vault__watch="auto", write__extract="off") as memory:
         memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
         memory.drain()
         time.sleep(4)

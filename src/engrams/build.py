@@ -17,8 +17,8 @@ from engrams.models.rerank.factory import Choice
 from engrams.models.rerank.factory import choose as choose_reranker
 from engrams.models.tokens.factory import choose as choose_counter
 from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Skills, Store
-from engrams.session.privacy import demand_incognito
-from engrams.settings import Settings, StoreSettings, apart, load
+from engrams.session.privacy import require_incognito
+from engrams.settings import Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from engrams.logs import Entry as Entry
     from engrams.logs import Feedback as Feedback
     from engrams.logs import FeedbackLog as FeedbackLog
-    from engrams.session.summary import Summaries as Summaries
-    from engrams.tend.garden.plan import Conflict as Conflict
-    from engrams.tend.garden.plan import Step as Step
-    from engrams.tend.garden.state import Report as Report
-    from engrams.tend.review import Review as Review
+    from engrams.session.summary import ConversationSummaries as ConversationSummaries
+    from engrams.tend.garden.plan import GardenStep as GardenStep
+    from engrams.tend.garden.plan import StatementConflict as StatementConflict
+    from engrams.tend.garden.state import CycleReport as CycleReport
+    from engrams.tend.review import FactReview as FactReview
     from engrams.tend.runner import Handler
-    from engrams.tend.uploads import Upload as Upload
-    from engrams.tend.uploads import Uploads as Uploads
+    from engrams.tend.uploads import FileUpload as FileUpload
+    from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
     from engrams.vault.backup import Backed, Places
 
@@ -58,7 +58,7 @@ def open(
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
-    settings = apart(settings)
+    settings = in_test_mode(settings)
     kept = store(settings, clock)
     model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
     embedder = _embedder(settings, embedder)
@@ -71,7 +71,7 @@ def open(
             store=files.parts.store if files else kept,
             embedder=embedder,
             chat=model,
-            counter=choose_counter(settings.read.tokens, clock),
+            counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
             reranker=choose_reranker(choice, clock, model),
             handlers={**(files.handlers if files else {}), **_asking(lambda: engine)},
@@ -89,10 +89,10 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
     if given is not None:
-        demand_incognito(given)
+        require_incognito(given)
         return given
     try:
-        demand_incognito(found := choose_embedder(settings.embed))
+        require_incognito(found := choose_embedder(settings.embed))
     except RefusedError:
         return NullEmbedder()
     return found
@@ -103,18 +103,23 @@ def store(settings: Settings, clock: Clock) -> Store:
     section: StoreSettings = settings.store
     if settings.incognito or section.url == ":memory:":
         return SqliteStore.open(":memory:", section, clock)
+    if "://" in section.url:
+        raise SettingsError(
+            "This version keeps memory in SQLite only: `store.url` takes a path or `:memory:`.",
+            hint="Remove `store.url`, or set it to a path.",
+        )
     path = Path(section.url) if section.url else settings.home.expanduser() / "memory.db"
     return SqliteStore.open(path, section, clock)
 
 
 def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
     """The vault beside a store, where one is on and memory is on disk."""
-    if not settings.vault.on or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
+    if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
-    from engrams.session.ingest import Journal
+    from engrams.session.ingest import TurnIngest
     from engrams.vault import Mirror, Rules, Vault
     from engrams.vault import Parts as VaultParts
-    from engrams.write.cascade import ripple
+    from engrams.write.cascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """What a text that somebody wrote into a file calls for: learning from it."""
@@ -123,8 +128,10 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
 
     mirror, card, place = Mirror(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    prepare = Journal(mirror, embedder, clock, settings).prepared
-    rules = Rules(prepare, follow, lambda record, values: ripple(record, values, mirror, clock()), embed, settings.jobs.lease, place)
+    prepare = TurnIngest(mirror, embedder, clock, settings).prepare_edit
+    rules = Rules(
+        prepare, follow, lambda record, values: cascade_changes(record, values, mirror, clock()), embed, settings.jobs.lease_seconds, place
+    )
     vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
     return vault
@@ -144,24 +151,24 @@ def vault(engine: MemoryEngine) -> Vault:
     """The vault beside an engine's store. SettingsError: it is off."""
     found: Vault | None = engine.vault
     if found is None:
-        raise SettingsError("The vault is off.", hint="Turn it on: `vault.on = true` in config.toml, or --set vault.on=true.")
+        raise SettingsError("The vault is off.", hint="Turn it on: `vault.enabled = true` in config.toml, or --set vault.enabled=true.")
     return found
 
 
-def summaries(engine: MemoryEngine) -> Summaries:
+def summaries(engine: MemoryEngine) -> ConversationSummaries:
     """The summaries of an engine's conversations: of a prompt's older messages, and of what was learned."""
-    from engrams.session.summary import Parts as SummaryParts
-    from engrams.session.summary import Summaries
+    from engrams.session.summary import ConversationSummaries
+    from engrams.session.summary import SummaryDeps as SummaryParts
 
     work = (engine.take, engine.updates.hasten, engine.vault is not None)
-    return Summaries(SummaryParts(engine.store, engine.chat_model, engine.counter, engine.now, *work), engine.settings.summary)
+    return ConversationSummaries(SummaryParts(engine.store, engine.chat_model, engine.counter, engine.now, *work), engine.settings.summary)
 
 
-def review(engine: MemoryEngine) -> Review:
+def review(engine: MemoryEngine) -> FactReview:
     """The review of an engine's facts: what is out of date, what belongs together."""
-    from engrams.tend.review import Review
+    from engrams.tend.review import FactReview
 
-    return Review(engine.store, engine.embedder, engine.chat_model, engine.now, engine.settings.review)
+    return FactReview(engine.store, engine.embedder, engine.chat_model, engine.now, engine.settings.review)
 
 
 def _asking(engine: Callable[[], MemoryEngine]) -> dict[str, Handler]:
@@ -190,13 +197,13 @@ def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
     return open_feedback(settings, clock)
 
 
-def uploads(engine: MemoryEngine) -> Uploads:
+def uploads(engine: MemoryEngine) -> FileUploads:
     """Files on their way into an engine's memory, with a worker of their own. RefusedError: they would leave a trace on disk."""
-    from engrams.tend.uploads import Uploads
+    from engrams.tend.uploads import FileUploads
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    return Uploads(engine, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
+    return FileUploads(engine, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> Backed:

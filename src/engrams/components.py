@@ -31,20 +31,20 @@ from engrams.types import Context, Record, Scope
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
-    from engrams.read.request import Deps, Request
-    from engrams.session.commands import Control
-    from engrams.session.finalise import Finalise
-    from engrams.session.ingest import Journal
-    from engrams.session.injected import Echoes
-    from engrams.session.privacy import Modes
-    from engrams.session.sessions import Sessions
-    from engrams.session.working import Working
-    from engrams.tend.digest import Digest
-    from engrams.tend.garden.garden import Garden
-    from engrams.tend.links import Links
-    from engrams.tend.runner import Handler, Runner
-    from engrams.tend.tiers import Tiers
-    from engrams.tend.topics import Topics
+    from engrams.read.request import ReadDeps, ReadRequest
+    from engrams.session.commands import MemoryControl
+    from engrams.session.finalise import SessionFinaliser
+    from engrams.session.ingest import TurnIngest
+    from engrams.session.injected import InjectedFingerprints
+    from engrams.session.privacy import IncognitoSessions
+    from engrams.session.sessions import SessionRegistry
+    from engrams.session.working import WorkingTier
+    from engrams.tend.digest import DigestJob
+    from engrams.tend.garden.garden import MemoryGarden
+    from engrams.tend.links import MemoryLinks
+    from engrams.tend.runner import Handler, WorkerPool
+    from engrams.tend.tiers import MemoryTiers
+    from engrams.tend.topics import MemoryTopics
 
 
 class Rooms:
@@ -55,61 +55,61 @@ class Rooms:
     chat_model: Chat | None
     _store: Store
     _clock: Clock
-    _runner: Runner
-    _deps: Deps
+    _runner: WorkerPool
+    _deps: ReadDeps
 
     @cached_property
-    def links(self) -> Links:
+    def links(self) -> MemoryLinks:
         """Links and tags by hand, and what they lead to."""
-        from engrams.tend.links import Links
+        from engrams.tend.links import MemoryLinks
 
-        return Links(cast("Any", self), self._store, self._clock, self.settings.graph)
+        return MemoryLinks(cast("Any", self), self._store, self._clock, self.settings.graph)
 
     @cached_property
-    def control(self) -> Control:
+    def control(self) -> MemoryControl:
         """Requests about memory itself, in words."""
-        from engrams.session.commands import Control
+        from engrams.session.commands import MemoryControl
 
-        return Control(cast("Any", self), self.sessions)
+        return MemoryControl(cast("Any", self), self.sessions)
 
     @cached_property
-    def topics(self) -> Topics:
+    def topics(self) -> MemoryTopics:
         """Memories grouped by what they are about."""
-        from engrams.tend.topics import Topics
+        from engrams.tend.topics import MemoryTopics
 
-        return Topics(self._store, self.embedder, self.chat_model, self._clock, self.settings.topics)
+        return MemoryTopics(self._store, self.embedder, self.chat_model, self._clock, self.settings.topics)
 
     @cached_property
-    def tiers(self) -> Tiers:
+    def tiers(self) -> MemoryTiers:
         """What is at hand, recent and for the long term, and what moves between."""
-        from engrams.tend.sweep import Moves
-        from engrams.tend.tiers import Tiers
+        from engrams.tend.sweep import TierMover
+        from engrams.tend.tiers import MemoryTiers
 
-        moves = Moves(self._store, self.embedder, self._clock, self.settings, self.topics.refresh)
-        return Tiers(self._store, self.chat_model, self._clock, self.settings, self._working, moves)
+        moves = TierMover(self._store, self.embedder, self._clock, self.settings, self.topics.refresh)
+        return MemoryTiers(self._store, self.chat_model, self._clock, self.settings, self._working, moves)
 
     @cached_property
-    def garden(self) -> Garden:
+    def garden(self) -> MemoryGarden:
         """What looks after all of an owner's memory between conversations."""
-        from engrams.session.timeout import Idle
+        from engrams.session.timeout import IdleSweeper
         from engrams.tend.backfill import Backfill
-        from engrams.tend.garden.cycle import Chore, Parts
-        from engrams.tend.garden.garden import Garden
+        from engrams.tend.garden.cycle import Chore, GardenDeps
+        from engrams.tend.garden.garden import MemoryGarden
 
-        idle = Idle(self._store, self._clock, self.settings)
-        backfill = Backfill(self._store, self.embedder, self._clock, self.settings.embed.batch)
+        idle = IdleSweeper(self._store, self._clock, self.settings)
+        backfill = Backfill(self._store, self.embedder, self._clock, self.settings.embed.batch_size)
         chores: dict[str, Chore] = {"sessions": lambda _: idle.sweep(), "embed": lambda _: int(backfill.ask()), "topics": self._regroup}
-        parts = Parts(self._store, self.embedder, self.chat_model, self._clock, self.settings, chores, self._named)
-        return Garden(parts, self._runner.run)
+        parts = GardenDeps(self._store, self.embedder, self.chat_model, self._clock, self.settings, chores, self._named)
+        return MemoryGarden(parts, self._runner.run)
 
     def _purged(self, owner: Scope) -> None:
         """What was said of this owner's memory may tell of what was purged."""
         if self._store.load(owner, GARDEN_ROW) is not None or WAKE in self._store.workload():
-            self.garden.erased(owner)
+            self.garden.clear_reports(owner)
 
     def _regroup(self, owner: Scope) -> int:
         """Topics brought up to date, and like ones made one; how many memories and topics moved."""
-        if not self.settings.topics.on:
+        if not self.settings.topics.enabled:
             return 0
         moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
         return moved.joined + moved.left + merged.merged
@@ -121,49 +121,49 @@ class Rooms:
     # ---------------------------------------------------------------------------------------------------------- sessions
 
     @cached_property
-    def sessions(self) -> Sessions:
+    def sessions(self) -> SessionRegistry:
         """Conversations with a beginning and an end; modes; what an owner decided for all of them."""
-        from engrams.session.sessions import Sessions
+        from engrams.session.sessions import SessionRegistry
 
         known, model = self._modes, self.chat_model is not None
-        return Sessions(self._store, self._clock, self.settings, self._runner, known=known, journal=lambda: self._journal, model=model)
+        return SessionRegistry(self._store, self._clock, self.settings, self._runner, known=known, journal=lambda: self._journal, model=model)
 
     @cached_property
-    def _modes(self) -> Modes:
-        from engrams.session.privacy import Modes
+    def _modes(self) -> IncognitoSessions:
+        from engrams.session.privacy import IncognitoSessions
 
-        return Modes()
-
-    @cached_property
-    def _echoes(self) -> Echoes:
-        from engrams.session.injected import Echoes
-
-        return Echoes()
+        return IncognitoSessions()
 
     @cached_property
-    def _finalise(self) -> Finalise:
-        from engrams.session.finalise import Finalise
+    def _echoes(self) -> InjectedFingerprints:
+        from engrams.session.injected import InjectedFingerprints
 
-        return Finalise(self._store, self.embedder, self.chat_model, self._clock, self.settings, self._runner.run)
+        return InjectedFingerprints()
+
+    @cached_property
+    def _finalise(self) -> SessionFinaliser:
+        from engrams.session.finalise import SessionFinaliser
+
+        return SessionFinaliser(self._store, self.embedder, self.chat_model, self._clock, self.settings, self._runner.run)
 
     @property
     def _timers(self) -> dict[Callable[[], object], float]:
         """What looks for work again and again, and how often, in seconds."""
-        from engrams.session.timeout import Idle
+        from engrams.session.timeout import IdleSweeper
 
-        return {Idle(self._store, self._clock, self.settings).sweep: self.settings.sessions.sweep_seconds}
+        return {IdleSweeper(self._store, self._clock, self.settings).sweep: self.settings.sessions.sweep_seconds}
 
-    def _ruled(self, request: Request) -> Request:
+    def _ruled(self, request: ReadRequest) -> ReadRequest:
         """The request, or one for rules alone: its owner wants nothing else recalled."""
         from engrams.session import preferences
 
-        if preferences.recalls(self._store.load(request.scope.owner, preferences.ROW), self.settings):
+        if preferences.is_recall_on(self._store.load(request.scope.owner, preferences.ROW), self.settings):
             return request
-        return replace(request, kinds=preferences.RULES, catch_up=False)
+        return replace(request, kinds=preferences.RULE_KINDS, catch_up=False)
 
-    def _allowed(self, request: Request) -> Request:
+    def _allowed(self, request: ReadRequest) -> ReadRequest:
         """The request, or one that finds nothing: memory is off, or this call is to leave no trace."""
-        if self.settings.enabled and not self._modes.silent(request.scope, request.session):
+        if self.settings.enabled and not self._modes.is_silent(request.scope, request.session):
             return request
         return replace(request, text="", limit=0)
 
@@ -185,31 +185,31 @@ class Rooms:
     def _given(self, scope: Scope, made: Context) -> Context:
         """A context on its way into a prompt: what comes back of it is not taken for news."""
         if made.prefix or made.tail:
-            self._echoes.note(scope, made)
+            self._echoes.add_context(scope, made)
         return made
 
     # The write side compiles a hundred patterns: a process that only searches does not pay for them.
 
     @cached_property
-    def _journal(self) -> Journal:
-        from engrams.session.ingest import Journal
+    def _journal(self) -> TurnIngest:
+        from engrams.session.ingest import TurnIngest
 
         parts = (self._store, self.embedder, self._clock, self.settings, self._working)
-        return Journal(*parts, model=self.chat_model is not None, modes=self._modes, echoes=self._echoes)
+        return TurnIngest(*parts, model=self.chat_model is not None, modes=self._modes, echoes=self._echoes)
 
     @cached_property
-    def _digest(self) -> Digest:
-        from engrams.tend.digest import Digest
+    def _digest(self) -> DigestJob:
+        from engrams.tend.digest import DigestJob
 
-        return Digest(self._store, self.embedder, self.chat_model, self._clock, self.settings)
+        return DigestJob(self._store, self.embedder, self.chat_model, self._clock, self.settings)
 
     # --------------------------------------------------------------------------------------------------- the working tier
 
     @cached_property
-    def _working(self) -> Working:
-        from engrams.session.working import Working
+    def _working(self) -> WorkingTier:
+        from engrams.session.working import WorkingTier
 
-        return Working(self._store, self.embedder, self._clock, self.settings, model=self.chat_model is not None)
+        return WorkingTier(self._store, self.embedder, self._clock, self.settings, model=self.chat_model is not None)
 
     @property
     def _chores(self) -> dict[str, Handler]:
@@ -236,8 +236,8 @@ class Rooms:
         def look() -> None:
             ask()
             caps = self.settings.caps
-            if self.settings.tiers.on or caps.facts or caps.rules or caps.entries > 0:
-                self.tiers.plan()
+            if self.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0:
+                self.tiers.schedule_sweep()
 
         return look
 
@@ -246,18 +246,18 @@ class Rooms:
         """Where selected memories are told of, for they are at hand from then on."""
 
         def tell(scope: Scope, ids: Sequence[str]) -> None:
-            self._working.recalled(scope, ids)
+            self._working.keep_recalled(scope, ids)
 
-        return tell if self.settings.tiers.on else None
+        return tell if self.settings.tiers.enabled else None
 
     @property
     def _near(self) -> Callable[[Scope, Floats | None], Mapping[str, float]] | None:
         """What is at hand and near a query; nothing is, before anything was said or selected."""
 
         def look(scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-            return self._working.near(scope, vector) if "_working" in self.__dict__ else {}
+            return self._working.find_near(scope, vector) if "_working" in self.__dict__ else {}
 
-        return look if self.settings.tiers.on else None
+        return look if self.settings.tiers.enabled else None
 
     def _tail(self, scope: Scope) -> tuple[Record, ...]:
         """The last of what was said, for every context."""

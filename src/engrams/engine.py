@@ -31,19 +31,19 @@ from engrams.ports import (
 )
 from engrams.read import context as contexts
 from engrams.read import flow as reading
-from engrams.read.request import Deps, Request, reach
-from engrams.session.delivery import Delivery
+from engrams.read.request import ReadDeps, ReadRequest, visible_scopes
+from engrams.session.delivery import ContextDelivery
 from engrams.settings import Settings
 from engrams.tend import report
 from engrams.tend.backfill import Backfill
-from engrams.tend.runner import Handler, Runner
-from engrams.tend.usage import Usage
+from engrams.tend.runner import Handler, WorkerPool
+from engrams.tend.usage import UsageTracker
 from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn, conversation
 from engrams.write import edit
 
 if TYPE_CHECKING:
-    from engrams.session.ingest import Journal
-    from engrams.session.updates import Updates
+    from engrams.session.ingest import TurnIngest
+    from engrams.session.updates import UpdateQueue
     from engrams.tend.transfer import LoadReport
 
 Place: TypeAlias = Scope | str | Sequence[str]
@@ -84,14 +84,14 @@ class MemoryEngine(Rooms):
         self._store, self._clock = parts.store, parts.clock
         store, section, models = parts.store, parts.settings, (parts.embedder, parts.counter)
         judge = (section.rerank, parts.reranker)
-        self._deps = Deps(store, store, store, *models, section.read, section.graph, *judge, self._near, skills=parts.skills)
+        self._deps = ReadDeps(store, store, store, *models, section.read, section.graph, *judge, self._near, skills=parts.skills)
         self._parts = parts
-        backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch)
+        backfill = Backfill(parts.store, parts.embedder, parts.clock, parts.settings.embed.batch_size)
         group: Handler = lambda job: self.topics.run(job)  # noqa: E731, PLW0108 - loaded by the first such job
         handlers = {EMBED: backfill.run, TOPICS: group, **self._chores, **parts.handlers}
-        self._runner = Runner(parts.store, handlers, parts.clock, parts.settings.jobs, self._first(backfill.ask), self._timers)
-        self._usage = Usage(parts.store, parts.embedder, parts.clock, parts.settings, self._recalled)
-        self._delivery = Delivery(parts.settings.delivery, parts.embedder, parts.counter, parts.clock)
+        self._runner = WorkerPool(parts.store, handlers, parts.clock, parts.settings.jobs, self._first(backfill.ask), self._timers)
+        self._usage = UsageTracker(parts.store, parts.embedder, parts.clock, parts.settings, self._recalled)
+        self._delivery = ContextDelivery(parts.settings.delivery, parts.embedder, parts.counter, parts.clock)
         self._closed = False
 
     # ------------------------------------------------------------------------------------------------------- writing
@@ -111,7 +111,7 @@ class MemoryEngine(Rooms):
             self._runner.wake()
             return written.receipts[0]
         job = self._runner.run(written.job)
-        return self._digest.told(written.receipts[0], job.id if job else "")
+        return self._digest.complete_receipt(written.receipts[0], job.id if job else "")
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
         """Journal what was said, in one durable write. Never waits for extraction, whatever model is configured."""
@@ -129,9 +129,9 @@ class MemoryEngine(Rooms):
     ) -> Record:
         """Change a memory's text or other fields. ConflictError: its version is no longer ``expect``."""
         record = self.stored(id, scope)
-        values = edit.checked(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
-        values, vectors = self._journal.prepared(record, values)
-        self._store.commit(edit.edit(record, values, vectors, self._clock(), reason, expect))
+        values = edit.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
+        values, vectors = self._journal.prepare_edit(record, values)
+        self._store.commit(edit.build_edit(record, values, vectors, self._clock(), reason, expect))
         self._runner.wake()
         return self.get(record.id, scope=scope)
 
@@ -140,9 +140,9 @@ class MemoryEngine(Rooms):
         record = self.stored(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
-        gone = [record, *edit.dependents(record, self._store)]
-        self._store.commit(edit.forget(gone, self._clock(), reason))
-        edit.release(gone, self._store, self._clock())
+        gone = [record, *edit.find_dependents(record, self._store)]
+        self._store.commit(edit.build_forget(gone, self._clock(), reason))
+        edit.release_merged(gone, self._store, self._clock())
         self._dropped(record.scope.owner, [each.id for each in gone])
         return self.get(record.id, scope=scope)
 
@@ -151,16 +151,16 @@ class MemoryEngine(Rooms):
         record = self.stored(id, scope)
         if record.status is not Status.FORGOTTEN:
             raise RefusedError(f"It is not forgotten: its status is {record.status}.")
-        self._store.commit(edit.restore([record, *edit.dependents(record, self._store)], self._clock()))
+        self._store.commit(edit.build_restore([record, *edit.find_dependents(record, self._store)], self._clock()))
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
         """Erase memories, and what was derived from them alone, everywhere; the answer is the proof."""
         owner = Scope.of(scope).owner
         some = [self.stored(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        every = {r.id: r for record in some for r in (record, *edit.dependents(record, self._store))}
+        every = {r.id: r for record in some for r in (record, *edit.find_dependents(record, self._store))}
         self._dropped(owner, tuple(every))
-        edit.release(tuple(every.values()), self._open(), self._clock())
+        edit.release_merged(tuple(every.values()), self._open(), self._clock())
         erased = self._open().purge(owner, tuple(every), self._clock())
         self._purged(owner)
         return erased
@@ -197,34 +197,34 @@ class MemoryEngine(Rooms):
     ) -> Found:
         """``search``, with the same filters, without any effect on what is remembered about use."""
         place, number = Scope.of(scope), self._number(limit)
-        return self._read(Request(query, place, self._clock(), number, moment_of(as_of), tuple(kinds), where, history))
+        return self._read(ReadRequest(query, place, self._clock(), number, moment_of(as_of), tuple(kinds), where, history))
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Say which memories an answer used and whether they helped: their confidence and strength follow."""
         some = [self.stored(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        self._usage.judge(some, Scope.of(scope).owner, helpful)
+        self._usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
     def context(
         self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
     ) -> Context:
-        """Memory as text for a prompt, never over ``tokens`` by the configured counter. With ``summary.rolling`` the summary of the
+        """Memory as text for a prompt, never over ``tokens`` by the configured counter. With ``summary.enabled`` the summary of the
         conversation comes first: of ``scope``, if it is one, or of this session of it."""
         number = self.settings.read.limit if limit is None else limit
         place, now = Scope.of(scope), as_of is None
         latest, summary = (self._tail(place), self._summary(place, session)) if now else ((), "")
-        return self._rendered(Request(query, place, self._clock(), number, moment_of(as_of), latest=latest, summary=summary), tokens)
+        return self._rendered(ReadRequest(query, place, self._clock(), number, moment_of(as_of), last_turns=latest, summary=summary), tokens)
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """``context`` for one turn of a conversation, as ``delivery`` is set: at once, or what was found during the turn before;
         without what this conversation was shown lately or said itself."""
         self._open()
         place = Scope.of(scope)
-        hushed = self._modes.silent(place, session)
+        hushed = self._modes.is_silent(place, session)
         own = session if self.settings.delivery.shown_minutes or hushed else ""
-        first = not hushed and self._delivery.first(f"{place.key}|{session}")
+        first = not hushed and self._delivery.is_first_turn(f"{place.key}|{session}")
 
         def read(known: frozenset[str]) -> Context:
-            asked = Request(query, place, self._clock(), self.settings.read.limit, known=known, session=own, catch_up=first)
+            asked = ReadRequest(query, place, self._clock(), self.settings.read.limit, already_shown=known, session=own, catch_up=first)
             asked = asked if hushed else replace(asked, summary=self._summary(place, session))
             return self._rendered(asked, tokens)
 
@@ -235,7 +235,7 @@ class MemoryEngine(Rooms):
         owner = Scope.of(scope).owner
         found = self._open().get(owner, [id]) or self._skill(id)
         if not found and len(id) >= _PREFIX:
-            found = self._open().find(Query(reach(owner), statuses=tuple(Status), prefix=id, limit=2)).records
+            found = self._open().find(Query(visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=2)).records
         if len(found) > 1:
             raise InputError(f"More than one memory begins with {id!r}.", hint="Give more of the id.")
         if not found:
@@ -246,7 +246,7 @@ class MemoryEngine(Rooms):
         """Memories by what they are, newest first. ``fields``: those of ``ports.Query``."""
         moment = moment_of(fields.pop("as_of", None))
         try:
-            query = Query(reach(Scope.of(scope)), as_of=moment, **fields)
+            query = Query(visible_scopes(Scope.of(scope)), as_of=moment, **fields)
         except TypeError as problem:
             raise InputError(f"list does not take that: {problem}.") from None
         return self._open().find(query)
@@ -271,7 +271,7 @@ class MemoryEngine(Rooms):
         """Export everything in the scope; how many memories were written."""
         from engrams.tend.transfer import dump
 
-        return dump(path, reach(Scope.of(scope)), self._open(), format, progress)
+        return dump(path, visible_scopes(Scope.of(scope)), self._open(), format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
         """The scopes that hold memories."""
@@ -279,11 +279,11 @@ class MemoryEngine(Rooms):
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent today."""
-        return report.stats(self._open(), None if scope is None else Scope.of(scope), self._parts.settings, self._models, self._clock())
+        return report.build_stats(self._open(), None if scope is None else Scope.of(scope), self._parts.settings, self._models, self._clock())
 
     def status(self) -> dict[str, Any]:
         """The jobs: numbers by kind and state, the oldest waiting, every dead one with its error; calls and tokens spent today."""
-        return report.status(self._open(), self._parts.settings, self._models, self._clock())
+        return report.build_status(self._open(), self._parts.settings, self._models, self._clock())
 
     def retry(self, ids: Sequence[str] = ()) -> int:
         """Dead jobs back to waiting (all of them without ids); how many."""
@@ -305,11 +305,11 @@ class MemoryEngine(Rooms):
         return self._open().check(repair)
 
     @cached_property
-    def updates(self) -> Updates:
+    def updates(self) -> UpdateQueue:
         """The queue of what is to be learned, for callers that steer it themselves."""
-        from engrams.session.updates import Updates
+        from engrams.session.updates import UpdateQueue
 
-        return Updates(self._ready(), self._store, self._runner, self._clock, self.settings.jobs)
+        return UpdateQueue(self._ready(), self._store, self._runner, self._clock, self.settings.jobs)
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
@@ -319,11 +319,11 @@ class MemoryEngine(Rooms):
 
     @property
     def vault(self) -> Any:
-        """Memory as files, an ``engrams.vault.Vault``; None where ``vault.on`` is off."""
+        """Memory as files, an ``engrams.vault.Vault``; None where ``vault.enabled`` is off."""
         return getattr(self._open(), "vault", None)
 
     @property
-    def work(self) -> Runner:
+    def work(self) -> WorkerPool:
         return self._runner
 
     def now(self) -> datetime:
@@ -355,30 +355,30 @@ class MemoryEngine(Rooms):
 
     def _summary(self, scope: Scope, session: str) -> str:
         """The rolling summary of a conversation, where there is one."""
-        if not self.settings.summary.rolling:
+        if not self.settings.summary.enabled:
             return ""
-        from engrams.session.summary import current
+        from engrams.session.summary import find_summary
 
-        record = current(self._open(), *conversation(scope, session))
+        record = find_summary(self._open(), *conversation(scope, session))
         return record.text if record else ""
 
     def _number(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
 
-    def _read(self, request: Request) -> Found:
+    def _read(self, request: ReadRequest) -> Found:
         self._open()
         return reading.search(self._allowed(request), self._deps)
 
-    def _rendered(self, request: Request, tokens: int | None) -> Context:
+    def _rendered(self, request: ReadRequest, tokens: int | None) -> Context:
         self._open()
         section = self.settings.read
         total = (section.context_tokens if tokens is None else tokens) if self._allowed(request) is request else 0
-        made = contexts.context(self._ruled(request), self._deps, contexts.Budget(total, section.prefix_tokens, self.counter))
+        made = contexts.build_context(self._ruled(request), self._deps, contexts.ContextBudget(total, section.prefix_tokens, self.counter))
         if made.trace is not None and request.as_of is None:
             self._usage.note(Found(made.hits, made.trace, made.abstain), request.scope)
         return self._given(request.scope, made)
 
-    def _ready(self) -> Journal:
+    def _ready(self) -> TurnIngest:
         self._open()
         return self._journal
 

@@ -34,14 +34,14 @@ LIVES = 4
 TURNS = 3
 """Writes of a session before it is ended."""
 _SETTINGS: dict[str, Any] = {
-    "jobs__lease": 0.5, "jobs__backoff": 0.1, "write__debounce": 0.05, "tiers__on": True, "tiers__working": 4, "tiers__promote": 0.0,
-    "tiers__duplicate": 0.0, "tiers__every": 10, "topics__on": True, "topics__every": 5, "topics__names": "text", "summary__rolling": True,
+    "jobs__lease_seconds": 0.5, "jobs__backoff_seconds": 0.1, "write__debounce_seconds": 0.05, "tiers__enabled": True, "tiers__working_size": 4, "tiers__promote_importance": 0.0,
+    "tiers__duplicate_cosine": 0.0, "tiers__check_turns": 10, "topics__enabled": True, "topics__refresh_searches": 5, "topics__names": "text", "summary__enabled": True,
 }  # fmt: skip
 
 
 def settings(url: str) -> dict[str, Any]:
     """Of a life with the model at ``url``; empty: with rules."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": url, "chat__retries": 0, "chat__timeout": 20.0}
+    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": url, "chat__retries": 0, "chat__timeout_seconds": 20.0}
     return {**_SETTINGS, **chat} if url else _SETTINGS
 
 

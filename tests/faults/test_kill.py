@@ -48,7 +48,7 @@ def twice(names: Iterable[Hashable]) -> list[Hashable]:
 def check(home: Path, acknowledged: list[dict[str, str]]) -> None:
     """Every acknowledged turn is there once, in the state acknowledged; nothing is doubled; every session ended once; no job is left."""
     # An hour later: what the dead held has run out, what they put off is due, and sessions that nobody ended are over.
-    with engrams.open(home=home, clock=lambda: now() + timedelta(hours=1), jobs__retries=20, jobs__workers=0) as memory:
+    with engrams.open(home=home, clock=lambda: now() + timedelta(hours=1), jobs__max_attempts=20, jobs__workers=0) as memory:
         settled(memory)
         records = everything(memory)
         check_turns(memory, acknowledged, [record for record in records if record.external_id and record.kind is Kind.TURN])
@@ -107,7 +107,7 @@ def check_sessions(memory: engrams.MemoryEngine, acknowledged: list[dict[str, st
     accounts = [record for record in records if record.kind is Kind.EPISODE]
     assert twice(record.session for record in accounts) == []
     said = Counter(record.session for record in records if record.kind is Kind.TURN and record.session and record.status is Status.ACTIVE)
-    enough = [session for session, turns in said.items() if turns >= memory.settings.sessions.substantive]
+    enough = [session for session, turns in said.items() if turns >= memory.settings.sessions.min_turns]
     told = {record.session for record in accounts}
     assert [session for session in enough if session not in told] == []
 
@@ -131,7 +131,7 @@ def test_repeating_what_may_have_been_lost_stores_it_once(home: Path) -> None:
     """A sender that repeats its last writes after a crash, with its own ids, leaves one record of each."""
     acknowledged = storm(home, kills=8, seed=6)
     keys = [row["key"] for row in acknowledged if row["does"] == "stored"]
-    with engrams.open(home=home, jobs__lease=1.0) as memory:
+    with engrams.open(home=home, jobs__lease_seconds=1.0) as memory:
         again = [memory.add(engrams.Turn("The same once more.", external_id=key), scope=OWNER) for key in keys[-10:]]
         assert {receipt.outcome for receipt in again} == {"duplicate"}
         assert len([record for record in everything(memory) if record.external_id in keys]) == len(keys)

@@ -76,10 +76,10 @@ def memory(model: ScriptedModel, ticker: Ticker, home: Any) -> Iterator[engrams.
         "chat__provider": "openai",
         "chat__model": "m",
         "chat__url": model.url,
-        "chat__timeout": 0.3,
+        "chat__timeout_seconds": 0.3,
         "chat__retries": 0,
     }
-    with engrams.open(home=home, clock=ticker, jobs__workers=0, jobs__retries=2, write__policy="llm", write__debounce=0, **given) as made:
+    with engrams.open(home=home, clock=ticker, jobs__workers=0, jobs__max_attempts=2, write__policy="llm", write__debounce_seconds=0, **given) as made:
         yield made
 
 

@@ -60,8 +60,8 @@ def model() -> Iterator[ScriptedModel]:
 
 def opened(model: ScriptedModel, home: Path, clock: Ticker, **more: Any) -> MemoryEngine:
     """An engine with that model and no worker of its own."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__timeout": 0.5, "chat__retries": 0}
-    given: dict[str, Any] = {"jobs__workers": 0, "jobs__retries": 2, "write__debounce": 0.0, "embedder": HashEmbedder(), **chat, **more}
+    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__timeout_seconds": 0.5, "chat__retries": 0}
+    given: dict[str, Any] = {"jobs__workers": 0, "jobs__max_attempts": 2, "write__debounce_seconds": 0.0, "embedder": HashEmbedder(), **chat, **more}
     return engrams.open(home=home, clock=clock, **given)
 
 
@@ -118,7 +118,7 @@ def test_a_session_ends_whatever_its_model_does(model: ScriptedModel, home: Path
 def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, fault: str) -> None:
     """The facts are there; the summary before stays and the failure is a job to be seen, which succeeds once the model is well."""
     clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
-    with opened(model, home, clock, summary__rolling=True) as memory:
+    with opened(model, home, clock, summary__enabled=True) as memory:
         memory.observe(Turn(SAID[0], session="s1"), scope=OWNER)
         settle(memory, clock)
         assert build.summaries(memory).of(OWNER, "s1") == "Summary of the boat."
@@ -172,7 +172,7 @@ def test_a_prompt_fits_whatever_its_model_does(model: ScriptedModel, home: Path,
 def test_an_item_is_kept_whatever_its_model_does(model: ScriptedModel, home: Path, stage: str, fault: str) -> None:
     """What cannot be read changes nothing; a failure is a job to be seen, and its work is done once the model is well."""
     clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
-    with opened(model, home, clock, preset="cache", write__extract="off", tiers__working=1, tiers__promote=0.0) as memory:
+    with opened(model, home, clock, preset="cache", write__extract="off", tiers__working_size=1, tiers__promote_importance=0.0) as memory:
         ids: list[str] = []
 
         def tell() -> None:

@@ -56,7 +56,7 @@ REMEMBERED = {
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.factory._known": 512,
     "read.cues.mentions._aliases": 64,
-    "session.injected._of_line": 2_048,
+    "session.injected._fingerprint_line": 2_048,
     "read.temporal._named": 2_048,
     "read.diversify._known": 512,
     "store.sqlite.rows._origin": 1_024,
@@ -200,7 +200,7 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
         words = {"Lexicon._numbers", "WordPiece._ids"}
         held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
         assert held == {}
-        assert max(size for name, size in containers(engine) if name == "Echoes._owners") == FEW
+        assert max(size for name, size in containers(engine) if name == "InjectedFingerprints._owners") == FEW
         searcher = engine.store._searcher  # type: ignore[attr-defined]
         assert searcher.bytes <= 1_000_000
         assert 1 < len(searcher._shelves) < MANY
@@ -230,11 +230,11 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
     """Of one owner two thousand, of all a thousand owners."""
     echoes = InjectedFingerprints()
     line = "The {} boat is called after the {} harbour."
-    echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):
-        echoes.note(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
+        echoes.add_context(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
     assert len(echoes._owners) == BOUNDS["session.injected._OWNERS"]
-    echoes.note(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     assert len(echoes._owners["user/ann"]) == BOUNDS["session.injected._EACH"]
 
 

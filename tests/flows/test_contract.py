@@ -25,14 +25,14 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
     [
         ("read", {"limit": "many"}),
         ("read", {"limit": -1}),
-        ("write", {"debounce": 301}),
+        ("write", {"debounce_seconds": 301}),
         ("write", {"min_confidence": 1.5}),
-        ("jobs", {"depth": 0}),
+        ("jobs", {"max_queued": 0}),
         ("summary", {"tokens": 0}),
         ("summary", {"max_tokens": 300, "tokens": 300}),
-        ("review", {"days": 0}),
+        ("review", {"old_days": 0}),
         ("caps", {"facts": "all"}),
-        ("vault", {"truth": "maybe"}),
+        ("vault", {"source_of_truth": "maybe"}),
         ("vault", {"colour": "blue"}),
     ],
 )
@@ -80,9 +80,9 @@ def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
 def test_every_knob_of_the_cache_table_is_there() -> None:
     """The preset has the stated value of each, any of them can be changed, and a variable overrides the models and the prefix."""
     wanted = {
-        "tiers.working": 20, "tiers.promote": 0.5, "tiers.recent": 40, "tiers.sweep_seconds": 300.0, "tiers.cold": 0.2,
-        "tiers.cold_minutes": 5.0, "read.route.recent": 10, "topics.join": 0.7, "topics.most": 20, "read.route.nodes": 6,
-        "read.route.rows": 2, "tiers.hot": 20, "tiers.near": 0.6, "read.floors.dense": 0.6, "read.weights.cos": 0.6,
+        "tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0, "tiers.cold_decay": 0.2,
+        "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7, "topics.max_members": 20, "read.routing.topics": 6,
+        "read.routing.per_topic": 2, "tiers.hot_size": 20, "tiers.hot_cosine": 0.6, "read.min_scores.dense": 0.6, "read.weights.dense": 0.6,
         "read.weights.recency": 0.3, "read.weights.importance": 0.1,
     }  # fmt: skip
     settings = load({"preset": "cache"}, environ={}).settings

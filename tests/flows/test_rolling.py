@@ -49,8 +49,8 @@ def model() -> Iterator[ScriptedModel]:
 def named(model: ScriptedModel, **more: Any) -> dict[str, Any]:
     """Settings with that model, at once, its jobs run by hand."""
     return {
-        "chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0, "write__debounce": 0.0,
-        "jobs__workers": 0, "summary__rolling": True, **more,
+        "chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0, "write__debounce_seconds": 0.0,
+        "jobs__workers": 0, "summary__enabled": True, **more,
     }  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def test_the_summary_before_and_the_new_facts_go_in(engine: MemoryEngine, model:
 @pytest.mark.covers("S2.31")
 def test_a_prompt_gets_the_summary_and_then_lines_by_role(model: ScriptedModel) -> None:
     """The conversation's summary if there is one, then "[role] content", best first and without scores; within the budget."""
-    with temp_engine(clock=Ticker(START), preset="proxy", **named(model, vault__on=False)) as engine:
+    with temp_engine(clock=Ticker(START), preset="proxy", **named(model, vault__enabled=False)) as engine:
         engine.observe(Turn("I think oboes are <loud>", role="assistant"), scope=TALK)
         tell(engine, "Kim plays the oboe in Ghent, and the oboe is old")
         made = engine.context("Who plays the oboe in Ghent?", scope=TALK)
@@ -110,7 +110,7 @@ def test_a_prompt_gets_the_summary_and_then_lines_by_role(model: ScriptedModel) 
 @pytest.mark.covers("S2.45")
 def test_the_summary_is_one_file(model: ScriptedModel, home: Path) -> None:
     """In the files a conversation has one summary, rewritten in place."""
-    settings = {name.replace("__", "."): value for name, value in named(model, vault__on=True, vault__git=False).items()}
+    settings = {name.replace("__", "."): value for name, value in named(model, vault__enabled=True, vault__git=False).items()}
     with engrams.open(load({"home": str(home), **settings}, environ={}).settings, clock=Ticker(START)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         tell(engine, "Kim bakes rye bread on Sundays")
@@ -138,7 +138,7 @@ def test_nothing_new_keeps_it_unchanged(engine: MemoryEngine, model: ScriptedMod
 def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
     """The summary stays, the facts are there, the job is seen to fail, waits in the dead-letter list, and can be done again."""
     clock = Ticker(START)
-    with temp_engine(clock=clock, **named(model, jobs__retries=2)) as engine:
+    with temp_engine(clock=clock, **named(model, jobs__max_attempts=2)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         engine.observe(Turn("Kim bakes rye bread on Sundays"), scope=TALK)
         engine.work.run()
@@ -157,13 +157,13 @@ def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
 
 @pytest.mark.covers("S2.46")
 def test_switched_off_writes_none(model: ScriptedModel) -> None:
-    """Without `summary.rolling` facts are learned and there is no summary; the preset of the proxy has it on."""
-    with temp_engine(clock=Ticker(START), **named(model, summary__rolling=False)) as engine:
+    """Without `summary.enabled` facts are learned and there is no summary; the preset of the proxy has it on."""
+    with temp_engine(clock=Ticker(START), **named(model, summary__enabled=False)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         assert engine.list(scope=TALK, kinds=(Kind.SUMMARY,), statuses=tuple(Status)).records == ()
         assert len(engine.list(scope=TALK, kinds=(Kind.FACT,)).records) == 1
-    assert load({"preset": "proxy"}, environ={}).settings.summary.rolling
-    assert not load({}, environ={}).settings.summary.rolling
+    assert load({"preset": "proxy"}, environ={}).settings.summary.enabled
+    assert not load({}, environ={}).settings.summary.enabled
 
 
 def test_what_was_forgotten_or_erased_leaves_the_summary(engine: MemoryEngine, model: ScriptedModel) -> None:

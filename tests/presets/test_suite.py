@@ -11,7 +11,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
-from engrams.settings import Settings, describe, load, presets
+from engrams.settings import Settings, load, names, presets
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.types import Status
 
@@ -130,20 +130,20 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("cache", {"read.weights.cos": 0.6, "read.weights.recency": 0.3, "read.weights.importance": 0.1, "read.recency_days": 7.0}),
-        ("cache", {"read.limit": 6, "read.floors.dense": 0.6, "usage.co_occurs": 0.6, "jobs.workers": 4}),
-        ("engine", {"read.weights.cos": 0.7, "read.weights.bm": 0.3, "read.floor": 0.1, "read.limit": 10, "read.half_life_days": 30.0}),
-        ("engine", {"write.min_confidence": 0.7, "read.context_tokens": 2000, "vault.memory_items": 50, "write.debounce": 30.0}),
+        ("cache", {"read.weights.dense": 0.6, "read.weights.recency": 0.3, "read.weights.importance": 0.1, "read.recency_days": 7.0}),
+        ("cache", {"read.limit": 6, "read.min_scores.dense": 0.6, "usage.co_occurs_cosine": 0.6, "jobs.workers": 4}),
+        ("engine", {"read.weights.dense": 0.7, "read.weights.bm25": 0.3, "read.min_score": 0.1, "read.limit": 10, "read.half_life_days": 30.0}),
+        ("engine", {"write.min_confidence": 0.7, "read.context_tokens": 2000, "vault.memory_items": 50, "write.debounce_seconds": 30.0}),
         ("proxy", {"read.limit": 5, "read.recency_weight": 0.2, "read.mmr_lambda": 0.7, "rerank.threshold": 0.35, "serve.top_k": 5}),
-        ("proxy", {"vault.on": True, "vault.git": True, "serve.port": 8100, "read.recency_days": 30.0}),
+        ("proxy", {"vault.enabled": True, "vault.git": True, "serve.port": 8100, "read.recency_days": 30.0}),
         (
             "graph",
-            {"read.rrf_k": 60.0, "graph.depth": 2, "graph.seeds": 10, "graph.decay": 0.7, "read.gap_top": 0.9, "read.gap_drop": 0.95},
+            {"read.rrf_k": 60.0, "graph.depth": 2, "graph.seeds": 10, "graph.decay": 0.7, "read.cut_ratio": 0.9, "read.cut_gap": 0.95},
         ),
-        ("graph", {"delivery.mode": "pending", "delivery.shown_minutes": 45.0, "delivery.fresh_seconds": 120.0, "read.limit": 5}),
+        ("graph", {"delivery.mode": "pending", "delivery.shown_minutes": 45.0, "delivery.prefetch_ttl_seconds": 120.0, "read.limit": 5}),
         (
             "layers",
-            {"read.rrf_k": 60.0, "read.limit": 5, "read.floors.recall": 0.33, "read.floors.dense": 0.5, "write.dedup_jaccard": 0.85},
+            {"read.rrf_k": 60.0, "read.limit": 5, "read.min_scores.recall": 0.33, "read.min_scores.dense": 0.5, "write.dedup_jaccard": 0.85},
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_preset_has_its_documents_values(name: str, wanted: dict[str, object])
 def test_a_preset_is_only_where_values_start_from() -> None:
     """Whatever is set elsewhere wins over the preset, and the rest of it stays."""
     settings = load({"preset": "cache", "read.limit": 9}, environ={"ENGRAMS_READ__RECENCY_DAYS": "3"}).settings
-    assert (settings.read.limit, settings.read.recency_days, settings.read.floors.dense) == (9, 3.0, 0.6)
+    assert (settings.read.limit, settings.read.recency_days, settings.read.min_scores.dense) == (9, 3.0, 0.6)
 
 
 def test_two_presets_share_one_store(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_two_presets_share_one_store(tmp_path: Path) -> None:
 
 def value(settings: Settings, name: str) -> object:
     """A setting by its dotted name."""
-    assert name in {each for each, *_ in describe()}
+    assert name in names()
     node: object = settings
     for part in name.split("."):
         node = getattr(node, part)

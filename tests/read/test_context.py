@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engrams.engine import MemoryEngine
-from engrams.read.render import escape, snippet
+from engrams.read.render import escape, cut_snippet
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Kind, Turn
 
@@ -99,7 +99,7 @@ def test_recalled_items_are_dated_and_in_order_of_time() -> None:
 def test_a_long_text_is_cut_to_what_answers() -> None:
     """Of a long answer the sentences with the query's words stay, and the cut is visible."""
     text = "Filler sentence about nothing. " * 60 + "The boiler code is 4711. " + "More filler comes here. " * 60
-    cut = snippet(text, frozenset({"boiler", "code"}), 200)
+    cut = cut_snippet(text, frozenset({"boiler", "code"}), 200)
     assert "The boiler code is 4711." in cut
     assert "…" in cut
     assert len(cut) <= 220

@@ -8,7 +8,7 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Put
-from engrams.read.render import excerpt, profile_frame
+from engrams.read.render import cut_excerpt, profile_frame
 from engrams.testing import Ticker, temp_engine
 from engrams.types import LAYER_OF, Kind, Record, Scope, Status
 
@@ -120,7 +120,7 @@ def test_hits_are_scored_best_first_and_shown_in_five_hundred_characters() -> No
 def test_an_excerpt_has_a_size_in_any_script(text: str) -> None:
     """Also where lower case is longer than the text itself, and where no word is found."""
     for words in ([], ["ss"], ["字"], ["nothing"], [""]):
-        cut = excerpt(text, words)
+        cut = cut_excerpt(text, words)
         assert len(cut) <= 500
         assert cut == text or "…" in cut
 

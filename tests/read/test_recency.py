@@ -10,10 +10,10 @@ import pytest
 
 from engrams.ports import Card, Pool
 from engrams.read import thresholds
-from engrams.read.confidence import ambient, believed, life
-from engrams.read.cues import understand
-from engrams.read.recency import age, aged, blend, boost, fresh, halved
-from engrams.read.score import score
+from engrams.read.confidence import ambient_score, decayed_confidence, lifetime_days
+from engrams.read.cues import parse_query
+from engrams.read.recency import age_days, apply_decay, blend_recency, access_boost, exponential_decay, half_life_decay
+from engrams.read.score import score_pool
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Provenance, Record, Scope, Status
@@ -43,7 +43,7 @@ def pool(cos: list[float], bm: list[float], days: list[float] | None = None, emb
 
 def scores(found: Pool, settings: ReadSettings) -> list[float]:
     """The fused scores of a query without cues."""
-    return [round(float(each), 5) for each in score(found, understand("blue pot", NOW, {}), {}, settings, NOW.timestamp()).scores]
+    return [round(float(each), 5) for each in score_pool(found, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()).scores]
 
 
 def preset(name: str) -> ReadSettings:
@@ -54,9 +54,9 @@ def preset(name: str) -> ReadSettings:
 @pytest.mark.covers("S0.43")
 def test_likeness_freshness_and_importance_are_summed() -> None:
     """0.6 of likeness, 0.3 of exp(-days / 7) and 0.1 of importance; age 0 is as fresh as can be."""
-    assert fresh(0, 7) == 1
-    assert fresh(7, 7) == pytest.approx(math.exp(-1))
-    assert fresh(30, 30) == pytest.approx(math.exp(-1))
+    assert exponential_decay(0, 7) == 1
+    assert exponential_decay(7, 7) == pytest.approx(math.exp(-1))
+    assert exponential_decay(30, 30) == pytest.approx(math.exp(-1))
     got = scores(pool([0.8, 0.8, 0.7], [0, 0, 0], [0, 7, 14]), preset("cache"))
     wanted = [0.6 * 0.8 + 0.3 + 0.05, 0.6 * 0.8 + 0.3 / math.e + 0.05, 0.6 * 0.7 + 0.3 * math.exp(-2) + 0.05]
     assert got == pytest.approx(wanted, abs=1e-4)
@@ -68,13 +68,13 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
     settings = ReadSettings(fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "cos": 0.7, "bm": 0.3}))
     assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
     engine = preset("engine")
-    assert (engine.weights.cos, engine.weights.bm, engine.floor, engine.limit, engine.spare) == (0.7, 0.3, 0.1, 10, 2)
+    assert (engine.weights.dense, engine.weights.bm25, engine.min_score, engine.limit, engine.oversample) == (0.7, 0.3, 0.1, 10, 2)
 
 
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert thresholds.saturated(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert thresholds.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -82,7 +82,7 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
     found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert thresholds.vouched(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert thresholds.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
     assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
@@ -98,11 +98,11 @@ def test_ranks_are_fused_with_sixty() -> None:
 @pytest.mark.covers("S1.51")
 def test_a_half_life_is_one() -> None:
     """A score is halved in its half-life, quartered in two, and untouched without one."""
-    assert [halved(days, 30) for days in (0, 30, 60)] == [1, 0.5, 0.25]
-    assert halved(1e6, 0) == 1
+    assert [half_life_decay(days, 30) for days in (0, 30, 60)] == [1, 0.5, 0.25]
+    assert half_life_decay(1e6, 0) == 1
     hits = [Hit(record(60), 0.8), Hit(record(0), 0.5)]
-    assert [hit.score for hit in aged(hits, ReadSettings(half_life_days=30), NOW)] == pytest.approx([0.5, 0.2])
-    assert aged(hits, ReadSettings(), NOW) == hits
+    assert [hit.score for hit in apply_decay(hits, ReadSettings(half_life_days=30), NOW)] == pytest.approx([0.5, 0.2])
+    assert apply_decay(hits, ReadSettings(), NOW) == hits
     assert preset("engine").half_life_days == 30
 
 
@@ -111,48 +111,48 @@ def test_what_is_known_does_not_fade() -> None:
     """Thirty days halve what was said on a day; facts and rules, which stand in MEMORY.md, have no half-life."""
     said = [Hit(record(30, Kind.TURN, layer=Layer.EPISODIC), 0.8)]
     known = [Hit(record(30, kind, layer=LAYER_OF[kind]), 0.8) for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)]
-    assert [hit.score for hit in aged([*said, *known], preset("engine"), NOW)] == pytest.approx([0.8] * 4 + [0.4])
+    assert [hit.score for hit in apply_decay([*said, *known], preset("engine"), NOW)] == pytest.approx([0.8] * 4 + [0.4])
 
 
 @pytest.mark.covers("S2.28")
 def test_freshness_takes_its_share_and_the_future_is_new() -> None:
     """(1 - w) of relevance and w of exp(-days / 30); a time to come is age 0, and so is a clock set back."""
-    assert blend(0.5, 1.0, 0.2) == pytest.approx(0.6)
-    assert fresh(-5, 30) == 1
-    assert age(record(-3), NOW) == 0
-    got = aged([Hit(record(30), 0.9), Hit(record(-10), 0.7)], preset("proxy"), NOW)
+    assert blend_recency(0.5, 1.0, 0.2) == pytest.approx(0.6)
+    assert exponential_decay(-5, 30) == 1
+    assert age_days(record(-3), NOW) == 0
+    got = apply_decay([Hit(record(30), 0.9), Hit(record(-10), 0.7)], preset("proxy"), NOW)
     assert [hit.score for hit in got] == pytest.approx([0.8 * 0.9 + 0.2 / math.e, 0.8 * 0.7 + 0.2])
 
 
 @pytest.mark.covers("S3.26")
 def test_use_just_now_counts_half_more() -> None:
     """1 + 0.5 exp(-hours / 24): 1.5 at once, and the most a score can be stays 1."""
-    assert boost(0, 0.5) == 1.5
-    assert boost(24, 0.5) == pytest.approx(1 + 0.5 / math.e)
-    assert boost(-3, 0.5) == 1.5
+    assert access_boost(0, 0.5) == 1.5
+    assert access_boost(24, 0.5) == pytest.approx(1 + 0.5 / math.e)
+    assert access_boost(-3, 0.5) == 1.5
     used = [Hit(record(last_accessed=NOW), 0.4), Hit(record(last_accessed=NOW), 0.9), Hit(record(), 0.45)]
-    assert [hit.score for hit in aged(used, preset("graph"), NOW)] == pytest.approx([1.0, 0.6, 0.45])
+    assert [hit.score for hit in apply_decay(used, preset("graph"), NOW)] == pytest.approx([1.0, 0.6, 0.45])
 
 
 @pytest.mark.covers("S3.25")
 def test_belief_fades_by_kind() -> None:
     """A year for corrections, ninety days for preferences, thirty for facts, sixty for procedures, seven for what was inferred."""
-    lives = [life(record(kind=kind)) for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)]
+    lives = [lifetime_days(record(kind=kind)) for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)]
     assert lives == [365, 90, 30, 60, 45]
-    assert life(record(provenance=Provenance("inferred"))) == 7
-    assert life(record(category="entity")) == 60
+    assert lifetime_days(record(provenance=Provenance("inferred"))) == 7
+    assert lifetime_days(record(category="entity")) == 60
     old = record(30, confidence=0.8, trust=0.5, access_count=3)
-    assert believed(old, NOW) == pytest.approx(0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5)
-    assert believed(record(access_count=10_000), NOW) == 1
+    assert decayed_confidence(old, NOW) == pytest.approx(0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5)
+    assert decayed_confidence(record(access_count=10_000), NOW) == 1
 
 
 @pytest.mark.covers("S3.27")
 def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() -> None:
     """100 / (1 + hours / 24) + 10 sqrt(uses) + the kind's points, times trust, plus 5 ln(strength)."""
-    assert ambient(record(), NOW) == pytest.approx(110 * 1.5)
-    assert ambient(record(1, Kind.CORRECTION, access_count=4, trust=0.6), NOW) == pytest.approx(50 + 20 + 50)
-    assert ambient(record(1, Kind.PREFERENCE, trust=0.2, strength=3), NOW) == pytest.approx(80 * 0.7 + 5 * math.log(3))
-    assert ambient(record(status=Status.SUPERSEDED), NOW) == 0
+    assert ambient_score(record(), NOW) == pytest.approx(110 * 1.5)
+    assert ambient_score(record(1, Kind.CORRECTION, access_count=4, trust=0.6), NOW) == pytest.approx(50 + 20 + 50)
+    assert ambient_score(record(1, Kind.PREFERENCE, trust=0.2, strength=3), NOW) == pytest.approx(80 * 0.7 + 5 * math.log(3))
+    assert ambient_score(record(status=Status.SUPERSEDED), NOW) == 0
 
 
 @pytest.mark.covers("S3.13")
@@ -162,8 +162,8 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert thresholds.kept(given, 0.9, 0.95) == stay
-    assert thresholds.kept(given, 0.0, 0.0) == len(given)
+    assert thresholds.cut_at_gap(given, 0.9, 0.95) == stay
+    assert thresholds.cut_at_gap(given, 0.0, 0.0) == len(given)
 
 
 @pytest.mark.covers("S4.33")
@@ -181,17 +181,17 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert thresholds.recalled(terms(query), text, 0.33) is passes
+    assert thresholds.shares_enough_words(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
     section = FloorSettings(dense=0.6, model="bge")
-    assert thresholds.dense(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
-    assert thresholds.dense(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
-    assert thresholds.dense(section, Card("unknown", 8)) == 0
+    assert thresholds.dense_floor(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert thresholds.dense_floor(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
+    assert thresholds.dense_floor(section, Card("unknown", 8)) == 0
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert thresholds.vouched(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
-    assert thresholds.vouched(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
-    assert thresholds.vouched(found, ReadSettings(), 0.0, True).all()
+    assert thresholds.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
+    assert thresholds.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert thresholds.passes_floors(found, ReadSettings(), 0.0, True).all()

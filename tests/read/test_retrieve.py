@@ -11,8 +11,8 @@ from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Change
-from engrams.read.recency import fresh
-from engrams.read.retrieve import likeness, member_score
+from engrams.read.recency import exponential_decay
+from engrams.read.retrieve import topic_cosines, member_score
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
 
@@ -115,9 +115,9 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
     query = np.linspace(1.0, 0.3, dimension).astype(np.float32)
     query /= np.linalg.norm(query)
     engine.store.commit(Batch("test", "topics", START, topics=tuple(topics)))
-    every = likeness(topics, query, "angles")
+    every = topic_cosines(topics, query, "angles")
     assert sorted(every, key=lambda name: -every[name]) == [f"topic:{n}" for n in range(dimension)]
-    assert likeness(topics, query, "another model") == {}
+    assert topic_cosines(topics, query, "another model") == {}
 
 
 @pytest.mark.covers("S0.41", "S0.47")
@@ -191,7 +191,7 @@ def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles
 def test_two_members_of_a_topic_stand_for_it(engine: MemoryEngine, angles: Angles) -> None:
     """By 0.5 likeness + 0.3 recency + 0.2 importance: an important one goes before a likelier one."""
     kept = Record("r", OWNER, Kind.NOTE, "r", START - timedelta(days=30), importance=0.25)
-    assert member_score(0.8, kept, START) == pytest.approx(0.5 * 0.8 + 0.3 * fresh(30, 30) + 0.2 * 0.25)
+    assert member_score(0.8, kept, START) == pytest.approx(0.5 * 0.8 + 0.3 * exponential_decay(30, 30) + 0.2 * 0.25)
     same = [add(engine, angles, f"same {n}", 1 - n / 1000) for n in range(4)]
     old(engine, *same[:3])
     old(engine, same[3], importance=1.0)

@@ -23,7 +23,7 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
-    with temp_engine(preset="proxy", vault__on=False, jobs__workers=0, write__extract="off", clock=Ticker(START)) as opened:
+    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off", clock=Ticker(START)) as opened:
         yield opened
 
 
@@ -55,7 +55,7 @@ def test_three_candidates_for_each_hit_wanted_in_each_scope(engine: MemoryEngine
         put(engine, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
         put(engine, f"t{n:02}", f"The harbour, remark {n}")
     assert len(engine.explain("harbour", scope=TALK, limit=2).trace.rows) == 12
-    with temp_engine(preset="proxy", vault__on=False, jobs__workers=0, write__extract="off") as other:
+    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off") as other:
         for n in range(30):
             put(other, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
         assert len(other.explain("harbour", scope=GLOBAL, limit=2).trace.rows) == 6

@@ -10,7 +10,7 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Card, Change, Put
-from engrams.read.triggers import occurs
+from engrams.read.triggers import match_trigger
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.text.terms import terms, tokens
 from engrams.types import Kind, Record, Scope, Status
@@ -46,13 +46,13 @@ def rule(engine: MemoryEngine, text: str, *triggers: str, kind: Kind = Kind.NEGA
 )
 def test_a_trigger_occurs_as_words_in_a_row(trigger: str, query: str, found: int) -> None:
     """Whatever their endings, accents and script; never as part of another word."""
-    assert occurs(trigger, terms(query), tokens(query)) == found
+    assert match_trigger(trigger, terms(query), tokens(query)) == found
 
 
 @pytest.mark.covers("S3.35")
 def test_a_negative_memory_surfaces_on_its_trigger_whatever_its_likeness() -> None:
     """It leads every search that names the trigger, above floors and limits, and no other search."""
-    with temp_engine(jobs__workers=0, read__floor=0.9, clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, read__min_score=0.9, clock=Ticker(START)) as engine:
         for number in range(12):
             engine.add(f"The deploy script number {number} lives in the tools folder", scope=ANN)
         name = rule(engine, "Never touch Karl's terrarium", "deploy")
@@ -139,7 +139,7 @@ def test_a_seasonal_memory_counts_only_in_its_season() -> None:
 @pytest.mark.covers("S0.44")
 def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
     """However new and important it is; the trace names the floor."""
-    with temp_engine(preset="cache", jobs__workers=0, read__floors__model="hash", clock=Ticker(START), embedder=HashEmbedder()) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, read__min_scores__model="hash", clock=Ticker(START), embedder=HashEmbedder()) as engine:
         near = engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)
@@ -152,7 +152,7 @@ def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
 @pytest.mark.covers("S3.13")
 def test_hits_behind_a_gap_are_dropped_with_the_reason() -> None:
     """What is close to the best stays, and at least the best."""
-    with temp_engine(read__gap_top=0.9, jobs__workers=0, clock=Ticker(START), embedder=HashEmbedder()) as engine:
+    with temp_engine(read__cut_ratio=0.9, jobs__workers=0, clock=Ticker(START), embedder=HashEmbedder()) as engine:
         engine.add("spare key under the blue pot", scope=ANN)
         engine.add("A key is a thing of metal that opens and closes doors", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)
@@ -185,7 +185,7 @@ def test_a_rare_word_wins_without_help_from_the_embedder() -> None:
     """Where all is equally near in meaning the one text with the word is first, by ranks with 60; what was superseded is not there."""
     with temp_engine(preset="graph", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=_Same()) as engine:
         assert (engine.settings.read.fusion, engine.settings.read.rrf_k) == ("rrf", 60)
-        assert engine.settings.read.limit * engine.settings.read.spare + engine.settings.read.more >= 45
+        assert engine.settings.read.limit * engine.settings.read.oversample + engine.settings.read.extra_candidates >= 45
         for number in range(30):
             engine.add(f"Notes on the garden, part {number}", scope=ANN)
         rare = engine.add("The serial number of the pump is QX7731", scope=ANN)

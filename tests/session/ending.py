@@ -45,7 +45,7 @@ def armed(left: int, after: bool) -> None:
 def life(home: str, clock: Ticker, number: int, dice: random.Random) -> None:
     """Ends what is over; every third child also says something new first, and ends that itself."""
     armed(dice.randint(1, 14), after=dice.random() < 0.5)
-    with engrams.open(home=home, clock=clock, jobs__workers=0, jobs__lease=0.01) as memory:
+    with engrams.open(home=home, clock=clock, jobs__workers=0, jobs__lease_seconds=0.01) as memory:
         if number % 3 == 0:
             name = f"s{number % 4}"
             turns = [f"I kind of like sport number {number}.", f"Boat {number} is a boat.", f"The boat of Ann number {number} sails."]

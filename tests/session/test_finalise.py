@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.session.talk import ALICE, CLIMBING, STATEMENTS, Talk
+from tests.session.conversation import ALICE, CLIMBING, STATEMENTS, Conversation
 
 import engrams
 from engrams import Turn
@@ -18,8 +18,8 @@ HELD = "I kind of like jazz."
 
 
 @pytest.fixture
-def talk() -> Iterator[Talk]:
-    made = Talk()
+def talk() -> Iterator[Conversation]:
+    made = Conversation()
     yield made
     made.close()
 
@@ -31,12 +31,12 @@ def model() -> Iterator[ScriptedModel]:
         yield made
 
 
-def modelled(model: ScriptedModel, **settings: object) -> Talk:
-    return Talk(chat__provider="openai", chat__model="m", chat__url=model.url, chat__retries=0, jobs__backoff=0, **settings)
+def modelled(model: ScriptedModel, **settings: object) -> Conversation:
+    return Conversation(chat__provider="openai", chat__model="m", chat__url=model.url, chat__retries=0, jobs__backoff_seconds=0, **settings)
 
 
 @pytest.mark.covers("S4.20", "S4.21")
-def test_one_account_if_there_was_something_in_it(talk: Talk) -> None:
+def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
     """Nothing is written per turn; three substantive turns make one account, two and small talk make none."""
     talk.say(*CLIMBING[:2], "thanks!", "ok", "lol")
     assert talk.end().ended["episodes"] == [] and talk.episodes() == []
@@ -85,7 +85,7 @@ def test_a_summariser_that_fails_does_not_stop_the_end(model: ScriptedModel) -> 
 def test_an_account_is_stored_without_its_vector() -> None:
     """An embedder that fails does not stop it; a job comes back for the vector."""
     with ScriptedModel() as server:
-        talk = Talk(embed__provider="openai", embed__model="m", embed__url=server.url)
+        talk = Conversation(embed__provider="openai", embed__model="m", embed__url=server.url)
         server.fail("http_400", 50)
         talk.say(*CLIMBING)
         talk.end()
@@ -100,7 +100,7 @@ def test_an_account_is_stored_without_its_vector() -> None:
 
 
 @pytest.mark.covers("S4.14", "S4.22")
-def test_what_was_held_is_promoted_by_the_account(talk: Talk) -> None:
+def test_what_was_held_is_promoted_by_the_account(talk: Conversation) -> None:
     """Said once and borne out by the session's theme and summary it becomes a memory; beside the point it stays held."""
     talk.say(*CLIMBING, HELD)
     assert sorted(talk.held()) == ["The user likes climbing", "The user likes jazz"]
@@ -114,7 +114,7 @@ def test_what_was_held_is_promoted_by_the_account(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.14", "S4.17")
-def test_said_twice_is_promoted(talk: Talk) -> None:
+def test_said_twice_is_promoted(talk: Conversation) -> None:
     """Two mentions in one session are support enough, at its end and not before; alike ones become one memory."""
     talk.say(HELD, "I have been enjoying jazz.")
     assert talk.facts() == []
@@ -126,7 +126,7 @@ def test_said_twice_is_promoted(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.14")
-def test_an_earlier_session_bears_out(talk: Talk) -> None:
+def test_an_earlier_session_bears_out(talk: Conversation) -> None:
     """Said once in each of two sessions, in other words, it is promoted in the second."""
     talk.say(HELD, session="one")
     talk.end("one")
@@ -140,11 +140,11 @@ def test_an_earlier_session_bears_out(talk: Talk) -> None:
 @pytest.mark.covers("S4.13")
 def test_what_is_held_survives_a_restart(home: object) -> None:
     """Held candidates are rows: another process ends the session and promotes them."""
-    talk = Talk(home=home)
+    talk = Conversation(home=home)
     talk.say(HELD, "I have been enjoying jazz.")
     clock = talk.clock
     talk.close()
-    again = Talk(home=home, clock=clock)
+    again = Conversation(home=home, clock=clock)
     assert len(again.held()) >= 1
     again.end()
     assert len(again.facts()) == 1
@@ -161,7 +161,7 @@ def test_what_is_held_survives_a_restart(home: object) -> None:
         ("Don't forget this!", True), ("Why don't you save the file first?", True),
     ],
 )  # fmt: skip
-def test_a_wish_that_nothing_is_saved_drops_what_is_held(talk: Talk, wish: str, kept: bool) -> None:
+def test_a_wish_that_nothing_is_saved_drops_what_is_held(talk: Conversation, wish: str, kept: bool) -> None:
     """Anywhere in the session the wish drops every held candidate and the account; ordinary talk about memory does not."""
     talk.say(HELD, wish, "I have been enjoying jazz.", *CLIMBING)
     ended = talk.end().ended
@@ -171,7 +171,7 @@ def test_a_wish_that_nothing_is_saved_drops_what_is_held(talk: Talk, wish: str, 
 
 
 @pytest.mark.covers("S4.19")
-def test_nothing_held_is_no_commit(talk: Talk) -> None:
+def test_nothing_held_is_no_commit(talk: Conversation) -> None:
     """A session without held candidates changes no statement at its end."""
     talk.say("I live in Paris.")
     (before,) = talk.records(*STATEMENTS)
@@ -181,7 +181,7 @@ def test_nothing_held_is_no_commit(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.19")
-def test_earlier_support_that_cannot_be_read_does_not_stop_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_support_that_cannot_be_read_does_not_stop_it(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     """What needs no earlier session is promoted all the same."""
     talk.say(HELD, "I have been enjoying jazz.")
     store = talk.engine.store
@@ -217,7 +217,7 @@ def test_the_next_part_starts_behind_the_last(model: ScriptedModel) -> None:
 
 
 @pytest.mark.covers("S4.61")
-def test_forgetting_takes_what_is_held_along(talk: Talk) -> None:
+def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
     """A fact that is forgotten during a session does not come back from what was held of it."""
     receipt = talk.engine.add("I like jazz.", scope=ALICE)
     talk.say("The evening was long.")
@@ -238,7 +238,7 @@ def test_forgetting_takes_what_is_held_along(talk: Talk) -> None:
 @pytest.mark.covers("S4.9")
 def test_the_unreviewed_wait_for_a_model(model: ScriptedModel) -> None:
     """Held for want of a model's word, a statement stays held at the end without one, and is judged where there is one."""
-    talk = Talk(write__policy="llm")
+    talk = Conversation(write__policy="llm")
     talk.say("I live in Paris.", "I live in Paris.")
     assert talk.end().ended["held"] and talk.facts() == []
     records = talk.records(*STATEMENTS, statuses=(Status.CANDIDATE,))
@@ -266,7 +266,7 @@ def test_open_questions_are_put_before_the_last_extraction(model: ScriptedModel)
     talk.close()
 
 
-def test_a_purge_takes_the_account_that_quotes_it(talk: Talk) -> None:
+def test_a_purge_takes_the_account_that_quotes_it(talk: Conversation) -> None:
     """Erasing a turn erases the account of its session, whose words nobody can take apart again."""
     talk.say(*CLIMBING)
     talk.end()

@@ -6,32 +6,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.session.talk import ALICE, Talk
+from tests.session.conversation import ALICE, Conversation
 
 import engrams
 from engrams import Turn
 from engrams.errors import RefusedError
 from engrams.types import Kind
-from engrams.write.echo import echoed, marks, without
+from engrams.write.echo import find_echoes, fingerprint_pieces, remove_echoes
 
 
 @pytest.fixture
-def talk() -> Iterator[Talk]:
-    made = Talk(write__speakers=("user", "assistant"))
+def talk() -> Iterator[Conversation]:
+    made = Conversation(write__roles=("user", "assistant"))
     yield made
     made.close()
 
 
 def test_pieces_are_told_apart() -> None:
     """Lines and sentences that are echoes go, in whatever case and blanks; the rest stays as it was; short ones are nobody's."""
-    known = marks("The user lives in Berlin now.")
-    assert without("I agree. The  USER lives in berlin now! My cat is Tom.", known) == "I agree. My cat is Tom."
-    assert without("The user lives in Berlin now", known) == ""
-    assert marks("yes, exactly so") == frozenset()
-    assert echoed("a long text " * 10_000, known) == ()
+    known = fingerprint_pieces("The user lives in Berlin now.")
+    assert remove_echoes("I agree. The  USER lives in berlin now! My cat is Tom.", known) == "I agree. My cat is Tom."
+    assert remove_echoes("The user lives in Berlin now", known) == ""
+    assert fingerprint_pieces("yes, exactly so") == frozenset()
+    assert find_echoes("a long text " * 10_000, known) == ()
 
 
-def test_what_a_prompt_was_given_is_not_learned_from_it(talk: Talk) -> None:
+def test_what_a_prompt_was_given_is_not_learned_from_it(talk: Conversation) -> None:
     """A turn made of a delivered context teaches nothing; what stands beside it does, and the turn says what was left out."""
     talk.say("I live in Paris and work at Acme.")
     before = talk.facts()
@@ -45,18 +45,18 @@ def test_what_a_prompt_was_given_is_not_learned_from_it(talk: Talk) -> None:
 
 def test_an_echo_is_known_after_a_crash(home: Path) -> None:
     """What a turn echoes is journaled with it: another process that learns from it leaves it out as well."""
-    with engrams.open(home=home, jobs__workers=0, sessions__trigger="end", write__speakers=("user", "assistant")) as memory:
+    with engrams.open(home=home, jobs__workers=0, sessions__trigger="end", write__roles=("user", "assistant")) as memory:
         memory.add("The harbour master lives in Trondheim.", scope=ALICE)
         given = memory.context("Where does the harbour master live?", scope=ALICE)
         before = {record.id for record in memory.list(scope=ALICE).records}
         memory.observe(Turn(given.tail, role="assistant", session="s"), scope=ALICE)
-    with engrams.open(home=home, jobs__workers=0, write__speakers=("user", "assistant")) as memory:
+    with engrams.open(home=home, jobs__workers=0, write__roles=("user", "assistant")) as memory:
         memory.sessions.end("s", scope=ALICE)
         new = [record for record in memory.list(scope=ALICE).records if record.id not in before and record.kind is not Kind.TURN]
         assert [record.text for record in new if record.kind is not Kind.EPISODE] == []
 
 
-def test_what_somebody_says_again_is_news(talk: Talk) -> None:
+def test_what_somebody_says_again_is_news(talk: Conversation) -> None:
     """The user may repeat their own words: that strengthens a memory. Words of another are an echo."""
     talk.say("I have been enjoying jazz.")
     talk.engine.context("What do I enjoy?", scope=ALICE)
@@ -70,7 +70,7 @@ def test_files_that_a_project_ignores_are_not_stored(tmp_path: Path, monkeypatch
     (tmp_path / ".gitignore").write_text("build/\n/private/*.md\n")
     (tmp_path / ".secretsignore").write_text("*.vault\n")
     monkeypatch.chdir(tmp_path)
-    for settings in ({}, {"write__project": str(tmp_path)}):
+    for settings in ({}, {"write__ignore_root": str(tmp_path)}):
         with engrams.open(store__url=":memory:", **settings) as memory:
             for file in ("build/x.txt", "private/a.md", str(tmp_path / "private" / "a.md"), "notes.vault", "deep/.env"):
                 with pytest.raises(RefusedError):

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.session.intents import Wish, chosen, decided, wish
+from engrams.session.intents import MemoryCommand, parse_command, parse_decision, parse_number
 
 
 @pytest.mark.covers("S4.50")
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("What do you remember about me?", Wish("list")),
-        ("what do you know about me", Wish("list")),
-        ("Please show me what you know about me.", Wish("list")),
-        ("list my memories", Wish("list")),
-        ("What have you stored about the boat?", Wish("list", "the boat")),
-        ("What do you remember about my dog, please?", Wish("list", "my dog")),
-        ("what\u2019s in your memory", Wish("list")),
-        ("memory status", Wish("status")),
-        ("How many things do you remember about me?", Wish("status")),
-        ("Is recall on?", Wish("status")),
-        ("Turn off your memory", Wish("recall_off")),
-        ("please switch memory off", Wish("recall_off")),
-        ("stop using your memory", Wish("recall_off")),
-        ("turn recall back on", Wish("recall_on")),
-        ("Switch on memory!", Wish("recall_on")),
-        ("Save this as a preference: tea without sugar", Wish("save", "tea without sugar")),
-        ("remember my preference that I hate mornings.", Wish("save", "I hate mornings")),
-        ("forget that", Wish("forget_last")),
-        ("Please forget what I just said.", Wish("forget_last")),
-        ("Forget everything about me", Wish("forget_all")),
-        ("delete all my memories", Wish("forget_all")),
-        ("forget number 3", Wish("forget", number=3)),
-        ("delete #2", Wish("forget", number=2)),
-        ("forget the second one", Wish("forget", number=2)),
-        ("Forget that I like tea.", Wish("forget", "I like tea")),
-        ("could you forget what I told you about Berlin?", Wish("forget", "Berlin")),
-        ("Delete the memory about my old address", Wish("forget", "my old address")),
-        ("forget everything about the boat", Wish("forget", "the boat")),
+        ("What do you remember about me?", MemoryCommand("list")),
+        ("what do you know about me", MemoryCommand("list")),
+        ("Please show me what you know about me.", MemoryCommand("list")),
+        ("list my memories", MemoryCommand("list")),
+        ("What have you stored about the boat?", MemoryCommand("list", "the boat")),
+        ("What do you remember about my dog, please?", MemoryCommand("list", "my dog")),
+        ("what\u2019s in your memory", MemoryCommand("list")),
+        ("memory status", MemoryCommand("status")),
+        ("How many things do you remember about me?", MemoryCommand("status")),
+        ("Is recall on?", MemoryCommand("status")),
+        ("Turn off your memory", MemoryCommand("recall_off")),
+        ("please switch memory off", MemoryCommand("recall_off")),
+        ("stop using your memory", MemoryCommand("recall_off")),
+        ("turn recall back on", MemoryCommand("recall_on")),
+        ("Switch on memory!", MemoryCommand("recall_on")),
+        ("Save this as a preference: tea without sugar", MemoryCommand("save", "tea without sugar")),
+        ("remember my preference that I hate mornings.", MemoryCommand("save", "I hate mornings")),
+        ("forget that", MemoryCommand("forget_last")),
+        ("Please forget what I just said.", MemoryCommand("forget_last")),
+        ("Forget everything about me", MemoryCommand("forget_all")),
+        ("delete all my memories", MemoryCommand("forget_all")),
+        ("forget number 3", MemoryCommand("forget", number=3)),
+        ("delete #2", MemoryCommand("forget", number=2)),
+        ("forget the second one", MemoryCommand("forget", number=2)),
+        ("Forget that I like tea.", MemoryCommand("forget", "I like tea")),
+        ("could you forget what I told you about Berlin?", MemoryCommand("forget", "Berlin")),
+        ("Delete the memory about my old address", MemoryCommand("forget", "my old address")),
+        ("forget everything about the boat", MemoryCommand("forget", "the boat")),
     ],
 )
-def test_requests_about_memory(text: str, wanted: Wish) -> None:
+def test_requests_about_memory(text: str, wanted: MemoryCommand) -> None:
     """Each is understood, however politely."""
-    assert wish(text) == wanted
+    assert parse_command(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_requests_about_memory(text: str, wanted: Wish) -> None:
     ],
 )
 def test_everything_else(text: str) -> None:
-    """Talk about the world, work for a tool and things to keep are no requests about memory."""
-    assert wish(text) is None
+    """Conversation about the world, work for a tool and things to keep are no requests about memory."""
+    assert parse_command(text) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_everything_else(text: str) -> None:
 )
 def test_numbers(text: str, number: int) -> None:
     """A digit or an ordinal names one of a list."""
-    assert chosen(text) == number
+    assert parse_number(text) == number
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_numbers(text: str, number: int) -> None:
 )
 def test_decisions(text: str, said: str) -> None:
     """Only a plain answer counts as one."""
-    assert decided(text) == said
+    assert parse_decision(text) == said

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.session.conversation import CLIMBING
 from tests.session.ending import OWNER
-from tests.session.talk import CLIMBING
 
 import engrams
 from engrams import Turn

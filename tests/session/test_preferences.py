@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.session.talk import ALICE, Talk
+from tests.session.conversation import ALICE, Conversation
 
 import engrams
 from engrams.ports import Reach
@@ -15,8 +15,8 @@ from engrams.types import Scope
 
 
 @pytest.fixture
-def talk() -> Iterator[Talk]:
-    made = Talk()
+def talk() -> Iterator[Conversation]:
+    made = Conversation()
     yield made
     made.close()
 
@@ -38,7 +38,7 @@ def test_two_rules_at_once_are_two_rules(home: Path) -> None:
 
 
 @pytest.mark.covers("S4.31")
-def test_saving_and_clearing_rules_keep_the_toggle(talk: Talk) -> None:
+def test_saving_and_clearing_rules_keep_the_toggle(talk: Conversation) -> None:
     """The toggle stays off when a rule is saved and when all are cleared."""
     sessions = talk.engine.sessions
     sessions.recall(ALICE, False)
@@ -50,7 +50,7 @@ def test_saving_and_clearing_rules_keep_the_toggle(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.31")
-def test_the_default_is_not_written(talk: Talk) -> None:
+def test_the_default_is_not_written(talk: Conversation) -> None:
     """Reading a profile nobody decided on, and deciding what is so already, stores nothing; another owner's is their own."""
     sessions, alice = talk.engine.sessions, Scope(ALICE)
     assert sessions.recall(ALICE) is True

@@ -9,12 +9,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.session.talk import ALICE, Talk
+from tests.session.conversation import ALICE, Conversation
 
 import engrams
 from engrams.errors import InputError, RefusedError
 from engrams.models.embed.null import NullEmbedder
-from engrams.session.privacy import Mode, demand_incognito, effective, parse
+from engrams.session.privacy import PrivacyMode, parse_mode, require_incognito, resolve_mode
 from engrams.testing import HashEmbedder
 
 CANARY = "zanzibarquokka"
@@ -23,19 +23,19 @@ CANARY = "zanzibarquokka"
 @pytest.mark.covers("S4.41", "S4.42")
 def test_a_request_may_lower_the_mode_and_never_raise_it() -> None:
     """Incognito wins over whatever is set, local and synced never over incognito; guest is incognito; an unknown mode raises."""
-    for configured in Mode:
+    for configured in PrivacyMode:
         for asked in (None, "local", "synced", "incognito", "guest", " GUEST "):
-            low = configured is Mode.INCOGNITO or (asked or "").strip().lower() in ("incognito", "guest")
-            assert effective(configured, asked) is (Mode.INCOGNITO if low else configured)
+            low = configured is PrivacyMode.INCOGNITO or (asked or "").strip().lower() in ("incognito", "guest")
+            assert resolve_mode(configured, asked) is (PrivacyMode.INCOGNITO if low else configured)
     for unknown in ("", "icognito", "private", "local ish", "\0"):
         with pytest.raises(InputError, match="no memory mode"):
-            parse(unknown)
+            parse_mode(unknown)
 
 
 @pytest.mark.covers("S4.41")
 def test_a_session_of_an_unknown_mode_is_not_begun() -> None:
     """A mode misspelt raises before anything is kept."""
-    talk = Talk()
+    talk = Conversation()
     with pytest.raises(InputError):
         talk.engine.sessions.begin("s", scope=ALICE, mode="incognitoo")
     with pytest.raises(InputError):
@@ -72,11 +72,11 @@ def test_a_part_must_say_so_on_its_own_class() -> None:
 
     on_object = Silent()
     on_object.incognito = True  # type: ignore[attr-defined]
-    demand_incognito(Said())
-    demand_incognito(NullEmbedder())
+    require_incognito(Said())
+    require_incognito(NullEmbedder())
     for part in (Inherits(), Truthy(), Silent(), on_object):
         with pytest.raises(RefusedError, match="does not say"):
-            demand_incognito(part)
+            require_incognito(part)
 
 
 @pytest.mark.covers("S4.39", "S4.40")

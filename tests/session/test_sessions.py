@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.session.talk import ALICE, CLIMBING, Talk
+from tests.session.conversation import ALICE, CLIMBING, Conversation
 
 import engrams
 from engrams import Turn
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import SessionRow
-from engrams.session.sessions import Sessions
-from engrams.session.state import State, lapsed, state_of
+from engrams.session.sessions import SessionRegistry
+from engrams.session.state import SessionState, is_lapsed, state_of
 from engrams.testing import Ticker
 from engrams.types import Scope
 
@@ -22,14 +22,14 @@ BOB = ("user", "bob")
 
 
 @pytest.fixture
-def talk() -> Iterator[Talk]:
-    made = Talk()
+def talk() -> Iterator[Conversation]:
+    made = Conversation()
     yield made
     made.close()
 
 
 @pytest.mark.covers("S4.47")
-def test_every_state_has_its_error(talk: Talk) -> None:
+def test_every_state_has_its_error(talk: Conversation) -> None:
     """absent, active, expired, interrupted and ended sessions are told apart, and each that cannot go on says why."""
     sessions, store = talk.engine.sessions, talk.engine.store
     assert sessions.state("s", scope=ALICE) == "absent"
@@ -55,7 +55,7 @@ def test_every_state_has_its_error(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.47")
-def test_a_stale_writer_is_refused(talk: Talk) -> None:
+def test_a_stale_writer_is_refused(talk: Conversation) -> None:
     """Whoever takes a session over gets a new token; the one before can neither touch nor end it."""
     sessions = talk.engine.sessions
     old = sessions.begin("s", scope=ALICE)
@@ -69,7 +69,7 @@ def test_a_stale_writer_is_refused(talk: Talk) -> None:
     assert sessions.end("s", scope=ALICE, token=next_.token).state == "rotation_required"
 
 
-def test_a_word_begins_a_session_and_opens_it_again(talk: Talk) -> None:
+def test_a_word_begins_a_session_and_opens_it_again(talk: Conversation) -> None:
     """A turn that names a session begins it; another after its end opens the next part; another owner's is another session."""
     talk.say("I live in Paris.")
     assert talk.engine.sessions.state("s", scope=ALICE) == "active"
@@ -82,21 +82,21 @@ def test_a_word_begins_a_session_and_opens_it_again(talk: Talk) -> None:
     assert talk.engine.sessions.list(scope=BOB) == ()
 
 
-def test_history_opens_no_session(talk: Talk) -> None:
+def test_history_opens_no_session(talk: Conversation) -> None:
     """What was said long ago and is told now belongs to no session that goes on."""
     talk.engine.observe(Turn("I lived in Rome.", session="s", at=datetime(2020, 1, 1, tzinfo=UTC)), scope=ALICE)
     assert talk.engine.sessions.state("s", scope=ALICE) == "absent"
 
 
 @pytest.mark.parametrize("name", ["", " ", "\0", "x" * 201, ":profile"])
-def test_names_that_are_none(talk: Talk, name: str) -> None:
+def test_names_that_are_none(talk: Conversation, name: str) -> None:
     """A name without a visible character, too long, or taken by memory itself is refused."""
     with pytest.raises(InputError):
         talk.engine.sessions.begin(name, scope=ALICE)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "\u202eabc", "日本語", "🦉", "x\ud800"])
-def test_any_other_name_is_a_name(talk: Talk, name: str) -> None:
+def test_any_other_name_is_a_name(talk: Conversation, name: str) -> None:
     """Whatever else a session is called, a turn and the facade mean the same one."""
     talk.engine.observe(Turn("I live in Paris.", session=name), scope=ALICE)
     assert talk.engine.sessions.state(name, scope=ALICE) == "active"
@@ -105,16 +105,16 @@ def test_any_other_name_is_a_name(talk: Talk, name: str) -> None:
 @pytest.mark.covers("S4.43")
 def test_the_owner_is_the_user_else_the_session() -> None:
     """The user id owns memory, else the session id; without either it is a ValueError, and no default is shared."""
-    assert Sessions.owner("alice", "t1") == Scope(("user", "alice"))
-    assert Sessions.owner("", "t1") == Scope(("session", "t1"))
+    assert SessionRegistry.owner("alice", "t1") == Scope(("user", "alice"))
+    assert SessionRegistry.owner("", "t1") == Scope(("session", "t1"))
     for nobody in (("", ""), (" ", "\t")):
         with pytest.raises(ValueError, match="Whose memory") as caught:
-            Sessions.owner(*nobody)
+            SessionRegistry.owner(*nobody)
         assert isinstance(caught.value, ScopeError) and caught.value.hint
 
 
 @pytest.mark.covers("S4.44")
-def test_a_users_memory_outlives_the_thread(talk: Talk) -> None:
+def test_a_users_memory_outlives_the_thread(talk: Conversation) -> None:
     """With a user id what one thread learned is found in another; without, the thread owns it."""
     memory = talk.engine
     for user, found in (("alice", True), ("", False)):
@@ -126,19 +126,19 @@ def test_a_users_memory_outlives_the_thread(talk: Talk) -> None:
 def test_exactly_twenty_minutes_is_over() -> None:
     """A session is over at exactly its limit and not before; an unreadable time counts as over; a mix of zones raises."""
     start, idle = datetime(2026, 1, 5, 9, tzinfo=UTC), timedelta(minutes=20)
-    assert lapsed(start, start + idle, idle)
-    assert not lapsed(start, start + idle - timedelta(microseconds=1), idle)
-    assert not lapsed(start, start - timedelta(days=1), idle)
-    assert lapsed("rubbish", start, idle) and lapsed(None, start, idle)
-    assert not lapsed(start.isoformat(), start, idle)
+    assert is_lapsed(start, start + idle, idle)
+    assert not is_lapsed(start, start + idle - timedelta(microseconds=1), idle)
+    assert not is_lapsed(start, start - timedelta(days=1), idle)
+    assert is_lapsed("rubbish", start, idle) and is_lapsed(None, start, idle)
+    assert not is_lapsed(start.isoformat(), start, idle)
     for mixed in ((start.replace(tzinfo=None), start), (start, start.replace(tzinfo=None))):
         with pytest.raises(InputError):
-            lapsed(*mixed, idle)
-    assert state_of(None, start, idle) is State.ABSENT
+            is_lapsed(*mixed, idle)
+    assert state_of(None, start, idle) is SessionState.ABSENT
 
 
 @pytest.mark.covers("S4.45", "S4.46")
-def test_the_sweep_ends_what_is_over_and_nothing_else(talk: Talk) -> None:
+def test_the_sweep_ends_what_is_over_and_nothing_else(talk: Conversation) -> None:
     """At 20 minutes the sweep ends a session, once; one that somebody spoke in just then goes on; a dead one holds up no other."""
     talk.say(*CLIMBING)
     sessions = talk.engine.sessions
@@ -158,7 +158,7 @@ def test_the_sweep_ends_what_is_over_and_nothing_else(talk: Talk) -> None:
 
 
 @pytest.mark.covers("S4.45")
-def test_however_it_ends_it_ends_once(talk: Talk) -> None:
+def test_however_it_ends_it_ends_once(talk: Conversation) -> None:
     """Explicit end, the sweep, another end and the close of the engine together leave one account."""
     sessions = talk.engine.sessions
     sessions.begin("s", scope=ALICE)
@@ -175,12 +175,12 @@ def test_however_it_ends_it_ends_once(talk: Talk) -> None:
 def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> None:
     """A graceful close ends the sessions begun there; one whose process just died is ended once by the next that looks."""
     clock = Ticker()
-    talk = Talk(home=home, clock=clock)
+    talk = Conversation(home=home, clock=clock)
     talk.engine.sessions.begin("led", scope=ALICE)
     talk.say(*CLIMBING, session="led")
     talk.say(*CLIMBING[1:], session="heard")
     talk.close()
-    again = Talk(home=home, clock=clock)
+    again = Conversation(home=home, clock=clock)
     assert again.engine.sessions.state("led", scope=ALICE) == "rotation_required"
     assert again.engine.sessions.state("heard", scope=ALICE) == "active"
     clock.forward(hours=5)
@@ -193,7 +193,7 @@ def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> 
         assert len(memory.list(scope=ALICE, kinds=("episode",)).records) == 2
 
 
-def test_an_expired_session_goes_on_as_its_next_part(talk: Talk) -> None:
+def test_an_expired_session_goes_on_as_its_next_part(talk: Conversation) -> None:
     """Beginning what has lapsed ends it first: its account is kept, and the next part starts behind it."""
     talk.say(*CLIMBING)
     talk.clock.forward(hours=1)

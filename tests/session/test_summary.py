@@ -17,7 +17,7 @@ from engrams import MemoryEngine, build
 from engrams.errors import InputError
 from engrams.ports import DAILY
 from engrams.session import window
-from engrams.session.summary import Summaries, summary_id
+from engrams.session.summary import ConversationSummaries, summary_id
 from engrams.settings import SummarySettings, load
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 from engrams.types import Scope, Status
@@ -74,18 +74,18 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 
 @pytest.fixture
-def summaries(engine: MemoryEngine) -> Summaries:
+def summaries(engine: MemoryEngine) -> ConversationSummaries:
     """Its summaries."""
     return build.summaries(engine)
 
 
 def cost(engine: MemoryEngine, messages: Any) -> int:
     """What messages cost by the engine's own counter."""
-    return window.tokens(messages, engine.counter)
+    return window.count_tokens(messages, engine.counter)
 
 
 @pytest.mark.covers("S1.3")
-def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """Within the budget the very same messages come back, no model is called and nothing is stored."""
     messages = [SYSTEM, *(said(number, 3) for number in range(1, 9))]
     fitted = summaries.fit(messages, scope=ANN, session="s")
@@ -96,9 +96,9 @@ def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: Summari
 
 
 @pytest.mark.covers("S1.4")
-def test_the_limits_must_agree(summaries: Summaries, model: ScriptedModel) -> None:
+def test_the_limits_must_agree(summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """A summary has 256 tokens, and must be shorter than the window; `before` is the window's size unless it is set."""
-    assert (SummarySettings().tokens, SummarySettings().before) == (256, 0)
+    assert (SummarySettings().tokens, SummarySettings().start_tokens) == (256, 0)
     for wrong in ({"max_tokens": 256}, {"tokens": 4000}, {"max_tokens": 100, "tokens": 200}):
         with pytest.raises(ValidationError) as refused:
             SummarySettings(**wrong)
@@ -114,7 +114,7 @@ def test_the_limits_must_agree(summaries: Summaries, model: ScriptedModel) -> No
 
 
 @pytest.mark.covers("S1.5")
-def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """The second call sees the summary so far and what came after its last message, nothing before; its answer replaces it."""
     messages = [said(number) for number in range(1, 12)]
     model.say("First summary, about w1.", "Second summary, about both.")
@@ -135,7 +135,7 @@ def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: Summa
 
 
 @pytest.mark.covers("S1.6")
-def test_the_system_message_stays_first(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_the_system_message_stays_first(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """The window is the system message, the summary and the rest as it was, within budget; the system message is not summarised."""
     model.say("They spoke of words.")
     messages = [SYSTEM, *(said(number) for number in range(1, 31))]
@@ -151,7 +151,7 @@ def test_the_system_message_stays_first(engine: MemoryEngine, summaries: Summari
 
 
 @pytest.mark.covers("S1.6")
-def test_a_summary_that_is_too_long_is_cut(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_a_summary_that_is_too_long_is_cut(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """Whatever the model answers, the summary keeps to its own limit and the window to its."""
     model.say("word " * 5000)
     fitted = summaries.fit([said(number) for number in range(1, 31)], scope=ANN, session="s")
@@ -164,16 +164,16 @@ def test_a_call_and_its_results_stay_together() -> None:
     """A cut behind a call takes its results along; where nothing were left, the call stays with them on the newer side."""
     messages = [said(1, 5), call(2, "a", "b"), result(3, "a"), result(4, "b"), said(5, 5), said(6, 5)]
     for room in range(120):
-        place = window.cut(messages, room, WORDS)
+        place = window.find_cut(messages, room, WORDS)
         assert place not in (2, 3), room
     only = [said(1, 5), call(2, "a"), result(3, "a", 30)]
-    assert window.cut(only, 40, WORDS) == 1
-    assert window.cut([call(1, "a"), result(2, "a")], 0, WORDS) == 0
-    assert window.cut([], 10, WORDS) == 0
+    assert window.find_cut(only, 40, WORDS) == 1
+    assert window.find_cut([call(1, "a"), result(2, "a")], 0, WORDS) == 0
+    assert window.find_cut([], 10, WORDS) == 0
 
 
 @pytest.mark.covers("S1.8")
-def test_ids_must_be_there_and_new(summaries: Summaries, model: ScriptedModel) -> None:
+def test_ids_must_be_there_and_new(summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """A message without an id, two of one id, and one to be summarised that was summarised before are ValueErrors."""
     for wrong in ([{"role": "user", "content": "x"}], [said(1) | {"id": None}], [said(1), said(1)], [said(1) | {"id": 7}]):
         with pytest.raises(ValueError, match="id"):
@@ -189,7 +189,7 @@ def test_ids_must_be_there_and_new(summaries: Summaries, model: ScriptedModel) -
 
 @pytest.mark.covers("S1.9")
 def test_too_much_to_summarise_is_cut_to_its_end(
-    engine: MemoryEngine, summaries: Summaries, model: ScriptedModel, caplog: pytest.LogCaptureFixture
+    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The model gets the last `max_tokens` of it, and a warning says so; nothing fails."""
     model.say("They spoke.")
@@ -206,22 +206,29 @@ def test_an_emergency_trim_drops_the_oldest_half() -> None:
     """Results are cut at 20,000 characters; the oldest half of the turns goes, again until it fits, and the newest stays."""
     assert SummarySettings().tool_characters == 20_000
     messages = [said(number, 20) for number in range(1, 17)]
-    kept, dropped = window.trimmed(messages, window.tokens(messages, WORDS) - 1, WORDS, 20_000)
+    kept, dropped = window.trim_messages(messages, window.count_tokens(messages, WORDS) - 1, WORDS, 20_000)
     assert [one["id"] for one in dropped] == [f"m{number}" for number in range(1, 9)]
     assert kept == messages[8:]
-    kept, dropped = window.trimmed(messages, 60, WORDS, 20_000)
+    kept, dropped = window.trim_messages(messages, 60, WORDS, 20_000)
     assert [one["id"] for one in kept] == ["m15", "m16"] and dropped == messages[:14]
     long = [said(1, 2), call(2, "a"), {**result(3, "a"), "content": "x" * 30_000}]
-    kept, dropped = window.trimmed(long, 10**6, WORDS, 20_000)
+    kept, dropped = window.trim_messages(long, 10**6, WORDS, 20_000)
     assert len(kept[2]["content"]) == 20_000 and kept[:2] == long[:2] and dropped == []
-    kept, _ = window.trimmed([said(1, 5000)], 50, WORDS, 20_000)
-    assert window.tokens(kept, WORDS) <= 50 and kept[0]["content"].startswith("w1 ")
+    kept, _ = window.trim_messages([said(1, 5000)], 50, WORDS, 20_000)
+    assert window.count_tokens(kept, WORDS) <= 50 and kept[0]["content"].startswith("w1 ")
 
 
 @pytest.mark.covers("S1.10")
 def test_what_is_dropped_is_written_down_first(home: Path) -> None:
     """Without a model the oldest turns go: into the journal, and into the day's note where there are files."""
-    named = {"home": str(home), "jobs.workers": 0, "vault.on": True, "vault.git": False, "summary.max_tokens": 300, "summary.tokens": 50}
+    named = {
+        "home": str(home),
+        "jobs.workers": 0,
+        "vault.enabled": True,
+        "vault.git": False,
+        "summary.max_tokens": 300,
+        "summary.tokens": 50,
+    }
     messages = [{"id": f"m{n}", "role": "user", "content": f"My friend number {n} lives in city {n} since spring " * 2} for n in range(40)]
     with engrams.open(load(named, environ={}).settings, clock=Ticker(START)) as engine:
         summaries = build.summaries(engine)
@@ -249,7 +256,7 @@ def test_without_files_the_journal_keeps_what_was_dropped() -> None:
         assert "friend number 3" in engine.search("friend number 3 oboe", scope=ANN).hits[0].record.text
 
 
-def test_a_failing_model_keeps_the_summary(summaries: Summaries, model: ScriptedModel) -> None:
+def test_a_failing_model_keeps_the_summary(summaries: ConversationSummaries, model: ScriptedModel) -> None:
     """The summary so far stays, the oldest turns are dropped into the journal, and the notes say why."""
     model.say("First summary.")
     messages = [said(number) for number in range(1, 31)]
@@ -262,7 +269,9 @@ def test_a_failing_model_keeps_the_summary(summaries: Summaries, model: Scripted
     assert second.messages[-1] == messages[-1]
 
 
-def test_what_waits_is_learned_before_it_is_summarised(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_what_waits_is_learned_before_it_is_summarised(
+    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel
+) -> None:
     """Pending updates of the conversation are due at once when its messages leave the window; those of others wait on."""
     engine.observe(engrams.Turn("Kim likes green tea", session="s"), scope=ANN)
     engine.observe(engrams.Turn("Kim likes rye bread", session="other"), scope=ANN)
@@ -274,7 +283,9 @@ def test_what_waits_is_learned_before_it_is_summarised(engine: MemoryEngine, sum
     assert engine.updates.waiting() == 1
 
 
-def test_erasing_a_turn_erases_the_summary_it_went_into(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel) -> None:
+def test_erasing_a_turn_erases_the_summary_it_went_into(
+    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel
+) -> None:
     """A summary made from a turn is erased with it, found by no search before, and the next one begins anew."""
     first = engine.observe(engrams.Turn("w1 is the secret word of the day", session="s", external_id="m1"), scope=ANN)[0]
     model.say("The secret word is w1.")
@@ -300,14 +311,14 @@ def test_a_cut_never_parts_a_call_from_its_results(parts: list[tuple[str, int]],
         messages.append(
             call(number, f"c{number}") if kind == "call" else result(number, asked, words) if kind == "tool" else said(number, words, kind)
         )
-    place = window.cut(messages, room, WORDS)
+    place = window.find_cut(messages, room, WORDS)
     assert not messages or place < len(messages)
     older = {c["id"] for m in messages[:place] for c in m.get("tool_calls") or ()}
     assert all(m.get("tool_call_id") not in older for m in messages[place:])
 
 
 @pytest.mark.parametrize("text", ["", "\0", "\ud800x", "شكرا " * 50, "👩‍👩‍👧 " * 50, "记忆" * 200, "x" * 200_000])
-def test_hostile_texts_fit_too(engine: MemoryEngine, summaries: Summaries, model: ScriptedModel, text: str) -> None:
+def test_hostile_texts_fit_too(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel, text: str) -> None:
     """Any text, and any id, in the messages: the window keeps its budget and the call to the model its form."""
     model.say("ok", "ok")
     messages = [{"id": f"../{n}\u202e", "role": "user", "content": text} for n in range(30)] + [said(99)]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.session.talk import ALICE, Talk
+from tests.session.conversation import ALICE, Conversation
 
 from engrams import Turn
 from engrams.settings import SessionSettings
 from engrams.testing import ScriptedModel
-from engrams.write.schedule import fires, last_cosine
+from engrams.write.schedule import due_reason, last_cosine
 
 LONG = "The harbour was quiet and the boats lay still"
 
@@ -24,9 +24,9 @@ def model() -> Iterator[ScriptedModel]:
         yield made
 
 
-def modelled(model: ScriptedModel, trigger: str, **settings: object) -> Talk:
+def modelled(model: ScriptedModel, trigger: str, **settings: object) -> Conversation:
     server = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
-    return Talk(**server, sessions__trigger=trigger, **settings)
+    return Conversation(**server, sessions__trigger=trigger, **settings)
 
 
 @pytest.mark.covers("S3.43")
@@ -34,14 +34,14 @@ def test_twelve_turns_a_change_of_topic_or_the_end() -> None:
     """With 200 characters there: twelve turns fire, a change of topic after four does, and so does the end; with less nothing does."""
     section = SessionSettings()
     turn = "x" * 60
-    assert fires([turn] * 12, None, section, 0.3) == "12 turns"
-    assert fires([turn] * 11, 0.9, section, 0.3) == ""
-    assert fires([turn] * 4, 0.29, section, 0.3) == "topic change"
-    assert fires([turn] * 4, 0.3, section, 0.3) == ""
-    assert fires([turn] * 3, 0.0, section, 0.3) == ""
-    assert fires(["x" * 200], None, section, 0.3, end=True) == "session end"
-    assert fires(["x" * 199], None, section, 0.3, end=True) == ""
-    assert fires(["x" * 10] * 12, 0.0, section, 0.3) == ""
+    assert due_reason([turn] * 12, None, section, 0.3) == "12 turns"
+    assert due_reason([turn] * 11, 0.9, section, 0.3) == ""
+    assert due_reason([turn] * 4, 0.29, section, 0.3) == "topic change"
+    assert due_reason([turn] * 4, 0.3, section, 0.3) == ""
+    assert due_reason([turn] * 3, 0.0, section, 0.3) == ""
+    assert due_reason(["x" * 200], None, section, 0.3, end=True) == "session end"
+    assert due_reason(["x" * 199], None, section, 0.3, end=True) == ""
+    assert due_reason(["x" * 10] * 12, 0.0, section, 0.3) == ""
 
 
 @pytest.mark.covers("S3.19")
@@ -112,7 +112,7 @@ def test_one_setting_covers_the_others(model: ScriptedModel, trigger: str, calls
 
 def test_rules_wait_for_the_end_too() -> None:
     """Without a model the trigger holds as well, and what was said is findable all the while."""
-    talk = Talk(sessions__trigger="end")
+    talk = Conversation(sessions__trigger="end")
     talk.engine.add(Turn("I live in Paris.", session="s"), scope=ALICE)
     talk.say("I play the oboe.")
     assert talk.facts() == []

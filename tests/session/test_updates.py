@@ -17,7 +17,7 @@ from engrams.ports import EXTRACT, Job
 from engrams.settings import WriteSettings, load
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 from engrams.types import Turn
-from engrams.write.signals import signals
+from engrams.write.signals import detect_signals
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -71,9 +71,9 @@ def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedMo
     assert engine.drain()
     assert len(model.requests) == 1
     assert all(f"number {number}" in model.requests[0].prompt for number in range(5))
-    assert WriteSettings().debounce == 30.0 and WriteSettings(debounce=300).debounce == 300
+    assert WriteSettings().debounce_seconds == 30.0 and WriteSettings(debounce_seconds=300).debounce_seconds == 300
     with pytest.raises(ValidationError):
-        WriteSettings(debounce=301)
+        WriteSettings(debounce_seconds=301)
 
 
 @pytest.mark.covers("S1.25")
@@ -109,20 +109,20 @@ def test_updates_of_one_key_are_united(engine: MemoryEngine) -> None:
 )
 def test_signals(text: str, found: tuple[str, ...]) -> None:
     """Corrections and confirmations are told from other statements."""
-    assert signals([text]) == found
+    assert detect_signals([text]) == found
 
 
 @pytest.mark.covers("S1.26")
 def test_a_full_queue_refuses_ordinary_updates(model: ScriptedModel, clock: Ticker) -> None:
-    """With `jobs.depth` updates waiting a new one is refused and nothing of it stored; a signal still enters, and a known key."""
-    assert load({}, environ={}).settings.jobs.depth == 1000
+    """With `jobs.max_queued` updates waiting a new one is refused and nothing of it stored; a signal still enters, and a known key."""
+    assert load({}, environ={}).settings.jobs.max_queued == 1000
     url = f"{model.url}/v1"
-    with temp_engine(clock=clock, jobs__workers=0, jobs__depth=3, chat__provider="openai", chat__model="m", chat__url=url) as engine:
+    with temp_engine(clock=clock, jobs__workers=0, jobs__max_queued=3, chat__provider="openai", chat__model="m", chat__url=url) as engine:
         for session in ("a", "b", "c"):
             engine.updates.add(turn("Kim likes green tea", session), scope=ANN)
         with pytest.raises(BudgetError, match="queue is full") as refused:
             engine.updates.add(turn("Kim likes black tea", "d"), scope=ANN)
-        assert "jobs.depth" in refused.value.hint
+        assert "jobs.max_queued" in refused.value.hint
         assert len(engine.list(scope=ANN).records) == 3 == engine.updates.waiting()
         engine.updates.add(turn("Kim likes white tea", "c"), scope=ANN)
         assert engine.updates.waiting() == 3

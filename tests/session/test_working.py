@@ -66,8 +66,8 @@ def test_from_half_importance_on_the_oldest_becomes_recent(engine: MemoryEngine)
     journal."""
     ids = fill(engine, 20)
     ring = engine._working.ring(OWNER)
-    ring.score(ids[1], 0.49)
-    ring.score(ids[2], 0.9)
+    ring.set_importance(ids[1], 0.49)
+    ring.set_importance(ids[2], 0.9)
     assert {row(engine, id).tier for id in ids} == {Tier.WORKING}
     fill(engine, 3, 20)
     assert [(row(engine, id).tier, row(engine, id).status) for id in ids[:3]] == [
@@ -82,7 +82,7 @@ def test_from_half_importance_on_the_oldest_becomes_recent(engine: MemoryEngine)
 @pytest.mark.covers("S0.8")
 def test_the_size_is_a_setting() -> None:
     """Three hold three; and of ten turns in one write seven go straight through."""
-    with opened(tiers__working=3) as engine:
+    with opened(tiers__working_size=3) as engine:
         ids = fill(engine, 4)
         assert [row(engine, id).tier for id in ids] == [Tier.RECENT, *[Tier.WORKING] * 3]
         many = engine.observe([Turn(f"box{place} lies on shelf{place} of cellar{place}") for place in range(10)], scope=ANN)
@@ -94,7 +94,7 @@ def test_the_size_is_a_setting() -> None:
 @pytest.mark.covers("S0.10", "S0.46")
 def test_recalled_memories_are_copied_in_and_never_stored_again() -> None:
     """A recent one as promoted_l1, one of the long term as promoted_l2; being pushed out changes nothing about them."""
-    with opened(tiers__working=3) as engine:
+    with opened(tiers__working_size=3) as engine:
         recent = fill(engine, 4)[0]
         say(engine, "The spare key is under the blue pot")
         say(engine, "Noted: blue pot", "assistant")
@@ -137,7 +137,7 @@ def test_only_what_was_selected_is_kept_at_hand(engine: MemoryEngine) -> None:
 @pytest.mark.covers("S0.36", "S0.38")
 def test_what_is_at_hand_takes_no_place_from_what_is_not() -> None:
     """A pair of the long term that was used is found without its topic; the topic's other rows come besides it."""
-    with opened(tiers__working=1, read__route__rows=1, read__limit=6) as engine:
+    with opened(tiers__working_size=1, read__routing__per_topic=1, read__limit=6) as engine:
         for place in range(3):
             say(engine, f"The spare key number{place} is under the blue pot")
             say(engine, f"Key number{place} noted", "assistant")
@@ -156,7 +156,7 @@ def test_what_is_at_hand_takes_no_place_from_what_is_not() -> None:
 def test_what_repeats_a_recent_memory_only_counts() -> None:
     """From the cosine on that is a repetition to this model, nothing enters: the recent one is used once more. What differs in a
     number or a negation is no repetition."""
-    with opened(tiers__working=1) as engine:
+    with opened(tiers__working_size=1) as engine:
         first = say(engine, "The meeting about the garden fence is at 10 in the blue room")
         fill(engine, 1)
         before = engine.tiers.state(ANN)["recent"]
@@ -198,7 +198,7 @@ def test_a_new_process_begins_with_empty_hands(home: Path) -> None:
     fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0}
     with engrams.open(**fields) as engine:
         ids = fill(engine, 21)
-        engine._working.ring(OWNER).score(ids[5], 0.1)
+        engine._working.ring(OWNER).set_importance(ids[5], 0.1)
         engine.search("parcel0 room0 house0", scope=ANN)
         engine.drain()
         assert engine.tiers.state(ANN)["hot"] > 0

@@ -60,8 +60,8 @@ class Thinking:
 
 def settings(model: ScriptedModel) -> dict[str, Any]:
     """That model, asked at once; no worker but those of the test."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "chat__timeout": 20.0}
-    return {"jobs__workers": 0, "write__debounce": 0.0, "write__policy": "llm", **chat}
+    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "chat__timeout_seconds": 20.0}
+    return {"jobs__workers": 0, "write__debounce_seconds": 0.0, "write__policy": "llm", **chat}
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -14,7 +14,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.prompts import load
 from engrams.settings import load as load_settings
-from engrams.tend.judge import importance
+from engrams.tend.judge import parse_importance
 from engrams.testing import Fault, HashEmbedder, ScriptedModel, Ticker, temp_engine
 from engrams.types import Record, Scope, Status, Tier
 
@@ -33,14 +33,16 @@ def model() -> Iterator[ScriptedModel]:
 
 def fields(model: ScriptedModel, **more: Any) -> dict[str, Any]:
     """The preset with tiers, and this model, which does nothing but judge and condense."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "chat__timeout": 5.0}
+    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "chat__timeout_seconds": 5.0}
     return {"preset": "cache", "jobs__workers": 0, "write__extract": "off", "topics__names": "text", **chat, **more}
 
 
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """A small tier."""
-    with temp_engine(**fields(model, tiers__working=2, clock=Ticker(START), embedder=HashEmbedder(), jobs__backoff=0.0)) as made:
+    with temp_engine(
+        **fields(model, tiers__working_size=2, clock=Ticker(START), embedder=HashEmbedder(), jobs__backoff_seconds=0.0)
+    ) as made:
         yield made
 
 
@@ -115,7 +117,7 @@ def test_an_item_purged_while_the_model_thinks_is_no_failure(engine: MemoryEngin
 )  # fmt: skip
 def test_a_reply_is_one_number(reply: str, value: float | None) -> None:
     """Brought into 0..1; anything else is no number."""
-    assert importance(reply) == value
+    assert parse_importance(reply) == value
 
 
 @pytest.mark.covers("S0.16")
@@ -142,7 +144,9 @@ def test_what_cannot_be_read_leaves_half(engine: MemoryEngine, model: ScriptedMo
 @pytest.mark.covers("S0.16")
 def test_a_timeout_leaves_half(model: ScriptedModel) -> None:
     """Whoever waits too long is a failure like any other."""
-    with temp_engine(**fields(model, chat__timeout=0.1, jobs__retries=1, clock=Ticker(START), embedder=HashEmbedder())) as engine:
+    with temp_engine(
+        **fields(model, chat__timeout_seconds=0.1, jobs__max_attempts=1, clock=Ticker(START), embedder=HashEmbedder())
+    ) as engine:
         model.fail(Fault("hang", 0.15))
         id = say(engine, "The release is on Friday")
         engine.drain()
@@ -161,7 +165,7 @@ def test_what_becomes_recent_is_condensed(engine: MemoryEngine, model: ScriptedM
     assert row(engine, id).summary == ""
     engine.drain()
     assert row(engine, id).summary == "The spare key is under the blue pot."
-    engine._working.recalled(OWNER, [id])
+    engine._working.keep_recalled(OWNER, [id])
     assert engine.tiers.working(ANN)[-1] == {
         "id": id, "source": "promoted_l1", "text": "The spare key is under the blue pot.", "importance": 0.5,
     }  # fmt: skip
@@ -176,7 +180,7 @@ def test_without_a_sentence_the_words_themselves_are_used(engine: MemoryEngine, 
     fill(engine, 2)
     engine.drain()
     assert row(engine, id).summary == ""
-    engine._working.recalled(OWNER, [id])
+    engine._working.keep_recalled(OWNER, [id])
     assert engine.tiers.working(ANN)[-1]["text"] == "The spare key is under the blue pot"
 
 
@@ -208,7 +212,7 @@ def test_what_was_said_is_data_in_the_prompt(engine: MemoryEngine, model: Script
 
 def test_without_a_model_nothing_is_asked_for() -> None:
     """No job; the importance stays at 0.5."""
-    with temp_engine(preset="cache", jobs__workers=0, clock=Ticker(START), tiers__working=1) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, clock=Ticker(START), tiers__working_size=1) as engine:
         ids = [say(engine, "The spare key is under the blue pot"), say(engine, "Felix the cat hates thunder")]
         assert not [name for name in engine.tiers.jobs() if name.startswith(("importance", "l1"))]
         assert [row(engine, id).importance for id in ids] == [0.5, 0.5]
@@ -226,7 +230,7 @@ def test_a_model_that_hangs_holds_nothing_up(model: ScriptedModel, home: Path) -
 
     model.when("blue pot", slow)
     model.when(WEIGHED, "0.6")
-    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, jobs__workers=2, tiers__working=2)) as engine:
+    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, jobs__workers=2, tiers__working_size=2)) as engine:
         id = say(engine, "The spare key is under the blue pot")
         assert entered.wait(10)
         fill(engine, 5)
@@ -251,12 +255,12 @@ def test_closing_waits_for_what_runs_and_keeps_what_waits(model: ScriptedModel, 
     model.when(WEIGHED + ".*blue pot", slow)
     model.when(WEIGHED, "0.7")
     model.when(PUT, "In short.")
-    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, jobs__workers=1, tiers__working=1)) as engine:
+    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, jobs__workers=1, tiers__working_size=1)) as engine:
         first = say(engine, "The spare key is under the blue pot")
         assert entered.wait(10)
         second = say(engine, "Felix the cat hates thunder")
         threading.Timer(0.1, free.set).start()
-    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, tiers__working=1)) as engine:
+    with engrams.open(home=home, embedder=HashEmbedder(), **fields(model, tiers__working_size=1)) as engine:
         assert row(engine, first).importance == 0.9
         assert [row(engine, id).tier for id in (first, second)] == [Tier.RECENT] * 2
         assert engine.drain()

@@ -12,7 +12,7 @@ from engrams import MemoryEngine, build
 from engrams.errors import ConflictError, ModelError
 from engrams.ports import REVIEW, Batch, Put
 from engrams.settings import ReviewSettings
-from engrams.tend.review import Plan
+from engrams.tend.review import ReviewPlan
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Status, Turn
 
@@ -72,18 +72,18 @@ def outdated(*ids: int) -> dict[str, Any]:
 @pytest.mark.covers("S1.21")
 def test_old_facts_are_looked_at(engine: MemoryEngine, model: ScriptedModel, clock: Ticker) -> None:
     """From 90 days on, and from three of them on; corrections, younger ones and another owner's are never shown."""
-    assert (ReviewSettings().days, ReviewSettings().least, ReviewSettings().most) == (90, 3, 10)
+    assert (ReviewSettings().old_days, ReviewSettings().min_old, ReviewSettings().max_removed) == (90, 3, 10)
     old = put(engine, "Kim packs for Oslo this week", "Kim was born in Ghent")
     put(engine, "It is Kim, not Tim", kind=Kind.CORRECTION)
     put(engine, "It is Lou, not Lu", category="correction")
     put(engine, *(f"Bob's fact {number}" for number in range(5)), scope=BOB)
     clock.forward(days=91)
     review = build.review(engine)
-    assert review.plan(ANN, merge=False).empty and model.requests == []
+    assert review.plan(ANN, merge=False).is_empty and model.requests == []
     clock.back(days=1)
     old += put(engine, "Kim rents a van")
     clock.forward(days=90)
-    assert review.plan(ANN, merge=False).empty and model.requests == []
+    assert review.plan(ANN, merge=False).is_empty and model.requests == []
     clock.forward(seconds=1)
     model.say(outdated(1))
     plan = review.plan(ANN, merge=False)
@@ -113,17 +113,17 @@ def test_what_was_said_again_is_not_old(engine: MemoryEngine, model: ScriptedMod
     clock.forward(days=95)
     meta = {"reinforcements": [{"source": "x", "session": "", "at": engine.now().isoformat()}]}
     engine.edit(ids[0], scope=ANN, fields={"meta": meta})
-    assert build.review(engine).plan(ANN, merge=False).empty and model.requests == []
+    assert build.review(engine).plan(ANN, merge=False).is_empty and model.requests == []
 
 
 @pytest.mark.covers("S1.22")
 def test_related_facts_are_merged(engine: MemoryEngine, model: ScriptedModel) -> None:
     """Of a category with eight facts; the merged one lists its sources, is found in their place, and can be taken back."""
     section = ReviewSettings()
-    assert (section.merge, section.stale, section.facts, section.groups, section.sources) == (False, False, 8, 3, 8)
+    assert (section.merge, section.stale, section.min_category, section.max_merges, section.max_sources) == (False, False, 8, 3, 8)
     ids = put(engine, "Kim has a boat", "The boat is 12 m long", *(f"Kim owns tool {number}" for number in range(5)))
     review = build.review(engine)
-    assert review.plan(ANN, stale=False).empty and model.requests == []
+    assert review.plan(ANN, stale=False).is_empty and model.requests == []
     ids += put(engine, "Kim sings in a choir", recorded_at=START.replace(hour=10))
     model.say({"groups": [{"ids": [1, 2], "text": "Kim has a boat that is 12 m long"}]})
     plan = review.plan(ANN, stale=False)
@@ -226,9 +226,9 @@ def test_reviews_come_by_themselves(model: ScriptedModel, clock: Ticker) -> None
             clock.forward(hours=24)
             engine.drain()
             assert status(engine, ids[0]) is (Status.ACTIVE if confirm else Status.ARCHIVED)
-            assert not build.review(engine).plan(ANN).empty if confirm else True
+            assert not build.review(engine).plan(ANN).is_empty if confirm else True
 
 
 def test_an_empty_plan_does_nothing(engine: MemoryEngine) -> None:
     """Nothing to do is nothing done."""
-    assert Plan("x", ANN).empty and build.review(engine).apply(Plan("x", ANN)) == ()
+    assert ReviewPlan("x", ANN).is_empty and build.review(engine).apply(ReviewPlan("x", ANN)) == ()

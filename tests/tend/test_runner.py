@@ -11,7 +11,7 @@ from engrams import Turn
 from engrams.errors import BudgetError, ConflictError
 from engrams.ports import EXTRACT, Job, JobSpec
 from engrams.settings import JobSettings
-from engrams.tend.runner import Runner
+from engrams.tend.runner import WorkerPool
 from engrams.testing import ScriptedModel, Ticker
 from engrams.types import Kind
 
@@ -23,7 +23,7 @@ def test_a_close_does_not_wait_for_a_model(home: Path) -> None:
     said = {"turn": 1, "text": "Ann sails.", "quote": "I sail", "subject": "user", "predicate": "does", "object": "sail"}
     with ScriptedModel() as model:
         given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-        given |= {"chat__timeout": 60.0, "write__debounce": 0.0}
+        given |= {"chat__timeout_seconds": 60.0, "write__debounce_seconds": 0.0}
         model.fail("hang")
         with engrams.open(home=home, jobs__workers=1, sessions__shutdown_seconds=0.1, **given) as memory:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
@@ -48,7 +48,7 @@ def test_a_budget_that_is_spent_is_no_failure(home: Path) -> None:
             tries += 1
             raise BudgetError
 
-        runner = Runner(memory.store, {"ask": spent}, clock, JobSettings(workers=0, retries=2))
+        runner = WorkerPool(memory.store, {"ask": spent}, clock, JobSettings(workers=0, max_attempts=2))
         memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
         for _ in range(6):
             runner.drain(5)
@@ -71,7 +71,7 @@ def test_who_is_always_second_does_not_fail_for_it(home: Path) -> None:
                 raise ConflictError("Somebody else was first.")
             memory.store.finish(job.lease, clock())
 
-        runner = Runner(memory.store, {"ask": second}, clock, JobSettings(workers=0, retries=2))
+        runner = WorkerPool(memory.store, {"ask": second}, clock, JobSettings(workers=0, max_attempts=2))
         memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
         for _ in range(22):
             runner.run()

@@ -18,7 +18,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import StoreError
 from engrams.ports import SWEEP, Batch
-from engrams.tend.sweep import cold, edge, exchange, pairs
+from engrams.tend.sweep import build_exchange, compute_cold_age, is_cold, pair_turns
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.types import EdgeType, Kind, Record, Scope, Status, Tier
 
@@ -36,8 +36,8 @@ def clock() -> Ticker:
 @pytest.fixture(params=[True, False], ids=["topics", "no topics"])
 def engine(request: pytest.FixtureRequest, clock: Ticker) -> Iterator[MemoryEngine]:
     """A tier of one item, so that what is said is recent soon; with topics and without."""
-    topics = {"topics__on": request.param, "read__route__by": "tiers" if request.param else "all"}
-    with temp_engine(preset="cache", jobs__workers=0, clock=clock, embedder=HashEmbedder(), tiers__working=1, **topics) as made:
+    topics = {"topics__enabled": request.param, "read__routing__mode": "tiers" if request.param else "all"}
+    with temp_engine(preset="cache", jobs__workers=0, clock=clock, embedder=HashEmbedder(), tiers__working_size=1, **topics) as made:
         yield made
 
 
@@ -67,40 +67,40 @@ def said(name: str, minutes: float, role: str = "user", session: str = "") -> Re
 def test_cold_is_old_enough_by_both_measures() -> None:
     """Recency below 0.2, which for tau 7 days is 11.27 days, and five minutes; at either edge it stays."""
     day = timedelta(days=1)
-    assert edge(7, 0.2, 5) == timedelta(days=7 * math.log(5))
+    assert compute_cold_age(7, 0.2, 5) == timedelta(days=7 * math.log(5))
     assert round(7 * math.log(5), 2) == 11.27
-    assert not cold(11.26 * day, 7, 0.2, 5)
-    assert cold(11.28 * day, 7, 0.2, 5)
-    assert not cold(day, 1.0, math.exp(-1), 5)
-    assert not cold(timedelta(minutes=5), 1e-9, 0.2, 5)
-    assert cold(timedelta(minutes=5, seconds=1), 1e-9, 0.2, 5)
-    assert not cold(-day, 7, 0.2, 5)
-    assert edge(7, 0.0, 5) is None
-    assert edge(7, 1.0, 5) == timedelta(minutes=5)
+    assert not is_cold(11.26 * day, 7, 0.2, 5)
+    assert is_cold(11.28 * day, 7, 0.2, 5)
+    assert not is_cold(day, 1.0, math.exp(-1), 5)
+    assert not is_cold(timedelta(minutes=5), 1e-9, 0.2, 5)
+    assert is_cold(timedelta(minutes=5, seconds=1), 1e-9, 0.2, 5)
+    assert not is_cold(-day, 7, 0.2, 5)
+    assert compute_cold_age(7, 0.0, 5) is None
+    assert compute_cold_age(7, 1.0, 5) == timedelta(minutes=5)
 
 
 @pytest.mark.covers("S0.24")
 def test_pairs_are_the_nearest_in_time() -> None:
     """Of one session and within the minutes; who finds nobody stands alone."""
-    found = pairs([said("u1", 0), said("a1", 1, "assistant"), said("u2", 1.5), said("a2", 2, "assistant"), said("u3", 60)], 10)
+    found = pair_turns([said("u1", 0), said("a1", 1, "assistant"), said("u2", 1.5), said("a2", 2, "assistant"), said("u3", 60)], 10)
     assert [tuple(half.id for half in pair.halves) for pair in found] == [("u1", "a1"), ("u2", "a2"), ("u3",)]
-    quick = pairs([said("u1", 0), said("u2", 1), said("u3", 0.9, "assistant")], 10)
+    quick = pair_turns([said("u1", 0), said("u2", 1), said("u3", 0.9, "assistant")], 10)
     assert [tuple(half.id for half in pair.halves) for pair in quick] == [("u1", "u3"), ("u2",)]
-    before = pairs([said("a", 0, "assistant"), said("u", 1)], 10)
+    before = pair_turns([said("a", 0, "assistant"), said("u", 1)], 10)
     assert [tuple(half.id for half in pair.halves) for pair in before] == [("u", "a")]
-    apart = pairs([said("u", 0), said("a", 11, "assistant"), said("b", 1, "assistant", "other")], 10)
+    apart = pair_turns([said("u", 0), said("a", 11, "assistant"), said("b", 1, "assistant", "other")], 10)
     assert [tuple(half.id for half in pair.halves) for pair in apart] == [("u",), ("b",), ("a",)]
-    at_once = pairs([said("u1", 0), said("u2", 0), said("u3", 0, "assistant")], 10)
+    at_once = pair_turns([said("u1", 0), said("u2", 0), said("u3", 0, "assistant")], 10)
     assert [tuple(half.id for half in pair.halves) for pair in at_once] == [("u1",), ("u2", "u3")]
-    assert pairs([], 10) == ()
+    assert pair_turns([], 10) == ()
 
 
 @pytest.mark.covers("S0.24")
 def test_a_missing_half_is_empty() -> None:
     """A question without an answer, and an answer without a question, are exchanges too."""
-    (asked,), (told,) = pairs([said("u", 0)], 10), pairs([said("a", 0, "assistant")], 10)
-    assert exchange(asked).text == "User: u\nAgent:"
-    assert exchange(told).text == "User: \nAgent: a"
+    (asked,), (told,) = pair_turns([said("u", 0)], 10), pair_turns([said("a", 0, "assistant")], 10)
+    assert build_exchange(asked).text == "User: u\nAgent:"
+    assert build_exchange(told).text == "User: \nAgent: a"
 
 
 @pytest.mark.covers("S0.25")
@@ -121,7 +121,7 @@ def test_an_exchange_holds_both_texts_and_what_was_known_of_them(engine: MemoryE
     halves = [engine.get(id, scope=ANN) for id in (user, agent)]
     assert [(half.status, half.superseded_by, half.text != "") for half in halves] == [(Status.ARCHIVED, row.id, True)] * 2
     assert [hit.record.id for hit in engine.search("parcel0 room0 house0", scope=ANN).hits] == [row.id]
-    if engine.settings.topics.on:
+    if engine.settings.topics.enabled:
         assert [edge.type for edge in engine.store.edges(OWNER, [row.id], (EdgeType.IN_TOPIC,))] == [EdgeType.IN_TOPIC]
 
 
@@ -159,7 +159,7 @@ def test_consolidating_moves_everything_now(engine: MemoryEngine, clock: Ticker)
     assert (state["working"], state["recent"], state["longterm"]) == (0, 0, 3)
     assert engine.tiers.consolidate(ANN) == {"left": 0, "moved": 0}
     small = engine.observe(Turn("Haha what lovely weather"), scope=ANN)[0].id
-    engine._working.ring(OWNER).score(small, 0.2)
+    engine._working.ring(OWNER).set_importance(small, 0.2)
     engine.tiers.consolidate(ANN)
     assert (len(rows(engine)), engine.get(small, scope=ANN).status) == (3, Status.ARCHIVED)
 
@@ -226,7 +226,7 @@ from datetime import UTC, datetime
 import engrams
 from engrams.testing import HashEmbedder, Ticker
 clock = Ticker(datetime(2026, 3, 1, 12, tzinfo=UTC))
-engine = engrams.open(home=sys.argv[1], preset="cache", jobs__workers=0, clock=clock, embedder=HashEmbedder(), tiers__working=1)
+engine = engrams.open(home=sys.argv[1], preset="cache", jobs__workers=0, clock=clock, embedder=HashEmbedder(), tiers__working_size=1)
 real, calls = engine.store.commit, 0
 def commit(batch):
     global calls
@@ -243,7 +243,7 @@ os._exit(0)
 @pytest.mark.covers("S0.26")
 def test_a_process_that_dies_in_the_middle_of_a_move_loses_nothing(home: Path, clock: Ticker) -> None:
     """Killed before any of its writes, again and again; the next one ends what it began."""
-    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "tiers__working": 1}
+    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "tiers__working_size": 1}
     with engrams.open(clock=clock, embedder=HashEmbedder(), **fields) as engine:
         ids = talk(engine, clock, 2)
     codes = [

@@ -38,7 +38,7 @@ def tiers(engine: MemoryEngine) -> dict[Tier, int]:
 @pytest.mark.covers("S0.53")
 def test_the_state_tells_every_tier() -> None:
     """In numbers, as plain JSON; of an owner nobody knows, zeros."""
-    with opened(tiers__working=2) as engine:
+    with opened(tiers__working_size=2) as engine:
         for place in range(5):
             engine.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)
         engine.search("parcel0 room0 house0", scope=ANN, limit=1)
@@ -60,18 +60,31 @@ def test_the_preset_has_the_numbers_of_the_document() -> None:
     """Every knob of the tiers, with its value, and each can be changed."""
     settings = load({"preset": "cache"}, environ={}).settings
     section = settings.tiers
-    assert (section.on, section.working, section.promote, section.recent, section.sweep_seconds) == (True, 20, 0.5, 40, 300)
-    assert (section.cold, section.cold_minutes, section.hot, section.near, section.duplicate, section.tail) == (0.2, 5, 20, 0.6, 0.92, 5)
+    assert (section.enabled, section.working_size, section.promote_importance, section.recent_size, section.sweep_seconds) == (
+        True,
+        20,
+        0.5,
+        40,
+        300,
+    )
+    assert (
+        section.cold_decay,
+        section.cold_minutes,
+        section.hot_size,
+        section.hot_cosine,
+        section.duplicate_cosine,
+        section.tail_turns,
+    ) == (0.2, 5, 20, 0.6, 0.92, 5)
     assert (settings.read.recency_days, settings.read.longterm_days) == (7, 30)
-    changed = load({"preset": "cache", "tiers.working": 7}, environ={"ENGRAMS_TIERS__COLD": "0.3"}).settings.tiers
-    assert (changed.working, changed.cold) == (7, 0.3)
+    changed = load({"preset": "cache", "tiers.working_size": 7}, environ={"ENGRAMS_TIERS__COLD_DECAY": "0.3"}).settings.tiers
+    assert (changed.working_size, changed.cold_decay) == (7, 0.3)
 
 
 @pytest.mark.covers("S0.43")
 def test_what_is_long_known_fades_more_slowly() -> None:
     """Ten days cost a recent memory exp(-10 / 7), and one of the long term exp(-10 / 30); at age 0 nothing."""
     clock = Ticker(START)
-    with opened(tiers__working=1, clock=clock, tiers__recent=0) as engine:
+    with opened(tiers__working_size=1, clock=clock, tiers__recent_size=0) as engine:
         engine.observe(Turn("The spare key is under the blue pot"), scope=ANN)
         engine.tiers.consolidate(ANN)
         engine.observe([Turn("The other spare key is with the blue neighbour"), Turn("Felix the cat hates thunder")], scope=ANN)
@@ -102,7 +115,7 @@ def test_the_timer_runs_by_itself(home: Path) -> None:
 
 def test_many_speak_at_once() -> None:
     """Every turn is in exactly one tier, and the ring holds what the rows say it holds."""
-    with opened(tiers__working=5, tiers__recent=0) as engine:
+    with opened(tiers__working_size=5, tiers__recent_size=0) as engine:
 
         def speak(name: str) -> None:
             for place in range(15):
@@ -122,7 +135,7 @@ def test_many_speak_at_once() -> None:
 
 def test_two_processes_on_one_home(home: Path) -> None:
     """One consolidates what the other holds; the other goes on, and nothing is moved twice or lost."""
-    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "embedder": HashEmbedder(), "tiers__working": 2}
+    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "embedder": HashEmbedder(), "tiers__working_size": 2}
     with engrams.open(**fields) as one, engrams.open(**fields) as other:
         for place in range(3):
             one.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)
@@ -147,7 +160,7 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_goes_all_the_way(text: str) -> None:
     """From the working tier to an exchange and into a context, whatever it is made of."""
-    with opened(tiers__working=1, write__extract="off", write__gate=False) as engine:
+    with opened(tiers__working_size=1, write__extract="off", write__gate=False) as engine:
         id = engine.observe(Turn(text, session="../s", external_id="../x"), scope=("user", "../ann"))[0].id
         assert engine.context("anything", scope=("user", "../ann"), tokens=300).tokens <= 300
         engine.tiers.consolidate(("user", "../ann"))
@@ -157,7 +170,7 @@ def test_any_text_goes_all_the_way(text: str) -> None:
 
 def test_incognito_has_tiers_too() -> None:
     """In memory only."""
-    with opened(incognito=True, tiers__working=1) as engine:
+    with opened(incognito=True, tiers__working_size=1) as engine:
         engine.observe([Turn("The spare key is under the blue pot"), Turn("Felix the cat hates thunder")], scope=ANN)
         engine.tiers.consolidate(ANN)
         assert engine.tiers.state(ANN)["longterm"] == 2
@@ -168,8 +181,8 @@ def test_files_follow_the_tiers(home: Path) -> None:
     """With files on, an exchange is a file, and the memories made again from the files are the same."""
     from engrams.build import reindex
 
-    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "vault__on": True, "vault__git": False}
-    with engrams.open(**fields, tiers__working=1) as engine:
+    fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0, "vault__enabled": True, "vault__git": False}
+    with engrams.open(**fields, tiers__working_size=1) as engine:
         engine.observe(Turn("The spare key is under the blue pot"), scope=ANN)
         engine.observe(Turn("Noted: the blue pot", "assistant"), scope=ANN)
         engine.observe(Turn("Felix the cat hates thunder"), scope=ANN)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engrams import MemoryEngine
 from engrams.ports import Query
-from engrams.read.request import reach
+from engrams.read.request import visible_scopes
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Record, Scope, Status
 
@@ -18,7 +18,7 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 def everything(engine: MemoryEngine) -> tuple[Record, ...]:
     """All of Ann's memories, whatever became of them."""
-    return engine.store.find(Query(reach(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)).records
+    return engine.store.find(Query(visible_scopes(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)).records
 
 
 def lived(engine: MemoryEngine, clock: Ticker) -> None:

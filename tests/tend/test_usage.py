@@ -9,8 +9,8 @@ import pytest
 from engrams import MemoryEngine
 from engrams.errors import ClosedError, NotFoundError
 from engrams.ports import Query, Rank
-from engrams.read.request import reach
-from engrams.tend.usage import moved, pairs
+from engrams.read.request import visible_scopes
+from engrams.tend.usage import apply_event, make_pairs
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status
 
@@ -54,7 +54,7 @@ def test_explaining_changes_nothing() -> None:
         engine.drain()
         assert engine.get(key.id, scope=ANN).access_count == 0
         assert engine.list(scope=ANN, statuses=tuple(Status)).records == (engine.get(key.id, scope=ANN),)
-    with temp_engine(jobs__workers=0, usage__on=False) as engine:
+    with temp_engine(jobs__workers=0, usage__enabled=False) as engine:
         key = engine.add(KEY, scope=ANN)
         engine.search("spare key", scope=ANN)
         engine.drain()
@@ -73,7 +73,7 @@ def test_a_context_uses_what_it_shows() -> None:
 @pytest.mark.covers("S0.31")
 def test_found_together_is_linked_once_a_pair() -> None:
     """One row in the order of ids; each search adds one to its weight."""
-    with temp_engine(jobs__workers=0, usage__co_occurs=0.4, embedder=HashEmbedder()) as engine:
+    with temp_engine(jobs__workers=0, usage__co_occurs_cosine=0.4, embedder=HashEmbedder()) as engine:
         one, two = engine.add("spare key blue pot", scope=ANN), engine.add("spare key red pot", scope=ANN)
         for _ in range(2):
             engine.search("spare key pot", scope=ANN)
@@ -91,10 +91,10 @@ def test_found_together_is_linked_once_a_pair() -> None:
 @pytest.mark.covers("S0.32")
 def test_pairs_come_from_all_that_is_near() -> None:
     """0.6 forms one and 0.59 never does, selected or not, and nothing pairs with itself."""
-    assert pairs({"c": 0.6, "a": 0.9, "b": 0.59}, 0.6) == (("a", "c"),)
-    assert pairs({"a": 0.9}, 0.6) == ()
-    assert len(pairs({f"{number:02d}": 1.0 for number in range(40)}, 0.6)) == 66
-    with temp_engine(jobs__workers=0, usage__co_occurs=0.4, embedder=HashEmbedder()) as engine:
+    assert make_pairs({"c": 0.6, "a": 0.9, "b": 0.59}, 0.6) == (("a", "c"),)
+    assert make_pairs({"a": 0.9}, 0.6) == ()
+    assert len(make_pairs({f"{number:02d}": 1.0 for number in range(40)}, 0.6)) == 66
+    with temp_engine(jobs__workers=0, usage__co_occurs_cosine=0.4, embedder=HashEmbedder()) as engine:
         one, two = engine.add("spare key blue pot", scope=ANN), engine.add("spare key red pot", scope=ANN)
         far = engine.add("Felix hates thunder", scope=ANN)
         assert len(engine.search("spare key pot", scope=ANN, limit=1).hits) == 1
@@ -107,19 +107,19 @@ def test_pairs_come_from_all_that_is_near() -> None:
 def test_events_move_confidence_and_strength() -> None:
     """Helped: + 0.05 and stronger; did not: - 0.1; a judge's yes: + 0.05, its no: - 0.02, which is no access; within 0..1."""
     record = Record("a", OWNER, Kind.FACT, "x", START, confidence=0.5, strength=2, access_count=3)
-    assert moved(record, "used", START) == {"confidence": 0.55, "strength": 3, "access_count": 4, "last_accessed": START}
-    assert moved(record, "unhelpful", START) == {"confidence": 0.4, "access_count": 4, "last_accessed": START}
-    assert moved(record, "verified", START) == {"confidence": 0.55, "access_count": 4, "last_accessed": START}
-    assert moved(record, "rejected", START) == {"confidence": 0.48}
+    assert apply_event(record, "used", START) == {"confidence": 0.55, "strength": 3, "access_count": 4, "last_accessed": START}
+    assert apply_event(record, "unhelpful", START) == {"confidence": 0.4, "access_count": 4, "last_accessed": START}
+    assert apply_event(record, "verified", START) == {"confidence": 0.55, "access_count": 4, "last_accessed": START}
+    assert apply_event(record, "rejected", START) == {"confidence": 0.48}
     sure, unsure = Record("a", OWNER, Kind.FACT, "x", START), Record("a", OWNER, Kind.FACT, "x", START, confidence=0.05)
-    assert moved(sure, "used", START)["confidence"] == 1
-    assert moved(unsure, "unhelpful", START)["confidence"] == 0
+    assert apply_event(sure, "used", START)["confidence"] == 1
+    assert apply_event(unsure, "unhelpful", START)["confidence"] == 0
 
 
 @pytest.mark.covers("S3.28", "S3.30")
 def test_what_helped_together_is_related() -> None:
     """A new link weighs 0.6, and grows by a tenth, to 1; what did not help is not linked."""
-    with temp_engine(jobs__workers=0, usage__related=0.6) as engine:
+    with temp_engine(jobs__workers=0, usage__related_weight=0.6) as engine:
         one, two = engine.add(KEY, scope=ANN), engine.add(CAT, scope=ANN)
         engine.used([one.id, two.id], scope=ANN, helpful=False)
         assert engine.get(one.id, scope=ANN).confidence == pytest.approx(0.9)
@@ -146,7 +146,7 @@ class Judge:
 @pytest.mark.covers("S3.29", "S3.30")
 def test_a_judge_moves_confidence_and_relates_what_it_lets_pass() -> None:
     """Verified ones are linked and surer, refused ones a little less sure."""
-    with temp_engine(jobs__workers=0, usage__related=0.6, rerank__threshold=0.5, embedder=HashEmbedder()) as engine:
+    with temp_engine(jobs__workers=0, usage__related_weight=0.6, rerank__threshold=0.5, embedder=HashEmbedder()) as engine:
         object.__setattr__(engine._deps, "reranker", Judge())
         names = [engine.add(text, scope=ANN).id for text in ("spare key blue pot", "spare key red pot", "spare key box")]
         for name in names:
@@ -170,7 +170,7 @@ def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
             assert engine.search("Mongolian yak prices", scope=ANN).abstain
         engine.search("zzz with sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", scope=ANN)
         engine.drain()
-        page = engine.store.find(Query(reach(OWNER), (Kind.GAP,), (Status.CANDIDATE,)))
+        page = engine.store.find(Query(visible_scopes(OWNER), (Kind.GAP,), (Status.CANDIDATE,)))
         assert {record.text for record in page.records} >= {"Mongolian yak prices"}
         assert len([record for record in page.records if "yak" in record.text]) == 1
         assert "abcdefghij" not in "".join(record.text for record in page.records)

@@ -21,7 +21,7 @@ class Desk:
     """An engine with its vault: nothing happens in the background, every step is asked for."""
 
     def __init__(self, home: Path, **settings: Any) -> None:
-        self.home, self.settings = home, {"vault__on": True, "vault__git": False, "jobs__workers": 0, **settings}
+        self.home, self.settings = home, {"vault__enabled": True, "vault__git": False, "jobs__workers": 0, **settings}
         self.root = home / "vault"
         self.engine = self._open()
 

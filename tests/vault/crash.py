@@ -51,11 +51,11 @@ def armed(left: int, acks: int) -> None:
 def quiet(git: bool) -> dict[str, Any]:
     """Settings under which nothing happens but what is asked for."""
     return {
-        "vault__on": True,
+        "vault__enabled": True,
         "vault__git": git,
         "vault__git_seconds": 0,
         "jobs__workers": 0,
-        "jobs__lease": 0.3,
+        "jobs__lease_seconds": 0.3,
         "write__extract": "off",
     }
 
@@ -187,7 +187,7 @@ def warm(git: bool) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"vault__on": True, "vault__git": git, "vault__git_seconds": 0, "jobs__workers": 0}
+        settings = {"vault__enabled": True, "vault__git": git, "vault__git_seconds": 0, "jobs__workers": 0}
         with engrams.open(home=folder, **settings) as memory:
             memory.add("I moved to Oslo.", scope=OWNER)
             memory.drain(20)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif("sync" not in COMMANDS, reason="the commands are
 @pytest.fixture
 def run(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Run one command on a home with a vault: code, output, errors."""
-    monkeypatch.setenv("ENGRAMS_VAULT__ON", "true")
+    monkeypatch.setenv("ENGRAMS_VAULT__ENABLED", "true")
     monkeypatch.setenv("ENGRAMS_USER", "alice")
     monkeypatch.setenv("ENGRAMS_WRITE__EXTRACT", "off")
     monkeypatch.setenv("HOME", str(home.parent))
@@ -130,6 +130,6 @@ def test_a_purge_says_that_the_history_of_the_files_still_holds_it(run: Callable
 
 def test_without_a_vault_it_says_how_to_turn_it_on(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """A command of the vault without one is an error whose hint names the setting."""
-    monkeypatch.setenv("ENGRAMS_VAULT__ON", "false")
+    monkeypatch.setenv("ENGRAMS_VAULT__ENABLED", "false")
     code, _, err = run("log")
-    assert code == 1 and "vault.on" in err
+    assert code == 1 and "vault.enabled" in err

@@ -19,7 +19,7 @@ CRASH = Path(__file__).with_name("crash.py")
 pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
 
 
-SETTINGS: dict[str, Any] = {"vault__git_seconds": 0, "write__extract": "off", "jobs__lease": 0.3, "vault__guard": 1.0}
+SETTINGS: dict[str, Any] = {"vault__git_seconds": 0, "write__extract": "off", "jobs__lease_seconds": 0.3, "vault__max_missing_share": 1.0}
 
 
 def crash(*given: object, home: Path, seconds: float) -> tuple[list[str], list[str]]:

@@ -174,17 +174,17 @@ def test_incognito_has_no_files(desks: Callable[..., Desk], tmp_path: Path) -> N
     import engrams
 
     for name, settings in (("a", {"incognito": True}), ("b", {"store__url": ":memory:"})):
-        with engrams.open(home=tmp_path / name, vault__on=True, **settings) as memory:
+        with engrams.open(home=tmp_path / name, vault__enabled=True, **settings) as memory:
             memory.add("A secret plan.", scope=ALICE)
         assert not (tmp_path / name).exists()
 
 
 def test_a_vault_turned_on_later_gets_everything(desks: Callable[..., Desk]) -> None:
     """Memories from before the vault get their files, once."""
-    desk = desks(vault__on=False)
+    desk = desks(vault__enabled=False)
     for number in range(30):
         desk.engine.add(f"Note number {number} of many.", scope=ALICE)
-    desk.again(vault__on=True)
+    desk.again(vault__enabled=True)
     assert desk.engine.drain(30)
     assert len(desk.files()) == len(desk.everything()) >= 30
     assert desk.sync().written == 0
@@ -192,7 +192,7 @@ def test_a_vault_turned_on_later_gets_everything(desks: Callable[..., Desk]) -> 
 
 def test_the_files_show_only_where_the_database_is_the_truth(desks: Callable[..., Desk]) -> None:
     """With truth = db a hand edit changes nothing; the next write puts it aside, where it can be read, and goes on."""
-    desk = desks(vault__truth="db")
+    desk = desks(vault__source_of_truth="db")
     record = desk.add("I like green tea.")
     desk.edit(record, "green", "red")
     assert desk.sync().total == 0 and desk.get(record).text == "I like green tea."

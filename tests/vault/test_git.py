@@ -108,7 +108,7 @@ def test_message_and_author_tell_who_and_why(desk: Desk) -> None:
 @pytest.mark.covers("S2.24", "S2.23")
 def test_a_broken_git_is_a_visible_job_and_no_error(desk: Desk) -> None:
     """With a repository that cannot be used, remembering and files go on; one failed job says what is wrong, then passes."""
-    desk.settings["jobs__retries"] = 1
+    desk.settings["jobs__max_attempts"] = 1
     desk.again()
     id = remember(desk, "I live in Berlin.")
     head = desk.root / ".git/HEAD"

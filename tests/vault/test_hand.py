@@ -69,7 +69,7 @@ def test_a_new_file_becomes_a_memory(desk: Desk) -> None:
 @pytest.mark.covers("S2.17")
 def test_what_cannot_be_read_is_reported_and_left_alone(desks: Callable[..., Desk]) -> None:
     """Broken front matter, no id (where those are not adopted), no text, no UTF-8: told by check, untouched; the rest loads."""
-    desk = desks(vault__adopt=False)
+    desk = desks(vault__adopt_new_files=False)
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     folder = desk.root / "entries/user/alice/facts"
     bad = {

@@ -17,7 +17,7 @@ from tests.vault.conftest import ALICE, Desk, converged, nothing_lost
 from engrams.types import Status
 
 STEPS = ("replace", "link", "unlink", "fsync", "mkdir", "rename", "rmdir")
-QUIET = {"write__extract": "off", "vault__guard": 1.0, "jobs__lease": 0.05}
+QUIET = {"write__extract": "off", "vault__max_missing_share": 1.0, "jobs__lease_seconds": 0.05}
 
 
 class CrashError(BaseException):

@@ -13,7 +13,7 @@ from tests.vault.conftest import ALICE, Desk, converged
 PROCESS = """
 import sys, engrams
 home, name = sys.argv[1:]
-with engrams.open(home=home, vault__on=True, vault__watch="auto", vault__git=False, write__extract="off") as memory:
+with engrams.open(home=home, vault__enabled=True, vault__watch="auto", vault__git=False, write__extract="off") as memory:
     for number in range(25):
         receipt = memory.add(f"Process {name} says thing number {number}.", scope=("user", "alice"))
         if number % 5 == 0:

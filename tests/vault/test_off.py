@@ -19,7 +19,7 @@ assert loaded == [], loaded
 
 OPEN = """
 import sys, engrams
-with engrams.open(home=sys.argv[1], vault__on=True) as memory:
+with engrams.open(home=sys.argv[1], vault__enabled=True) as memory:
     memory.search("Berlin", scope=("user", "alice"))
 loaded = [name for name in sys.modules if name.startswith(("dulwich", "watchfiles", "yaml", "cryptography"))]
 assert loaded == [], loaded

@@ -25,24 +25,24 @@ class Talk:
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
         self.chat: Chat | None = None
         self.embedder: Embedder | None = None
-        self.last: flow.Digest | None = None
-        self.journaled: flow.Journaled | None = None
+        self.last: flow.DigestResult | None = None
+        self.journaled: flow.JournalResult | None = None
 
     @property
-    def deps(self) -> flow.Deps:
-        return flow.Deps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
+    def deps(self) -> flow.WriteDeps:
+        return flow.WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
 
-    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.Journaled:
+    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.JournalResult:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
-        self.journaled = flow.journal(some, scope, self.deps, kind=kind, channel=channel)
+        self.journaled = flow.journal_turns(some, scope, self.deps, kind=kind, channel=channel)
         self.store.commit(Batch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
-    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.Digest:
+    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.DigestResult:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
-        self.last = flow.digest(journaled.records, self.deps)
+        self.last = flow.digest_records(journaled.records, self.deps)
         self.store.commit(self.last.batch)
         self.now += timedelta(days=10)
         return self.last

@@ -9,9 +9,9 @@ import pytest
 from tests.write.conftest import ALICE
 
 from engrams.types import Evidence
-from engrams.write.candidate import Candidate, canonical
+from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.changeset import derived_id
-from engrams.write.slots import is_single, same
+from engrams.write.slots import is_single, canonical_predicate
 
 MADE = Candidate(
     "Alice lives in Paris", evidence=(Evidence("I live in Paris", "01h0qjasc0959jdbyfd901v7sz"),), said_at=datetime(2023, 5, 8, tzinfo=UTC)
@@ -25,7 +25,7 @@ MADE = Candidate(
 ])  # fmt: skip
 def test_the_owner_is_the_user_however_named(given: str, subject: str) -> None:
     """The owner's own name, "I" and "the user" are one subject; other people stay who they are."""
-    assert canonical(given, ALICE) == subject
+    assert canonical_subject(given, ALICE) == subject
 
 
 def test_the_same_statement_of_the_same_source_is_the_same() -> None:
@@ -54,7 +54,7 @@ def test_which_slots_hold_one_value(predicate: str, subject: str, value: str, si
 
 def test_predicates_have_one_spelling() -> None:
     """Words for one meaning are one predicate."""
-    assert same("Works For") == same("works_at") == same("employer")
-    assert same("favourite colour") == "favorite_color"
-    assert same("hates") == same("adores") == "likes"
-    assert same("breeds_alpacas") == "breeds_alpacas"
+    assert canonical_predicate("Works For") == canonical_predicate("works_at") == canonical_predicate("employer")
+    assert canonical_predicate("favourite colour") == "favorite_color"
+    assert canonical_predicate("hates") == canonical_predicate("adores") == "likes"
+    assert canonical_predicate("breeds_alpacas") == "breeds_alpacas"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from engrams import MemoryEngine
-from engrams.read.profile import admits
+from engrams.read.profile import fits_profile
 from engrams.settings import load
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 from engrams.types import Kind, Record, Scope, Turn
-from engrams.write.category import CATEGORIES, category_of
+from engrams.write.category import CATEGORIES, normalize_category
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -30,7 +30,7 @@ def model() -> Iterator[ScriptedModel]:
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """An engine that learns with it, at once."""
     with temp_engine(
-        clock=Ticker(START), jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", write__debounce=0.0
+        clock=Ticker(START), jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", write__debounce_seconds=0.0
     ) as made:
         yield made
 
@@ -66,7 +66,7 @@ def test_the_six_categories(engine: MemoryEngine, model: ScriptedModel) -> None:
         assert [record.category for record in made] == [kept], given
     asked = model.requests[0].prompt
     assert all(word in asked for word in CATEGORIES)
-    assert category_of("  Goals ", Kind.FACT) == "goal"
+    assert normalize_category("  Goals ", Kind.FACT) == "goal"
 
 
 @pytest.mark.covers("S1.19")
@@ -115,7 +115,7 @@ def fact(**fields: Any) -> Record:
 )
 def test_the_gate_of_the_profile(fields: dict[str, Any], admitted: bool) -> None:
     """About the user, lasting, descriptive: whatever is not known to be all three stays out."""
-    assert admits(fact(**fields)) is admitted
+    assert fits_profile(fact(**fields)) is admitted
 
 
 @pytest.mark.covers("S1.20")

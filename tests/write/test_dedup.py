@@ -8,7 +8,7 @@ import pytest
 
 from engrams.types import Kind, Record, Scope
 from engrams.write.candidate import Candidate
-from engrams.write.dedup import differs, exact, jaccard, near
+from engrams.write.dedup import has_distinct_detail, find_exact, jaccard, find_near_duplicate
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def candidate(text: str, value: str = "x", predicate: str = "likes", subject: st
 )
 def test_the_same_statement_is_known(old: Record, new: Candidate) -> None:
     """Equal words, or an equal subject, predicate and object, are the same statement."""
-    assert exact(new, [old]) is old
+    assert find_exact(new, [old]) is old
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_same_statement_is_known(old: Record, new: Candidate) -> None:
 )
 def test_another_polarity_subject_or_predicate_is_another_statement(old: Record, new: Candidate) -> None:
     """A contrary, somebody else's, or what is over is not the same."""
-    assert exact(new, [old]) is None
+    assert find_exact(new, [old]) is None
 
 
 LONG = "one of the seven books that the user keeps on the shelf beside the old green lamp in the hall is about whales and ships"
@@ -59,10 +59,10 @@ def test_the_threshold_is_exact() -> None:
     base = " ".join(f"w{letter}" for letter in "abcdefghijklmnopq")
     seventeen_of_twenty = f"{base} xa xb xc"
     assert jaccard(base, seventeen_of_twenty) == 0.85
-    assert near(candidate(seventeen_of_twenty), [record(base)], 0.85) is not None
-    assert near(candidate(f"{base} xa xb xc xd"), [record(base)], 0.85) is None
-    assert near(candidate(seventeen_of_twenty), [record(base)], 0.851) is None
-    assert near(candidate(seventeen_of_twenty, predicate="plays"), [record(base)], 0.85) is None
+    assert find_near_duplicate(candidate(seventeen_of_twenty), [record(base)], 0.85) is not None
+    assert find_near_duplicate(candidate(f"{base} xa xb xc xd"), [record(base)], 0.85) is None
+    assert find_near_duplicate(candidate(seventeen_of_twenty), [record(base)], 0.851) is None
+    assert find_near_duplicate(candidate(seventeen_of_twenty, predicate="plays"), [record(base)], 0.85) is None
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_the_threshold_is_exact() -> None:
 )
 def test_small_words_that_change_everything_keep_statements_apart(change: str, to: str) -> None:
     """However alike, a difference in a negation, number, name or date makes a new statement."""
-    assert differs(LONG, LONG.replace(change, to))
-    assert near(candidate(LONG.replace(change, to)), [record(LONG)], 0.5) is None
-    assert near(candidate(LONG.replace("old", "ancient")), [record(LONG)], 0.85) is not None
+    assert has_distinct_detail(LONG, LONG.replace(change, to))
+    assert find_near_duplicate(candidate(LONG.replace(change, to)), [record(LONG)], 0.5) is None
+    assert find_near_duplicate(candidate(LONG.replace("old", "ancient")), [record(LONG)], 0.85) is not None
 
 
 @pytest.mark.covers("S4.38")

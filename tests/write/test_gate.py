@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.write.gate import fingerprint, gate, is_control, is_noise, is_small_talk
+from engrams.write.gate import fingerprint, gate_text, is_control, is_noise, is_small_talk
 
 
 @pytest.mark.covers("S0.1")
@@ -13,7 +13,7 @@ from engrams.write.gate import fingerprint, gate, is_control, is_noise, is_small
 )
 def test_too_little_is_skipped_with_its_reason(text: str, reason: str) -> None:
     """A text of stop words only, or of too few words with content, is skipped and the decision says which."""
-    decision = gate(text)
+    decision = gate_text(text)
     assert decision is not None
     assert (decision.stage, decision.verdict, decision.reason) == ("gate", "skip", reason)
 
@@ -21,7 +21,7 @@ def test_too_little_is_skipped_with_its_reason(text: str, reason: str) -> None:
 @pytest.mark.parametrize("text", ["I'm vegan", "I'm Sam", "I moved to Berlin", "我住在柏林", "Vivo en Madrid", "ich bin müde vom Umzug"])
 def test_short_statements_pass(text: str) -> None:
     """A short sentence with a subject is a statement, not a fragment."""
-    assert gate(text) is None
+    assert gate_text(text) is None
 
 
 @pytest.mark.covers("S0.2")
@@ -40,7 +40,7 @@ def test_short_statements_pass(text: str) -> None:
 )
 def test_infrastructure_noise_is_skipped_with_its_own_reason(text: str) -> None:
     """Errors, time-outs and traces are noise."""
-    decision = gate(text)
+    decision = gate_text(text)
     assert decision is not None
     assert decision.reason == "noise"
 
@@ -60,7 +60,7 @@ def test_talk_about_connections_and_errors_is_no_noise(text: str) -> None:
 )
 def test_small_talk_is_recognised(text: str) -> None:
     """At most forty characters of nothing but greetings, thanks and assent are small talk."""
-    assert is_small_talk(text) or gate(text) is not None
+    assert is_small_talk(text) or gate_text(text) is not None
 
 
 @pytest.mark.covers("S4.12")
@@ -91,7 +91,7 @@ def test_what_is_more_than_small_talk_passes_on(text: str) -> None:
 def test_requests_about_memory_are_control(text: str) -> None:
     """A request about memory itself teaches nothing about the person."""
     assert is_control(text)
-    decision = gate(text)
+    decision = gate_text(text)
     assert decision is not None
     assert decision.reason == "control"
 
@@ -115,13 +115,13 @@ def test_ordinary_talk_about_memory_is_no_control(text: str) -> None:
 def test_what_was_injected_is_not_learned_again() -> None:
     """A text whose fingerprint was injected before is an echo, whatever its case and punctuation; another text is not."""
     echoes = {fingerprint("Alice lives in Berlin since May 2023.")}
-    decision = gate("alice lives in berlin, since may 2023", echoes=echoes)
+    decision = gate_text("alice lives in berlin, since may 2023", echoes=echoes)
     assert decision is not None
     assert decision.reason == "echo"
-    assert gate("Alice lives in Rome since May 2023", echoes=echoes) is None
+    assert gate_text("Alice lives in Rome since May 2023", echoes=echoes) is None
 
 
 @pytest.mark.parametrize("text", ["\0\0\0", "\ud800", "a" * 100_000, "\u202e reversed text", "🦄" * 500, "\n" * 1000])
 def test_any_text_is_judged(text: str) -> None:
     """Hostile text gets an answer and no exception."""
-    gate(text)
+    gate_text(text)

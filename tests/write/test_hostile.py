@@ -13,7 +13,7 @@ from engrams import Turn
 from engrams.errors import InputError
 from engrams.ports import AsOf
 from engrams.testing import temp_engine
-from engrams.write.rules import Speech, extract
+from engrams.write.rules import UtteranceContext, extract_statements
 
 ANN = ("user", "ann")
 EAST, WEST = timezone(timedelta(hours=5)), timezone(timedelta(hours=-5))
@@ -73,9 +73,9 @@ def test_the_work_grows_with_the_text(piece: str) -> None:
     """Twice the text is about twice the work (counted in calls), whatever it is made of."""
 
     def work(number: int) -> int:
-        speech = Speech("the user", "user", datetime(2026, 3, 1, tzinfo=UTC), "01m7zd0mnje5w4131vkr3zxw2e", 1.0, frozenset())
+        speech = UtteranceContext("the user", "user", datetime(2026, 3, 1, tzinfo=UTC), "01m7zd0mnje5w4131vkr3zxw2e", 1.0, frozenset())
         profile = cProfile.Profile()
-        profile.runcall(extract, piece * (number // len(piece)), speech)
+        profile.runcall(extract_statements, piece * (number // len(piece)), speech)
         return pstats.Stats(profile).total_calls  # type: ignore[attr-defined, no-any-return]
 
     work(200)

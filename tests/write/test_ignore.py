@@ -10,7 +10,7 @@ from tests.write.conftest import ALICE, Talk
 
 from engrams.types import Turn
 from engrams.write import flow
-from engrams.write.ignore import ignored, read
+from engrams.write.ignore import match_ignore_rule, read_rules
 
 
 @pytest.mark.covers("S3.52")
@@ -20,13 +20,13 @@ from engrams.write.ignore import ignored, read
 )
 def test_environments_and_keys_are_never_read(path: str) -> None:
     """Environment files, keys and credentials are refused without any ignore file."""
-    assert ignored(path)
+    assert match_ignore_rule(path)
 
 
 @pytest.mark.parametrize("path", [".env.example", "src/main.py", "docs/environment.md", "keyboard.txt", "notes/env.md", "id_rsa.pub.md"])
 def test_other_files_are_read(path: str) -> None:
     """Names that only look a little alike are let through."""
-    assert ignored(path) == ""
+    assert match_ignore_rule(path) == ""
 
 
 @pytest.mark.covers("S3.52")
@@ -46,14 +46,14 @@ def test_other_files_are_read(path: str) -> None:
 )  # fmt: skip
 def test_rules_are_read_as_git_reads_them(rule: str, path: str, matches: bool) -> None:
     """Folders, anchors, stars, classes and comments mean what they mean in a .gitignore."""
-    assert bool(ignored(path, [rule])) is matches
+    assert bool(match_ignore_rule(path, [rule])) is matches
 
 
 def test_the_last_rule_counts() -> None:
     """A later rule with an exclamation mark lets a file in again."""
-    assert ignored("logs/keep.log", ["*.log", "!keep.log"]) == ""
-    assert ignored("logs/keep.log", ["!keep.log", "*.log"]) == "*.log"
-    assert ignored(".env", ["!.env"]) == ""
+    assert match_ignore_rule("logs/keep.log", ["*.log", "!keep.log"]) == ""
+    assert match_ignore_rule("logs/keep.log", ["!keep.log", "*.log"]) == "*.log"
+    assert match_ignore_rule(".env", ["!.env"]) == ""
 
 
 @pytest.mark.covers("S3.52")
@@ -61,11 +61,11 @@ def test_text_of_an_ignored_file_is_not_journaled(talk: Talk, tmp_path: Path) ->
     """A turn that names an ignored file as its source is refused with the rule; one of another file is stored and names it."""
     (tmp_path / ".gitignore").write_text("drafts/\n", "utf-8")
     (tmp_path / ".secretsignore").write_text("*.vault.md\n", "utf-8")
-    deps = replace(talk.deps, ignore=read(tmp_path))
+    deps = replace(talk.deps, ignore=read_rules(tmp_path))
     turns = [Turn("some text", meta={"file": name}) for name in ("drafts/a.md", "b.vault.md", "notes/c.md")] + [
         Turn("x y z", meta={"files": ["ok.md", ".env"]})
     ]
-    journaled = flow.journal(turns, ALICE, deps)
+    journaled = flow.journal_turns(turns, ALICE, deps)
     assert [receipt.outcome for receipt in journaled.receipts] == ["refused", "refused", "stored", "refused"]
     assert "drafts/" in journaled.receipts[0].decisions[0].reason
     assert journaled.records[0].provenance.files == ("notes/c.md",)
@@ -73,4 +73,4 @@ def test_text_of_an_ignored_file_is_not_journaled(talk: Talk, tmp_path: Path) ->
 
 def test_a_folder_without_ignore_files_has_no_rules(tmp_path: Path) -> None:
     """Where there is no ignore file there are no rules."""
-    assert read(tmp_path) == ()
+    assert read_rules(tmp_path) == ()

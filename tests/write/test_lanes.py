@@ -41,7 +41,7 @@ def model() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     made = Talk(lanes="two")
-    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout=5), lambda: made.now)
+    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
 
@@ -73,7 +73,7 @@ def test_where_both_fail_the_job_is_tried_again(talk: Talk, model: ScriptedModel
     """Nothing is learned, and nothing lost: the failure reaches the job."""
     model.fail("http_400", 9)
     with pytest.raises(ModelError):
-        flow.digest(talk.put(TURN).records, talk.deps)
+        flow.digest_records(talk.put(TURN).records, talk.deps)
 
 
 @pytest.mark.covers("S4.60")
@@ -85,8 +85,8 @@ def test_the_lane_that_failed_comes_back(model: ScriptedModel) -> None:
     with engrams.open(
         store__url=":memory:",
         jobs__workers=0,
-        jobs__backoff=0,
-        write__lanes="two",
+        jobs__backoff_seconds=0,
+        write__extraction_passes="two",
         sessions__trigger="turn",
         write__reconcile="rules",
         **server,
@@ -115,7 +115,7 @@ def decided(**row: Any) -> dict[str, Any]:
 def test_what_a_model_is_not_sure_of_coexists(talk: Talk, model: ScriptedModel) -> None:
     """A replacement with low confidence keeps both, linked as contradicting; with high confidence it replaces."""
     for confidence, active in (("low", 2), ("high", 2)):
-        talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"lanes": "one"})})
+        talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"extraction_passes": 1})})
         word = f"band {confidence}"
         model.say(said({**FACT, "quote": f"I adore {word}", "object": word, "text": f"The user adores {word}.", "predicate": "adores"}))
         if confidence == "high":
@@ -140,7 +140,7 @@ def test_a_reconciliation_that_fails_writes_nothing_unasked(
     talk: Talk, model: ScriptedModel, setting: str, status: Status, wrong: Any
 ) -> None:
     """A number that is not in the list, or a model that fails: the statement is held, or, opted in, stands beside the other."""
-    update = {"lanes": "one", "on_error": setting}
+    update = {"extraction_passes": 1, "reconcile_fallback": setting}
     talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update=update)})
     model.say(said({**FACT, "quote": "I adore opera", "object": "opera", "text": "The user adores opera.", "predicate": "adores"}))
     talk.say("I adore opera.")

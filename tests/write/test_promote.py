@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engrams.types import LAYER_OF, Evidence, Kind, Record, Scope, Status
-from engrams.write.promote import Bearing, Cluster, alike, clusters, matching, merged, ripe
+from engrams.write.promote import PromotionEvidence, HeldCluster, is_same_statement, cluster_held, find_matching, merge_cluster, promotion_reason
 
 SAID = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -43,8 +43,8 @@ def turn(name: str) -> Record:
 )
 def test_what_says_the_same_is_one(one: Record, other: Record, same: bool) -> None:
     """Equal keys, objects that overlap by half or share three words; not what is denied, nor what is about another."""
-    assert alike(one, other, {}) is alike(other, one, {}) is same
-    assert len(clusters([one, other])) == (1 if same else 2)
+    assert is_same_statement(one, other, {}) is is_same_statement(other, one, {}) is same
+    assert len(cluster_held([one, other])) == (1 if same else 2)
 
 
 @pytest.mark.covers("S4.17")
@@ -57,16 +57,16 @@ def test_nearness_in_meaning_needs_the_same_object() -> None:
         held("b", "nuts", predicate="avoids"),
         held("c", "shellfish", predicate="allergic_to"),
     )
-    assert alike(a, b, vectors)
-    assert not alike(a, c, vectors)
+    assert is_same_statement(a, b, vectors)
+    assert not is_same_statement(a, c, vectors)
 
 
 @pytest.mark.covers("S4.17")
 def test_a_rule_speaks_for_what_it_overlaps() -> None:
     """Where a rule and a fact say one thing, the rule is kept."""
     fact, rule = held("a", "answers in French"), held("b", "answer in French", Kind.RULE, "always", subject="assistant")
-    (cluster,) = clusters([fact, rule])
-    assert cluster.lead is rule and cluster.procedural
+    (cluster,) = cluster_held([fact, rule])
+    assert cluster.lead is rule and cluster.is_procedural
 
 
 @pytest.mark.covers("S4.14", "S4.15")
@@ -83,13 +83,13 @@ def test_what_bears_a_statement_out(strength: int, hold: str, account: tuple[str
     """Said twice; or once, and twice in the account, or in an earlier session; repetition asks for more than an account."""
     one = held("a", "tea", strength=strength, meta={"hold": hold})
     before = (held("z", "tea", session="before"),) if earlier else ()
-    assert bool(ripe(Cluster((one,)), Bearing((turn("a"),), account, before))) is promoted
+    assert bool(promotion_reason(HeldCluster((one,)), PromotionEvidence((turn("a"),), account, before))) is promoted
 
 
 @pytest.mark.covers("S4.14")
 def test_a_statement_nobody_made_is_not_borne_out_by_an_account() -> None:
     """Without a turn in which it was said, the account alone promotes nothing."""
-    assert not ripe(Cluster((held("a", "tea"),)), Bearing((), ("tea", "They drank tea."), ()))
+    assert not promotion_reason(HeldCluster((held("a", "tea"),)), PromotionEvidence((), ("tea", "They drank tea."), ()))
 
 
 @pytest.mark.covers("S4.16")
@@ -97,13 +97,13 @@ def test_a_statement_nobody_made_is_not_borne_out_by_an_account() -> None:
 def test_a_rule_must_have_been_given_twice(times: int, confidence: float) -> None:
     """Once is not enough whatever bears it out; from three times on it is sure; three quotes are kept at most."""
     members = tuple(held(f"r{at}", "answer in French", Kind.RULE, "always", confidence=0.7) for at in range(times))
-    (cluster,) = clusters(members)
-    bearing = Bearing(
+    (cluster,) = cluster_held(members)
+    bearing = PromotionEvidence(
         tuple(turn(f"r{at}") for at in range(times)), ("answer in French", "They answer in French."), (held("z", "answer in French"),)
     )
-    assert bool(ripe(cluster, bearing)) is (times >= 2)
+    assert bool(promotion_reason(cluster, bearing)) is (times >= 2)
     if times >= 2:
-        rule = merged(cluster)
+        rule = merge_cluster(cluster)
         assert (rule.confidence, rule.strength, len(rule.evidence)) == (confidence, times, min(times, 3))
 
 
@@ -111,4 +111,4 @@ def test_a_rule_must_have_been_given_twice(times: int, confidence: float) -> Non
 def test_what_matches_a_memory_is_found() -> None:
     """What was taken from a record, or says the same, goes with it; the rest stays."""
     same, other, taken = held("b", "tea"), held("c", "jazz"), held("d", "chess", evidence=(Evidence("x", "a"),))
-    assert matching(held("a", "tea"), [same, other, taken]) == (same, taken)
+    assert find_matching(held("a", "tea"), [same, other, taken]) == (same, taken)

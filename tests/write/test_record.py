@@ -9,7 +9,7 @@ import pytest
 from engrams.errors import InputError
 from engrams.settings import Limits, WriteSettings
 from engrams.types import Kind, Layer, Scope, Turn
-from engrams.write.record import TRUST, enter
+from engrams.write.record import TRUST, ingest_turn
 
 from .conftest import ALICE, Talk
 
@@ -18,7 +18,7 @@ KEY = "sk-" + "proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8v"
 
 
 def record(turn: Turn, **write: object):  # type: ignore[no-untyped-def]
-    return enter(turn, ALICE, NOW, WriteSettings().model_copy(update=write), Limits())
+    return ingest_turn(turn, ALICE, NOW, WriteSettings().model_copy(update=write), Limits())
 
 
 def test_a_turn_becomes_a_record() -> None:
@@ -42,7 +42,7 @@ def test_trust_follows_the_channel() -> None:
         assert made.trust == TRUST[role]
         assert made.provenance.channel == role
     with pytest.raises(InputError):
-        enter(Turn("some text"), ALICE, NOW, WriteSettings(), Limits(), channel="telepathy")
+        ingest_turn(Turn("some text"), ALICE, NOW, WriteSettings(), Limits(), channel="telepathy")
 
 
 @pytest.mark.covers("S3.51")

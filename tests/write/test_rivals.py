@@ -45,9 +45,9 @@ def model() -> Iterator[ScriptedModel]:
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     """A conversation learned from as the preset of the memory graph asks for it."""
     preset = load({"preset": "graph"}, environ={}).settings.write
-    made = Talk(contradicts=preset.contradicts, on_error=preset.on_error)
+    made = Talk(contradicts=preset.contradiction_cosine, on_error=preset.reconcile_fallback)
     made.embedder = Angles()
-    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout=5), lambda: made.now)
+    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
 
@@ -127,5 +127,5 @@ def test_statements_of_one_message_are_candidates_for_each_other(talk: Talk, mod
     talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch": 1})})
     from engrams.write import flow
 
-    flow.digest(journaled.records, talk.deps)
+    flow.digest_records(journaled.records, talk.deps)
     assert shown(model) == ["0.90"]

@@ -105,7 +105,7 @@ class Wire:
 
 
 _CLOSED = "The connection to the model was closed."
-_SLOW = "Is the server overloaded? Raise `chat.timeout`, or choose a smaller model."
+_SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a smaller model."
 
 
 class _Engine:

@@ -11,7 +11,7 @@ from engrams.types import Record, Scope
 
 DAILY = "daily"
 """The kind of the job that flushes later, for a caller that must not wait. Payload: ``owner`` (a scope's key), ``items`` (ids of
-stored records), ``reason``. Only where ``vault.on`` is there anyone to do it."""
+stored records), ``reason``. Only where ``vault.enabled`` is there anyone to do it."""
 
 Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
 """Why something is written down; it becomes the heading."""

@@ -17,7 +17,7 @@ _FEW = 20
 Item = TypeVar("Item")
 
 
-def fitting(
+def take_fitting(
     items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter, most_misses: int = MISSES
 ) -> list[Item]:
     """The items, in their order, that fit; one that does not is passed over for the next, ``most_misses`` times."""

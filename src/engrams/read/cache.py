@@ -15,7 +15,7 @@ _Key: TypeAlias = tuple[Reach, tuple[Kind, ...], int]
 _Seen: TypeAlias = tuple[tuple[str, int], ...]
 
 
-class Profiles:
+class ProfileCache:
     """The last profile of each reader, and the ids and versions of what it was chosen from: while those are the same, so is it."""
 
     def __init__(self) -> None:

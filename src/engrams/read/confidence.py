@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.read.recency import age
+from engrams.read.recency import age_days
 from engrams.types import Kind, Record, Status
 
 LIFE: Mapping[Kind, float] = {Kind.CORRECTION: 365.0, Kind.PREFERENCE: 90.0, Kind.FACT: 30.0, Kind.PROCEDURE: 60.0}
@@ -26,7 +26,7 @@ _REST = 5.0
 _HIGH, _LOW = 0.8, 0.5
 
 
-def life(record: Record) -> float:
+def lifetime_days(record: Record) -> float:
     """The days for this record: what was inferred lasts a week, whatever its kind."""
     if record.provenance.channel == "inferred":
         return INFERRED
@@ -35,19 +35,19 @@ def life(record: Record) -> float:
     return LIFE.get(record.kind, OTHER)
 
 
-def believed(record: Record, now: datetime) -> float:
+def decayed_confidence(record: Record, now: datetime) -> float:
     """``confidence * exp(-age / life) * (1 + 0.1 * ln(accesses + 1)) * trust``, 0..1."""
     used = 1.0 + 0.1 * math.log(max(record.access_count, 0) + 1)
-    return min(record.confidence * math.exp(-age(record, now) / life(record)) * used * record.trust, 1.0)
+    return min(record.confidence * math.exp(-age_days(record, now) / lifetime_days(record)) * used * record.trust, 1.0)
 
 
-def ambient(record: Record, now: datetime) -> float:
+def ambient_score(record: Record, now: datetime) -> float:
     """Where it stands when no query orders: new, used, important by kind, trusted, repeated. 0 where it is not active.
 
     ``(100 / (1 + age_hours / 24) + 10 * sqrt(accesses) + {50, 30, 20, 10, 5} by kind) * {1.5, 1, 0.7} by trust + 5 * ln(strength)``
     """
     if record.status is not Status.ACTIVE:
         return 0.0
-    base = 100.0 / (1.0 + age(record, now)) + 10.0 * math.sqrt(max(record.access_count, 0)) + _FIRST.get(record.kind, _REST)
+    base = 100.0 / (1.0 + age_days(record, now)) + 10.0 * math.sqrt(max(record.access_count, 0)) + _FIRST.get(record.kind, _REST)
     trust = 1.5 if record.trust >= _HIGH else 1.0 if record.trust >= _LOW else 0.7
     return base * trust + 5.0 * math.log(max(record.strength, 1))

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
 from engrams.read import episodes
-from engrams.read.budget import fitting
+from engrams.read.budget import take_fitting
 from engrams.read.flow import search
 from engrams.read.profile import select_profile
-from engrams.read.render import line, profile_frame, recalled_frame, said_frame, spoken, summary_frame, triples, version
-from engrams.read.request import Deps, Request
+from engrams.read.render import recalled_line, profile_frame, recalled_frame, conversation_frame, role_line, summary_frame, triple_lines, profile_version
+from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Record
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ContextBudget:
     """Tokens for the whole and for the profile, by ``counter``."""
 
     total: int
@@ -25,13 +25,13 @@ class Budget:
     counter: TokenCounter
 
 
-def context(request: Request, deps: Deps, budget: Budget) -> Context:
+def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -> Context:
     """Search, and render what was found. Never more than ``budget.total`` tokens by its counter, whatever is stored."""
     if budget.total <= 0:
         return Context("", "", 0, "")
     # The last of what was said comes first: it is there whatever else is.
-    latest = fitting(request.latest[::-1], lambda some: said_frame(some[::-1]), budget.total, budget.counter)[::-1]
-    said = said_frame(latest)
+    latest = take_fitting(request.last_turns[::-1], lambda some: conversation_frame(some[::-1]), budget.total, budget.counter)[::-1]
+    said = conversation_frame(latest)
     most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
     short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
     request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
@@ -43,7 +43,7 @@ def context(request: Request, deps: Deps, budget: Budget) -> Context:
     hits = [hit for hit in _caught_up(request, found, deps) if hit.record.id not in shown]
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
     style = deps.settings.line_format
-    kept = fitting(hits, lambda some: _tail(request.text, some, found, left, style), left, budget.counter)
+    kept = take_fitting(hits, lambda some: _tail(request.text, some, found, left, style), left, budget.counter)
     return _whole(prefix, profile, kept, found, request, budget, latest, style)
 
 
@@ -52,17 +52,17 @@ def _whole(
     profile: Sequence[Record],
     kept: Sequence[Hit],
     found: Found,
-    request: Request,
-    budget: Budget,
+    request: ReadRequest,
+    budget: ContextBudget,
     latest: Sequence[Record],
     style: str,
 ) -> Context:
     """Put the parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
     while True:
         short = summary_frame(request.summary)
-        parts = (short, _tail(request.text, kept, found, budget.total, style), said_frame(latest))
+        parts = (short, _tail(request.text, kept, found, budget.total, style), conversation_frame(latest))
         tail = "\n\n".join(part for part in parts if part)
-        result = Context(prefix, tail, 0, version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
+        result = Context(prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
         tokens = budget.counter.count(result.text)
         if tokens <= budget.total:
             return replace(result, tokens=tokens)
@@ -80,16 +80,16 @@ def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str
     """Recalled items, oldest first but for the role's style. A long one may use a third of the budget (about four characters a token)."""
     words = frozenset(terms(query))
     if style == "role":
-        return recalled_frame([spoken(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)
+        return recalled_frame([role_line(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)
     ordered = sorted(hits, key=lambda hit: (hit.record.valid_from or hit.record.recorded_at, hit.record.id))
-    known = {hit.record.id: triples(hit) for hit in ordered} if style == "triple" else {}
-    lines = [one for hit in ordered for one in known.get(hit.record.id) or [line(hit, words, max(200, tokens * 4 // 3))]]
+    known = {hit.record.id: triple_lines(hit) for hit in ordered} if style == "triple" else {}
+    lines = [one for hit in ordered for one in known.get(hit.record.id) or [recalled_line(hit, words, max(200, tokens * 4 // 3))]]
     return recalled_frame(lines, found.abstain)
 
 
-def _caught_up(request: Request, found: Found, deps: Deps) -> Sequence[Hit]:
+def _caught_up(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
     """What was found, with the latest episode before it where the conversation has just begun."""
-    episode = episodes.latest(request, deps.records) if request.catch_up else None
+    episode = episodes.find_latest(request, deps.records) if request.catch_up else None
     if episode is None or any(hit.record.id == episode.id for hit in found.hits):
         return found.hits
     return (Hit(episode, 1.0, episode.status), *found.hits)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 
-def repeated(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
+def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Hits that say what a better one said already: its id -> the better one's. Equal text, or Jaccard >= threshold.
 
     Only as far as ``wanted`` different ones go.
@@ -50,7 +50,7 @@ def _alike(one: Record, other: Record, threshold: float) -> bool:
     return shared >= threshold * max(len(first) + len(second) - shared, 1)
 
 
-def mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
+def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
     """Maximal marginal relevance (Carbonell and Goldstein 1998): places, in the order chosen.
 
     The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of

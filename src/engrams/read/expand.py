@@ -24,7 +24,7 @@ MOST = 50
 """Links followed from one node: a tag on thousands of memories says nothing about any of them."""
 
 
-def cascade(
+def spread_scores(
     seeds: Mapping[str, float], neighbours: Callable[[Sequence[str]], Sequence[Edge]], depth: int, decay: float
 ) -> dict[str, float]:
     """Scores of nodes within ``depth`` steps of the seeds, the best path's each.
@@ -41,7 +41,7 @@ def cascade(
             for start, end in ((edge.source, edge.target), (edge.target, edge.source)):
                 if start in front and start != end and fan.get(start, 0) < MOST:
                     fan[start] = fan.get(start, 0) + 1
-                    reached[end] = max(reached.get(end, 0.0), front[start] * factor(edge) * decay**step)
+                    reached[end] = max(reached.get(end, 0.0), front[start] * link_factor(edge) * decay**step)
         front = {node: score for node, score in reached.items() if score > best.get(node, 0.0)}
         best.update(front)
         if not front:
@@ -49,12 +49,12 @@ def cascade(
     return best
 
 
-def factor(edge: Edge) -> float:
+def link_factor(edge: Edge) -> float:
     """What a step over this link keeps, 0..1."""
     return FACTORS.get(edge.type, min(max(edge.weight, 0.0), 1.0))
 
 
-def bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, settings: GraphSettings) -> dict[str, float]:
+def link_bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, settings: GraphSettings) -> dict[str, float]:
     """What links add to scores: a share of the best cascade score with which another, better seed reaches a node.
 
     Links between a fact and its turn lend nothing: the two become one hit anyway.
@@ -76,7 +76,7 @@ def bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, settings: Gr
     near(list(seeds))
     for seed, score in seeds.items():
         if known[seed]:
-            for node, reached in cascade({seed: score}, near, settings.depth, settings.decay).items():
+            for node, reached in spread_scores({seed: score}, near, settings.depth, settings.decay).items():
                 if node != seed and seeds.get(node, 0.0) < score:
                     extra[node] = max(extra.get(node, 0.0), settings.bonus * reached)
     return extra

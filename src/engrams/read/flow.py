@@ -11,120 +11,120 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read import episodes, thresholds
-from engrams.read.diversify import mmr, repeated
-from engrams.read.expand import bonuses
-from engrams.read.grouping import current_first, join
-from engrams.read.query import Prepared, prepare
-from engrams.read.recency import aged
-from engrams.read.render import excerpt
-from engrams.read.request import Deps, Request
+from engrams.read.diversify import select_mmr, find_repeats
+from engrams.read.expand import link_bonuses
+from engrams.read.grouping import put_current_first, group_hits
+from engrams.read.query import PreparedQuery, prepare_query
+from engrams.read.recency import apply_decay
+from engrams.read.render import cut_excerpt
+from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
-from engrams.read.retrieve import candidates
-from engrams.read.score import Scored, content, leading, meant, most_of, score, spread
-from engrams.read.seasons import closed
-from engrams.read.skills import beside, noted
-from engrams.read.temporal import spoken_of
-from engrams.read.triggers import surfaced, triggered
+from engrams.read.retrieve import find_candidates
+from engrams.read.score import ScoredPool, content_score, top_indices, query_spans, base_weight, score_pool, fill_column
+from engrams.read.seasons import out_of_season
+from engrams.read.skills import with_skills, skill_notes
+from engrams.read.temporal import raise_spoken_dates
+from engrams.read.triggers import put_rules_first, find_triggered
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
 
 @dataclass(slots=True)
-class Stages:
+class StageTimer:
     """Times and counts of the stages, as they pass."""
 
     rows: list[tuple[str, float, int]] = field(default_factory=list)
     _since: float = field(default_factory=time.perf_counter)
 
-    def done(self, name: str, count: int) -> None:
+    def record(self, name: str, count: int) -> None:
         moment = time.perf_counter()
         self.rows.append((name, round((moment - self._since) * 1000, 3), count))
         self._since = moment
 
 
-def search(request: Request, deps: Deps) -> Found:
+def search(request: ReadRequest, deps: ReadDeps) -> Found:
     """The records that answer the request, best first, and why. Changes nothing."""
-    stages = Stages()
+    stages = StageTimer()
     if request.limit <= 0 or not request.text.strip():
         return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",), "skipped"), abstain=True)
-    prepared = prepare(request, deps)
-    stages.done("query", len(prepared.seek.terms))
-    hot = {} if deps.near is None else deps.near(request.scope, prepared.seek.vector)
-    if deps.near is not None:
-        stages.done("hot", len(hot))
-    pool, routed = candidates(prepared.seek, request, deps, tuple(hot))
+    prepared = prepare_query(request, deps)
+    stages.record("query", len(prepared.seek.terms))
+    hot = {} if deps.find_hot is None else deps.find_hot(request.scope, prepared.seek.vector)
+    if deps.find_hot is not None:
+        stages.record("hot", len(hot))
+    pool, routed = find_candidates(prepared.seek, request, deps, tuple(hot))
     if deps.skills is not None:
-        pool = beside(pool, prepared.seek, deps.skills)
-    stages.done("candidates", len(pool.ids))
-    scored = score(pool, prepared.understood, prepared.answering, deps.settings, request.now.timestamp())
-    stages.done("fuse", len(pool.ids))
+        pool = with_skills(pool, prepared.seek, deps.skills)
+    stages.record("candidates", len(pool.ids))
+    scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
+    stages.record("fuse", len(pool.ids))
     scored = _expand(pool, scored, request, deps)
-    stages.done("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
+    stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, dropped = _above(pool, scored, prepared, request, deps)
     dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
     if deps.settings.fusion == "weighted":
-        hits = spoken_of(hits, meant(prepared.understood), weights, most_of(weights), lambda name: not pool.dated[pool.ids.places[name]])
-    joined = join([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
+        hits = raise_spoken_dates(hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]])
+    joined = group_hits([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
-    stages.done("join", len(joined.hits))
-    judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.judging)
+    stages.record("join", len(joined.hits))
+    judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
     dropped.update(refused)
-    judged = aged(judged, deps.settings, request.now)
-    stages.done("rerank", len(judged))
-    ranked = tuple(judged) if prepared.understood.past or request.as_of else current_first(judged)
-    twins = repeated(ranked, deps.settings.duplicate, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
+    judged = apply_decay(judged, deps.settings, request.now)
+    stages.record("rerank", len(judged))
+    ranked = tuple(judged) if prepared.cues.past or request.as_of else put_current_first(judged)
+    twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _known(hit.record, request)})
-    dropped.update(episodes.beyond([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
+    dropped.update(episodes.drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
-    rules = [rule for rule in triggered(request, deps.records, deps.settings) if not _known(rule, request)]
+    rules = [rule for rule in find_triggered(request, deps.records, deps.settings) if not _known(rule, request)]
     said = [term for term, _ in prepared.seek.terms]
-    chosen = tuple(_cut(hit, said) for hit in surfaced(rules, varied)[: request.limit])
-    stages.done("diversify", len(chosen))
-    best = max((content(hit) for hit in chosen), default=0.0)
-    trace = _trace(request, (*routed, *_notes(pool, prepared, note), *noted(chosen)), prepared, [*hits, *judged], chosen, dropped, stages)
+    chosen = tuple(_cut(hit, said) for hit in put_rules_first(rules, varied)[: request.limit])
+    stages.record("diversify", len(chosen))
+    best = max((content_score(hit) for hit in chosen), default=0.0)
+    trace = _trace(request, (*routed, *_notes(pool, prepared, note), *skill_notes(chosen)), prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
 
 def _cut(hit: Hit, said: Sequence[str]) -> Hit:
-    return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, excerpt(hit.record.search_text, said))
+    return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, cut_excerpt(hit.record.search_text, said))
 
 
-def _expand(pool: Pool, scored: Scored, request: Request, deps: Deps) -> Scored:
+def _expand(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps) -> ScoredPool:
     """Add what links from the best lend to others."""
-    best = leading(scored.scores, deps.links.seeds)
+    best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
-    extra = bonuses(seeds, request.scope.owner, deps.graph, deps.links)
+    extra = link_bonuses(seeds, request.scope.owner, deps.graph, deps.graph_settings)
     if not extra:
         return scored
-    linked = spread(pool, extra)
-    return Scored(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
+    linked = fill_column(pool, extra)
+    return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
 
 
-def _path(pool: Pool, prepared: Prepared, deps: Deps) -> str:
+def _path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
     """Which sources answered (004)."""
     if not pool.total:
         return "skipped_empty_store"
     if prepared.seek.vector is None:
-        return "token_recall_after_embed_error" if prepared.trouble else "token_recall"
+        return "token_recall_after_embed_error" if prepared.embed_error else "token_recall"
     return f"hybrid_{deps.settings.fusion}"
 
 
-def _notes(pool: Pool, prepared: Prepared, judging: str) -> tuple[str, ...]:
+def _notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str, ...]:
     notes = [judging] if judging else []
     if not pool.exact:
         notes.append(f"{pool.total} records in reach: the best of each source were scored")
-    if prepared.trouble:
-        notes.append(f"the embedder failed: {prepared.trouble}")
+    if prepared.embed_error:
+        notes.append(f"the embedder failed: {prepared.embed_error}")
     if prepared.seek.vector is None:
         notes.append("no vector for this query: found by words only")
     return tuple(notes)
 
 
-def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any) -> list[Hit]:
+def _fetch(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Any) -> list[Hit]:
     ids = [pool.ids[place] for place in order]
     records = deps.records.get(request.scope.owner, ids)
     if deps.skills is not None:
@@ -140,58 +140,58 @@ def _fetch(request: Request, deps: Deps, pool: Pool, scored: Scored, order: Any)
     return hits
 
 
-def _above(pool: Pool, scored: Scored, prepared: Prepared, request: Request, deps: Deps) -> tuple[list[Hit], dict[str, str]]:
+def _above(pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> tuple[list[Hit], dict[str, str]]:
     """The best candidates, and for those of them that fell below a floor, below which."""
     section = deps.settings
-    cosine = thresholds.dense(section.floors, deps.embedder.card)
-    some = int(request.limit * section.spare) * (len(request.reach.scopes) if section.per_scope else 1) + section.more
-    passes = thresholds.vouched(pool, section, cosine, prepared.seek.vector is not None)
-    stale = episodes.stale(request, deps.records, section.episode_days)
+    cosine = thresholds.dense_floor(section.min_scores, deps.embedder.card)
+    some = int(request.limit * section.oversample) * (len(request.reach.scopes) if section.per_scope else 1) + section.extra_candidates
+    passes = thresholds.passes_floors(pool, section, cosine, prepared.seek.vector is not None)
+    stale = episodes.find_stale(request, deps.records, section.episode_days)
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
     # Those that pass come first, so that what does not never takes a place from them.
-    order = leading(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
+    order = top_indices(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
     hits = _fetch(request, deps, pool, scored, order)
-    dropped = {hit.record.id: f"below the floor of {section.floor:g}" for hit in hits if hit.score < section.floor}
-    if section.floors.recall:
+    dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
+    if section.min_scores.recall:
         near = {pool.ids[place] for place in order if pool.cos[place] >= cosine and prepared.seek.vector is not None}
         words = [term for term, _ in prepared.seek.terms]
         for hit in hits:
-            if hit.record.id not in near and not thresholds.recalled(words, hit.record.search_text, section.floors.recall):
+            if hit.record.id not in near and not thresholds.shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
-    low.update({hit.record.id: why for hit in hits if (why := closed(hit.record, section.seasons))})
+    low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
     low.update(dict.fromkeys(stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
     return hits, {**dropped, **low}
 
 
-def _known(record: Record, request: Request) -> bool:
-    return record.id in request.known or bool(request.session and record.session == request.session)
+def _known(record: Record, request: ReadRequest) -> bool:
+    return record.id in request.already_shown or bool(request.session and record.session == request.session)
 
 
-def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: Deps) -> tuple[Hit, ...]:
+def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
     """The hits before the first gap; what is behind it is told."""
-    end = thresholds.kept([hit.score for hit in hits], deps.settings.gap_top, deps.settings.gap_drop)
+    end = thresholds.cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]
 
 
-def _vary(hits: tuple[Hit, ...], request: Request, deps: Deps) -> tuple[Hit, ...]:
+def _vary(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[Hit, ...]:
     if deps.settings.mmr_lambda >= 1 or not deps.embedder.card.dimension:
         return hits[: request.limit]
     vectors = deps.search.vectors(request.scope.owner, [hit.record.id for hit in hits], deps.embedder.card.id)
-    places = mmr([hit.score for hit in hits], vectors, deps.settings.mmr_lambda, request.limit)
+    places = select_mmr([hit.score for hit in hits], vectors, deps.settings.mmr_lambda, request.limit)
     return tuple(hits[place] for place in places)
 
 
 def _trace(
-    request: Request,
+    request: ReadRequest,
     notes: tuple[str, ...],
-    prepared: Prepared,
+    prepared: PreparedQuery,
     hits: list[Hit],
     chosen: tuple[Hit, ...],
     dropped: Mapping[str, str],
-    stages: Stages,
+    stages: StageTimer,
 ) -> Trace:
     selected = {hit.record.id: hit for hit in chosen}
     rows = [TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
@@ -199,4 +199,4 @@ def _trace(
         if hit.record.id not in selected:
             why = dropped.get(hit.record.id, f"not among the best {request.limit}")
             rows.append(TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
-    return Trace(request.text, prepared.understood.as_json(), tuple(stages.rows), tuple(rows), notes)
+    return Trace(request.text, prepared.cues.as_json(), tuple(stages.rows), tuple(rows), notes)

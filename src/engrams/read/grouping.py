@@ -12,14 +12,14 @@ _KNOWN = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class GroupedHits:
     """Hits, best first, and for each candidate that went into another one: its id -> that one's id."""
 
     hits: tuple[Hit, ...]
     merged: Mapping[str, str]
 
 
-def join(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> Joined:
+def group_hits(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> GroupedHits:
     """Give each fact to the turn that it quotes, where that turn was found too, and its better score with it."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
@@ -33,10 +33,10 @@ def join(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> J
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
     facts = _derived(kept, owner, records, graph)
     kept = [_mark(hit, facts.get(hit.record.id, ())) for hit in kept]
-    return Joined(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
+    return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
-def current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """A memory that another one here has superseded never stands above it."""
     order = list(hits)
     if all(hit.status is not Status.SUPERSEDED for hit in order):

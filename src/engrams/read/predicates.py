@@ -52,7 +52,7 @@ _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 _FAVOURITE = re.compile(r"\bfavou?rite (\w+)")
 
 
-def wanted(query: str) -> tuple[str, ...]:
+def asked_predicates(query: str) -> tuple[str, ...]:
     """The predicates that a question asks for, if its words tell."""
     folded = fold(query)
     found = [name for pattern, predicates in _ASKED if pattern.search(folded) for name in predicates]
@@ -60,9 +60,9 @@ def wanted(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def answering(query: str, understood: Understood, reach: Reach, records: Records) -> Mapping[str, float]:
+def find_answering(query: str, understood: Understood, reach: Reach, records: Records) -> Mapping[str, float]:
     """Ids of current statements whose predicate is asked for, with how well their subject fits (1, or a half where nobody is named)."""
-    predicates = wanted(query)
+    predicates = asked_predicates(query)
     if not predicates:
         return {}
     people = tuple(name for name in map(fold, (*understood.about, *understood.names)) if name)

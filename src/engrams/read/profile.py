@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from engrams.ports import Query, TokenCounter
-from engrams.read.budget import MISSES, fitting
-from engrams.read.render import framed, profile_frame, stated, version
-from engrams.read.request import Deps, Request
-from engrams.read.seasons import closed
+from engrams.read.budget import MISSES, take_fitting
+from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.seasons import out_of_season
 from engrams.settings import ReadSettings
 from engrams.types import Kind, Record, Status
 
@@ -26,7 +26,7 @@ _LEAST, _USUAL, _SPARE = 5, 12, 20
 _Said: TypeAlias = tuple[Record, tuple[str, str]]
 
 
-def admits(record: Record) -> bool:
+def fits_profile(record: Record) -> bool:
     """A rule of the user's always; a statement where it is theirs, lasts and describes.
 
     Theirs: about ``user`` or what is theirs, told to the owner or in a conversation of theirs, not to a project. Lasting: no event, no
@@ -41,12 +41,12 @@ def admits(record: Record) -> bool:
     return theirs and inside and lasts
 
 
-def gated(records: Iterable[Record], profile: str) -> list[Record]:
+def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
     """Those that a profile of this sort takes: ``all`` of them, or those about the ``user``."""
-    return [record for record in records if profile == "all" or admits(record)]
+    return [record for record in records if profile == "all" or fits_profile(record)]
 
 
-def select_profile(request: Request, deps: Deps, tokens: int, counter: TokenCounter) -> list[Record]:
+def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
     """Corrections and rules first, then what is believed most, as far as ``tokens`` go."""
     section = deps.settings
     if not section.correction_tokens:
@@ -68,7 +68,7 @@ def select_profile(request: Request, deps: Deps, tokens: int, counter: TokenCoun
     return _believed(_standing(every, section), tokens, section, counter)
 
 
-def _query(request: Request, most: int) -> Query:
+def _query(request: ReadRequest, most: int) -> Query:
     """At most so many of what may stand there."""
     kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
     return Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
@@ -76,22 +76,22 @@ def _query(request: Request, most: int) -> Query:
 
 def _standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
     """Those that may stand there."""
-    return [record for record in gated(records, section.profile) if not closed(record, section.seasons)]
+    return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
 
 
 def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
     """The profile that fits: corrections within tokens of their own, where they have some, and the rest after them."""
     misses = _misses(section)
-    said = [(record, stated(record)) for record in records]
-    number = version(records)
+    said = [(record, profile_statement(record)) for record in records]
+    number = profile_version(records)
 
     def render(some: Sequence[_Said]) -> str:
-        return framed((each for _, each in some), number)
+        return frame_statements((each for _, each in some), number)
 
     own = [each for each in said if section.correction_tokens and each[0].kind is Kind.CORRECTION]
     rest = [each for each in said if each not in own] if own else said
-    first = fitting(own, render, min(section.correction_tokens, tokens), counter, misses)
-    kept = [record for record, _ in (*first, *fitting(rest, lambda some: render([*first, *some]), tokens, counter, misses))]
+    first = take_fitting(own, render, min(section.correction_tokens, tokens), counter, misses)
+    kept = [record for record, _ in (*first, *take_fitting(rest, lambda some: render([*first, *some]), tokens, counter, misses))]
     # The number that these have may count for more tokens than the one that stood for it.
     while kept and counter.count(profile_frame(kept)) > tokens:
         kept.pop()

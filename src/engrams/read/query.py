@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
 from engrams.ports import Embedder, Seek
-from engrams.read.cues import Understood, understand
-from engrams.read.predicates import answering
-from engrams.read.request import Deps, Request
+from engrams.read.cues import Understood, parse_query
+from engrams.read.predicates import find_answering
+from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Kind
 
@@ -22,20 +22,20 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedQuery:
     """A query ready for the sources."""
 
-    understood: Understood
+    cues: Understood
     seek: Seek
     answering: Mapping[str, float]
-    trouble: str = ""
+    embed_error: str = ""
     """Why there is no vector, where the embedder failed."""
 
 
-def prepare(request: Request, deps: Deps) -> Prepared:
+def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     """Read the cues out of the text, embed it, and weigh its words."""
     speakers = deps.search.speakers(request.reach)
-    understood = understand(request.text, request.now, speakers)
+    understood = parse_query(request.text, request.now, speakers)
     vector, trouble = _vector(understood.dense, deps.embedder)
     seek = Seek(
         reach=request.reach,
@@ -43,13 +43,13 @@ def prepare(request: Request, deps: Deps) -> Prepared:
         terms=tuple(dict.fromkeys((term, 1.0) for term in terms(understood.lexical))),
         vector=vector,
         model=deps.embedder.card.id,
-        width=deps.settings.width,
+        width=deps.settings.candidates,
         as_of=request.as_of,
         history=request.history,
-        kinds=request.kinds or _kinds(deps.settings.leave_out),
+        kinds=request.kinds or _kinds(deps.settings.exclude_kinds),
         where=request.where,
     )
-    return Prepared(understood, seek, answering(request.text, understood, request.reach, deps.records), trouble)
+    return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
 
 
 def _kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:

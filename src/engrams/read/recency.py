@@ -13,32 +13,32 @@ from engrams.types import Hit, Layer, Record
 _DAY = 86_400.0
 
 
-def age(record: Record, now: datetime) -> float:
+def age_days(record: Record, now: datetime) -> float:
     """Days since it was said, or since it came to hold."""
     return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
 
 
-def fresh(days: float, tau: float) -> float:
+def exponential_decay(days: float, tau: float) -> float:
     """``exp(-days / tau)``: 1 at age 0, 1/e at tau (000, 002)."""
     return math.exp(-max(days, 0.0) / tau)
 
 
-def halved(days: float, half_life: float) -> float:
+def half_life_decay(days: float, half_life: float) -> float:
     """``2 ** (-days / half_life)``: a half at the half-life (001). A half-life of 0: 1, nothing fades."""
     return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
 
 
-def blend(relevance: float, recency: float, weight: float) -> float:
+def blend_recency(relevance: float, recency: float, weight: float) -> float:
     """``(1 - weight) * relevance + weight * recency`` (002)."""
     return (1.0 - weight) * relevance + weight * recency
 
 
-def boost(hours: float, most: float) -> float:
+def access_boost(hours: float, most: float) -> float:
     """``1 + most * exp(-hours / 24)``: use just now counts ``most`` more, and fades in a day (003: 0.5)."""
     return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
 
 
-def aged(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
     """The hits with the settings' view of age in their scores, best first. Unchanged where none is set."""
     if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
         return list(hits)
@@ -46,11 +46,11 @@ def aged(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit
 
 
 def _aged(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
-    days = age(hit.record, now)
+    days = age_days(hit.record, now)
     # What was said is of its day; what is known is not: it is closed when something takes its place (001: none for MEMORY.md).
-    score = hit.score * (halved(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
-    score = blend(score, fresh(days, settings.recency_days), settings.recency_weight)
+    score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
+    score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
     used = hit.record.last_accessed
     if used is not None:
-        score = min(score * boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)
+        score = min(score * access_boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)
     return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})

@@ -28,7 +28,7 @@ def escape(text: str) -> str:
     return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())
 
 
-def version(records: Sequence[Record]) -> str:
+def profile_version(records: Sequence[Record]) -> str:
     """Changes when, and only when, one of the records' text, status or steps does."""
     digest = hashlib.blake2b(digest_size=6)
     for record in records:
@@ -39,15 +39,15 @@ def version(records: Sequence[Record]) -> str:
 
 def profile_frame(records: Sequence[Record]) -> str:
     """The stable part of a context; the same records give the same bytes. Nothing to say: no frame."""
-    return framed(map(stated, records), version(records))
+    return frame_statements(map(profile_statement, records), profile_version(records))
 
 
-def stated(record: Record) -> tuple[str, str]:
+def profile_statement(record: Record) -> tuple[str, str]:
     """The section of a profile that a record belongs to, and what stands there."""
     return _section(record), _statement(record)
 
 
-def framed(statements: Iterable[tuple[str, str]], number: str) -> str:
+def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
     """A profile of these statements, each once, under this version."""
     lines: dict[str, list[str]] = {}
     seen: set[str] = set()
@@ -74,7 +74,7 @@ def summary_frame(summary: str) -> str:
     return f"<summary>\n{_NOTE}\n{escape(summary)}\n</summary>" if summary.strip() else ""
 
 
-def said_frame(records: Sequence[Record]) -> str:
+def conversation_frame(records: Sequence[Record]) -> str:
     """The last of what was said, word by word; nothing in it can close or open a frame, or pass for another's words."""
     if not records:
         return ""
@@ -86,21 +86,21 @@ def _said(record: Record) -> str:
     return f"{escape(record.speaker or record.role or 'someone')}: " + "\n    ".join(text.splitlines())
 
 
-def line(hit: Hit, query: frozenset[str], characters: int) -> str:
+def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     """One recalled item: date, who, what, and what has become of it."""
     record = hit.record
     moment = record.valid_from or record.recorded_at
     who = escape(record.speaker or record.role)
-    text = escape(snippet(record.search_text, query, characters))
+    text = escape(cut_snippet(record.search_text, query, characters))
     return f"- [{moment:%Y-%m-%d}] {who + ': ' if who else ''}{text}{_fate(hit)}"
 
 
-def spoken(hit: Hit, query: frozenset[str], characters: int) -> str:
+def role_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     """One recalled item as "[role] text" (002); what was not said by anybody has its kind there."""
-    return f"[{hit.record.role or hit.record.kind}] {escape(snippet(hit.record.search_text, query, characters))}{_fate(hit)}"
+    return f"[{hit.record.role or hit.record.kind}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_fate(hit)}"
 
 
-def triples(hit: Hit) -> list[str]:
+def triple_lines(hit: Hit) -> list[str]:
     """What is known of a hit as "[category] Subject PREDICATE object - 'quote'", a statement a line (004)."""
     known = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
     return [_triple(record) for record in known]
@@ -132,7 +132,7 @@ def _statement(record: Record) -> str:
     return f"{text} (avoid: {escape(str(avoid))})" if avoid else text
 
 
-def snippet(text: str, query: frozenset[str], characters: int) -> str:
+def cut_snippet(text: str, query: frozenset[str], characters: int) -> str:
     """The text, or of a long one the sentences that speak most of the query, in their order, marked with '…'."""
     if len(text) <= characters:
         return text
@@ -150,7 +150,7 @@ def snippet(text: str, query: frozenset[str], characters: int) -> str:
     return " ".join(pieces) + ("" if len(sentences) - 1 in chosen else " …")
 
 
-def excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
+def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
     """At most so many characters of the text, from where the first of the words stands; cheap enough for every hit."""
     if len(text) <= characters:
         return text

@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
-from engrams.read.cache import Profiles
+from engrams.read.cache import ProfileCache
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
-Near: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
+FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
 """The cosines of what is at hand, of those that are near a query."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReadRequest:
     """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too.
 
     ``known``: ids that the reader has before them already, and ``session``: the conversation whose own words they have.
@@ -36,20 +36,20 @@ class Request:
     kinds: tuple[Kind, ...] = ()
     where: Where | None = None
     history: bool = False
-    known: frozenset[str] = frozenset()
+    already_shown: frozenset[str] = frozenset()
     session: str = ""
-    latest: tuple[Record, ...] = ()
+    last_turns: tuple[Record, ...] = ()
     summary: str = ""
     catch_up: bool = False
 
     @property
     def reach(self) -> Reach:
         """An owner sees everything of theirs; a deeper scope sees itself and those above it."""
-        return reach(self.scope)
+        return visible_scopes(self.scope)
 
 
 @dataclass(frozen=True, slots=True)
-class Deps:
+class ReadDeps:
     """The stores and models of the read flow."""
 
     records: Records
@@ -58,15 +58,15 @@ class Deps:
     embedder: Embedder
     counter: TokenCounter
     settings: ReadSettings
-    links: GraphSettings
-    judging: RerankSettings
+    graph_settings: GraphSettings
+    rerank_settings: RerankSettings
     reranker: Reranker | None = None
-    near: Near | None = None
-    profiles: Profiles = field(default_factory=Profiles)
+    find_hot: FindHot | None = None
+    profiles: ProfileCache = field(default_factory=ProfileCache)
     skills: Skills | None = None
 
 
-def reach(scope: Scope) -> Reach:
+def visible_scopes(scope: Scope) -> Reach:
     """What a read in ``scope`` sees."""
     if scope.is_owner:
         return Reach(scope.owner, (scope,), tree=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from engrams.ports import Condition, Ids, Pool, Seek, Where
 from engrams.read import thresholds
-from engrams.read.recency import age, fresh
-from engrams.read.request import Deps, Request
+from engrams.read.recency import age_days, exponential_decay
+from engrams.read.request import ReadDeps, ReadRequest
 from engrams.settings import FloorSettings, RouteSettings
 from engrams.types import EdgeType, Record, Tier, Topic
 
@@ -25,30 +25,30 @@ _DAYS = 30.0
 """tau of the recency of what is long known (000)."""
 
 
-def candidates(seek: Seek, request: Request, deps: Deps, hot: Sequence[str] = ()) -> tuple[Pool, tuple[str, ...]]:
+def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()) -> tuple[Pool, tuple[str, ...]]:
     """The candidates, and what is to be said of the way to them. Reads of the past, and those without a vector, see everything.
 
     ``hot``: memories at hand that are near, which need no topic to be found, and take no place from a topic's others.
     """
-    section = deps.settings.route
-    if section.by == "all" or seek.vector is None or request.as_of is not None or request.history:
+    section = deps.settings.routing
+    if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
         return deps.search.seek(seek), ()
-    recent = _nearest(deps.search.seek(_only(seek, _LATER)), section.recent)
+    recent = _nearest(deps.search.seek(_only(seek, _LATER)), section.recent_limit)
     card = deps.embedder.card
-    near = thresholds.dense(FloorSettings(dense=section.near, model=deps.settings.floors.model), card)
+    near = thresholds.dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
     enough = int(np.count_nonzero(recent.cos >= near - thresholds.EDGE))
     rows, told = list(hot), f"{enough} recent memories are near: topics were not searched"
-    if enough < section.enough:
+    if enough < section.enough_hits:
         chosen = _topics(request, deps, seek.vector, near)
         rows += _members(chosen, request, deps, seek.vector, hot)
         told = f"{enough} recent memories are near: {len(chosen)} topics were searched"
     if not rows:
         return recent, (told,)
     older = deps.search.seek(_only(seek, _LONG, Condition("id", "in", rows)))
-    return replace(joined(recent, older), aging=np.arange(len(recent.ids) + len(older.ids)) >= len(recent.ids)), (told,)
+    return replace(join_pools(recent, older), aging=np.arange(len(recent.ids) + len(older.ids)) >= len(recent.ids)), (told,)
 
 
-def likeness(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, float]:
+def topic_cosines(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, float]:
     """The cosine of each topic's centre to the query; of those whose centre is of this model."""
     same = [topic for topic in topics if topic.model == model and len(topic.centroid) == 4 * len(query)]
     if not same:
@@ -58,7 +58,7 @@ def likeness(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, fl
     return {topic.id: float(cosine) for topic, cosine in zip(same, cosines, strict=True)}
 
 
-def joined(one: Pool, other: Pool) -> Pool:
+def join_pools(one: Pool, other: Pool) -> Pool:
     """Both pools' candidates, those of the first before those of the second. They come from one index: sessions agree."""
     voices = list(dict.fromkeys((*one.voices, *other.voices)))
     place = {voice: number for number, voice in enumerate(voices)}
@@ -96,17 +96,17 @@ def _nearest(pool: Pool, most: int) -> Pool:
     return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
 
 
-def _topics(request: Request, deps: Deps, query: Floats, near: float) -> list[str]:
+def _topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
     """The topics nearest to the query, and their neighbours over any link that are near enough to it themselves."""
-    every = likeness([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
-    best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.route.nodes]
+    every = topic_cosines([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
+    best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
     edges = deps.graph.edges(request.scope.owner, best) if best else ()
     ends = {end for edge in edges if edge.type is not EdgeType.IN_TOPIC for end in (edge.source, edge.target)}
     beside = sorted(end for end in ends - set(best) if every.get(end, -1.0) >= near - thresholds.EDGE)
     return [*best, *beside]
 
 
-def _members(topics: Sequence[str], request: Request, deps: Deps, query: Floats, hot: Sequence[str]) -> list[str]:
+def _members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query: Floats, hot: Sequence[str]) -> list[str]:
     """Of each topic the members that stand first, besides those at hand."""
     owner = request.scope.owner
     edges = deps.graph.edges(owner, topics, (EdgeType.IN_TOPIC,)) if topics else ()
@@ -123,14 +123,14 @@ def _members(topics: Sequence[str], request: Request, deps: Deps, query: Floats,
     }
     chosen: list[str] = []
     for some in inside.values():
-        chosen += _first([name for name in some if name in worth and name not in chosen and name not in hot], worth, deps.settings.route)
+        chosen += _first([name for name in some if name in worth and name not in chosen and name not in hot], worth, deps.settings.routing)
     return chosen
 
 
 def _first(names: Sequence[str], worth: dict[str, float], section: RouteSettings) -> list[str]:
-    return sorted(names, key=lambda name: (-worth[name], name))[: section.rows]
+    return sorted(names, key=lambda name: (-worth[name], name))[: section.per_topic]
 
 
 def member_score(likeness: float, record: Record, now: datetime) -> float:
     """``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance`` (000)."""
-    return 0.5 * likeness + 0.3 * fresh(age(record, now), _DAYS) + 0.2 * record.importance
+    return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _DAYS) + 0.2 * record.importance

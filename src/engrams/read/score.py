@@ -10,7 +10,7 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read.cues import Understood, date_score, speaker_score
-from engrams.read.thresholds import saturated
+from engrams.read.thresholds import saturate_bm25
 from engrams.settings import ReadSettings, ReadWeights
 from engrams.text.when import Span
 from engrams.types import Hit
@@ -27,38 +27,38 @@ _SAMPLE = 512
 _CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", "rerank", "trigger")
 
 
-def content(hit: Hit) -> float:
+def content_score(hit: Hit) -> float:
     """The part of a score that comes from what a memory says; who said it and when are no evidence that it answers."""
     return sum(hit.parts.get(name, 0.0) for name in _CONTENT)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPool:
     """Scores of a pool, 0..1, and what each feature added to them."""
 
     scores: Floats
     parts: Mapping[str, Floats]
 
 
-def score(pool: Pool, understood: Understood, answering: Mapping[str, float], settings: ReadSettings, now: float) -> Scored:
+def score_pool(pool: Pool, understood: Understood, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
     """Join the sources. ``weighted`` adds absolute scores, ``sum`` likewise with the weights as they are; ``rrf`` adds
     1 / (k + rank) of each list (Cormack 2009)."""
     features = _features(pool, understood, settings, now)
     if answering:
-        features["slot"] = spread(pool, answering)
+        features["slot"] = fill_column(pool, answering)
     if settings.fusion == "rrf":
         parts = _ranks(features, settings.rrf_k)
-        return Scored(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
+        return ScoredPool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
     if settings.fusion == "sum":
         features |= _worded(features, settings, pool.embedded)
-    most = (most_of(weights) if settings.fusion == "weighted" else 1.0) or 1.0
+    most = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     shares = {name: np.float32(getattr(weights, name) / most) for name in features}
     parts = {name: features[name] * share for name, share in shares.items() if share}
     total = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         total += part
-    return Scored(np.clip(total, 0, 1), parts)
+    return ScoredPool(np.clip(total, 0, 1), parts)
 
 
 def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> dict[str, Floats]:
@@ -77,7 +77,7 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
     }
     if pool.voices and (understood.about or understood.role):
         features["speaker"] = _voices(pool, understood)
-    spans = meant(understood)
+    spans = query_spans(understood)
     if spans:
         features["date"] = date_score(spans, pool.times)
     if understood.wants_time:
@@ -96,8 +96,8 @@ def _tau(aging: Flags, settings: ReadSettings) -> Floats:
 def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
     """Words as the setting counts them; for what has no vector they stand in for meaning."""
     words = features["bm"]
-    if settings.lexical == "saturated":
-        words = np.where(words > 0, saturated(words), 0).astype(np.float32)
+    if settings.bm25_scale == "saturated":
+        words = np.where(words > 0, saturate_bm25(words), 0).astype(np.float32)
     return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
 
 
@@ -108,7 +108,7 @@ def _voices(pool: Pool, understood: Understood) -> Floats:
     return found
 
 
-def spread(pool: Pool, values: Mapping[str, float]) -> Floats:
+def fill_column(pool: Pool, values: Mapping[str, float]) -> Floats:
     """A column of the pool that is 0 but for these ids."""
     column = np.zeros(len(pool.ids), np.float32)
     places = pool.ids.places
@@ -119,7 +119,7 @@ def spread(pool: Pool, values: Mapping[str, float]) -> Floats:
     return column
 
 
-def leading(scores: Floats, number: int) -> Integers:
+def top_indices(scores: Floats, number: int) -> Integers:
     """Places of the ``number`` highest scores, best first; the earlier of equals first."""
     if number >= len(scores):
         return np.argsort(-scores, kind="stable")
@@ -135,14 +135,14 @@ def leading(scores: Floats, number: int) -> Integers:
     return found[np.argsort(-scores[found], kind="stable")][:number]
 
 
-def meant(understood: Understood) -> list[Span]:
+def query_spans(understood: Understood) -> list[Span]:
     """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
     return [span for span in understood.spans if not (understood.latest and span.grain == "range")]
 
 
-def most_of(weights: ReadWeights) -> float:
+def base_weight(weights: ReadWeights) -> float:
     """The weight of the sources every query has; cues come on top."""
-    return weights.cos + weights.cosctx + weights.cosnext + weights.bm + weights.bmctx + weights.bmses
+    return weights.dense + weights.dense_window + weights.dense_next + weights.bm25 + weights.bm25_window + weights.bm25_session
 
 
 def _ranks(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:

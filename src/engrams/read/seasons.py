@@ -9,7 +9,7 @@ from engrams.types import Record
 TAG = "season:"
 
 
-def closed(record: Record, seasons: Sequence[str]) -> str:
+def out_of_season(record: Record, seasons: Sequence[str]) -> str:
     """Why it does not count now: it belongs to seasons none of which is set. Empty: it counts."""
     own = [tag.removeprefix(TAG) for tag in record.tags if tag.startswith(TAG)]
     return "" if not own or any(name in seasons for name in own) else f"only in season: {', '.join(own)}"

@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from engrams.ports import Pool, Seek, Skills, is_skill
-from engrams.read.retrieve import joined
+from engrams.read.retrieve import join_pools
 from engrams.types import Hit
 
 
-def beside(pool: Pool, seek: Seek, skills: Skills) -> Pool:
+def with_skills(pool: Pool, seek: Seek, skills: Skills) -> Pool:
     """The candidates, and those among the skills after them: an index of their own, whose sessions are other ones."""
     found = skills.seek(seek)
     if not len(found.ids):
         return pool
     first = int(pool.sessions.max()) + 1 if len(pool.sessions) else 0
-    both = joined(pool, replace(found, sessions=found.sessions + first))
+    both = join_pools(pool, replace(found, sessions=found.sessions + first))
     return both if pool.aging is None else replace(both, aging=np.concatenate([pool.aging, np.zeros(len(found.ids), np.bool_)]))
 
 
-def noted(hits: Sequence[Hit]) -> tuple[str, ...]:
+def skill_notes(hits: Sequence[Hit]) -> tuple[str, ...]:
     """What is to be said of the skills among the hits."""
     return tuple(f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}" for hit in hits if is_skill(hit.record.id))

@@ -18,7 +18,7 @@ _TEXT = 2000
 """Characters of a memory that are looked at."""
 
 
-def spoken_of(hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]) -> list[Hit]:
+def raise_spoken_dates(hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]) -> list[Hit]:
     """The hits, best first, with the score for their date raised where their words name a time that ``spans`` asks for.
 
     ``most``: the weights' sum that scores are divided by. ``timeless``: whether the words of an id are known to name no time.

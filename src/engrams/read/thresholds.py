@@ -19,35 +19,35 @@ EDGE = 1e-6
 """Cosines are float32: a floor includes what is equal to it."""
 
 
-def dense(floors: FloorSettings, card: Card) -> float:
+def dense_floor(floors: FloorSettings, card: Card) -> float:
     """The cosine that means something to this embedder: the setting for its own model, else the card's ``related``."""
     if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
         return floors.dense
     return card.floors.get("related", 0.0)
 
 
-def vouched(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
+def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
     """Which candidates some source in use vouches for. ``cosine``: the dense floor. ``meaning``: the query has a vector.
 
     Words vouch where they have a weight, or where they are all there is: no vector of this model, of the query or the memory.
     """
-    weights, floors = settings.weights, settings.floors
+    weights, floors = settings.weights, settings.min_scores
     if not (cosine or floors.lexical or floors.recall):
         return np.ones(len(pool.ids), np.bool_)
-    near = (pool.cos >= cosine - EDGE) & pool.embedded & bool(meaning and weights.cos)
-    counted = np.full(len(pool.ids), bool(weights.bm or not meaning)) | ~pool.embedded
+    near = (pool.cos >= cosine - EDGE) & pool.embedded & bool(meaning and weights.dense)
+    counted = np.full(len(pool.ids), bool(weights.bm25 or not meaning)) | ~pool.embedded
     worded = (pool.bm > 0) & (pool.bm >= floors.lexical - EDGE) & counted
     return np.asarray(near | worded, np.bool_)
 
 
-def recalled(query: Sequence[str], text: str, share: float) -> bool:
+def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
     """Words alone vouch for it: ``share`` of the query's, or two at least that are 0.4 of the memory's own (004)."""
     asked, told = set(query), set(terms(text))
     common = len(asked & told)
     return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(told)))
 
 
-def kept(scores: Sequence[float], top: float, drop: float) -> int:
+def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
     """How many of the scores, best first, stand before the gap: one at least.
 
     The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95).
@@ -58,7 +58,7 @@ def kept(scores: Sequence[float], top: float, drop: float) -> int:
     return len(scores)
 
 
-def saturated(r: Floats) -> Floats:
+def saturate_bm25(r: Floats) -> Floats:
     """``0.3 + 0.69 * |r| / (1 + |r|)``: BM25 values as 0.3..0.99 (001)."""
     size = np.abs(r)
     return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)

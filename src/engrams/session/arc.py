@@ -18,7 +18,7 @@ from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.types import Cost, Evidence, Json, Kind, Record
-from engrams.write.gate import gate, is_small_talk
+from engrams.write.gate import gate_text, is_small_talk
 from engrams.write.wordlist import word_set
 
 _THEMES, _LOOPS, _LOOP = 3, 5, 200
@@ -55,11 +55,11 @@ class SessionArc:
     cost: Cost = Cost()  # noqa: RUF009 - frozen
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def statements(self) -> tuple[str, ...]:
         """What may bear a statement out: each theme, the summary, each loop."""
         return (*self.themes, self.summary, *self.loops, *self.resolved)
 
-    def told(self, turns: Sequence[Record], crisis: str) -> dict[str, Json]:
+    def to_metadata(self, turns: Sequence[Record], crisis: str) -> dict[str, Json]:
         """As metadata. ``crisis`` is what the caller says; no model has a word in it."""
         minutes = (turns[-1].recorded_at - turns[0].recorded_at).total_seconds() / 60
         return {
@@ -101,15 +101,17 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def substantive(turns: Sequence[Record]) -> list[Record]:
+def find_substantive(turns: Sequence[Record]) -> list[Record]:
     """The user's turns that have something in them: no small talk, noise, or request about memory itself."""
-    return [turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate(turn.text) is None]
+    return [
+        turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate_text(turn.text) is None
+    ]
 
 
-def by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
+def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     """An account in the session's own words: the sentences that speak most of what came up again and again, in their order."""
-    mine = substantive(turns)
-    themes = _themes(mine)
+    mine = find_substantive(turns)
+    themes = _find_themes(mine)
     stems = {term for theme in themes for term in terms(theme)}
     told = [(turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)]
     told = [(turn, text) for turn, text in told if word_count(text) >= 3 and not is_question(text)]
@@ -123,21 +125,21 @@ def by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     if not chosen and mine:
         told, chosen = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")], [0]
     picked = [told[at] for at in sorted(chosen)]
-    open_, settled = _questions(turns)
+    open_, settled = _split_questions(turns)
     plans = [(turn, text) for turn, text in told if _INTENT.search(fold(text))]
     quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
     return SessionArc(
         themes,
         " ".join(text for _, text in picked)[:limit],
-        _mood(mine[:1]),
-        _mood(mine[-1:]),
-        _few([*(turn.text for turn in open_), *(text for _, text in plans)]),
-        _few([turn.text for turn in settled]),
+        _detect_mood(mine[:1]),
+        _detect_mood(mine[-1:]),
+        _shorten_list([*(turn.text for turn in open_), *(text for _, text in plans)]),
+        _shorten_list([turn.text for turn in settled]),
         tuple(dict.fromkeys(Evidence(text.rstrip("…"), turn.id, turn.speaker) for turn, text in quoted)),
     )
 
 
-def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
+def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
     """A model's account of at most 80 turns and 24,000 characters; None where it finds nothing worth one.
 
     ModelError or BudgetError where it fails, or answers what cannot be used.
@@ -167,8 +169,8 @@ def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | No
         summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
         found.mood.opened[:60],
         found.mood.closed[:60],
-        _few(found.open_loops),
-        _few(found.resolved),
+        _shorten_list(found.open_loops),
+        _shorten_list(found.resolved),
         tuple(Evidence(turn.text[:200], turn.id, turn.speaker) for turn in reversed(shown) if turn.text),
         chat.name,
         prompt.hash,
@@ -176,22 +178,22 @@ def by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | No
     )
 
 
-def account(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
+def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
     """The account of a session, and the model's failure if it failed: then rules write it."""
     if chat is None:
-        return by_rules(turns, limit), ""
+        return build_by_rules(turns, limit), ""
     try:
-        return by_model(turns, chat, limit), ""
+        return build_by_model(turns, chat, limit), ""
     except (ModelError, BudgetError) as problem:
-        return by_rules(turns, limit), problem.message
+        return build_by_rules(turns, limit), problem.message
 
 
-def transcript(records: Sequence[Record]) -> list[Record]:
+def select_turns(records: Sequence[Record]) -> list[Record]:
     """What was said, in order."""
     return [record for record in records if record.kind in (Kind.TURN, Kind.EXCHANGE)]
 
 
-def _themes(turns: Sequence[Record]) -> tuple[str, ...]:
+def _find_themes(turns: Sequence[Record]) -> tuple[str, ...]:
     """Words that came up in two turns at least, the commonest first, as they were first written."""
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
@@ -206,7 +208,7 @@ def _themes(turns: Sequence[Record]) -> tuple[str, ...]:
     return tuple(spelt[stem] for stem in sorted(often, key=lambda stem: (-counts[stem], order[stem]))[:_THEMES])
 
 
-def _questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+def _split_questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     """The user's questions: those after which nobody answered, and those after which somebody did."""
     open_: list[Record] = []
     settled: list[Record] = []
@@ -217,12 +219,12 @@ def _questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return open_, settled
 
 
-def _mood(turns: Sequence[Record]) -> str:
+def _detect_mood(turns: Sequence[Record]) -> str:
     found = {word for turn in turns for word in tokens(turn.text)}
     glad, low = len(found & _GLAD), len(found & _LOW)
     return "neutral" if glad == low else "glad" if glad > low else "low"
 
 
-def _few(texts: Sequence[str]) -> tuple[str, ...]:
+def _shorten_list(texts: Sequence[str]) -> tuple[str, ...]:
     plain = (" ".join(text.split()) for text in texts)
     return tuple(dict.fromkeys(text if len(text) <= _LOOP else text[: _LOOP - 1] + "…" for text in plain if text))[:_LOOPS]

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import is_skill
-from engrams.session.intents import Wish, chosen, decided, wish
+from engrams.session.intents import MemoryCommand, parse_command, parse_decision, parse_number
 from engrams.types import Found, Kind, Receipt, Record, Scope, Status
 
 SHOWN = 10
@@ -23,7 +23,7 @@ _NEAR = 0.6
 _FIRST_SEEN = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE, Kind.CORRECTION, Kind.NOTE)
 
 
-class Door(Protocol):
+class CommandMemoryApi(Protocol):
     """What is needed of the engine."""
 
     def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
@@ -39,26 +39,26 @@ class Door(Protocol):
     def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...
 
 
-class Switch(Protocol):
+class RecallSwitch(Protocol):
     """Whether facts are recalled for an owner, kept with their memory."""
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingChoice:
     """What the next turn may refer to. shown: a list by number. choose: which of several is to be forgotten. confirm: whether to."""
 
     owner: str
     step: Literal["shown", "choose", "confirm"]
     ids: tuple[str, ...]
 
-    def data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON values, for whoever keeps it between two turns."""
         return {"owner": self.owner, "step": self.step, "ids": list(self.ids)}
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], scope: Scope) -> Pending:
+    def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingChoice:
         """InputError: it is not what ``data`` gave. RefusedError: it is another owner's."""
         owner, step, ids = (data.get(name) for name in ("owner", "step", "ids"))
         sound = isinstance(owner, str) and isinstance(ids, list) and bool(ids) and all(isinstance(one, str) and one for one in ids)
@@ -70,7 +70,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """``reply``: what to say. ``pending``: to be given back with the next turn; None: nothing is open. ``forgotten``: ids."""
 
     reply: str
@@ -78,142 +78,144 @@ class Outcome:
     forgotten: tuple[str, ...] = ()
 
 
-class Control:
+class MemoryControl:
     """Reached as ``engine.control``. Keeps nothing between turns: what is open travels in ``Outcome.pending``."""
 
-    def __init__(self, door: Door, switch: Switch | None = None) -> None:
-        self._door, self._switch = door, switch
+    def __init__(self, door: CommandMemoryApi, switch: RecallSwitch | None = None) -> None:
+        self._memory, self._switch = door, switch
 
     def turn(
         self, text: str, *, scope: Scope | str | Sequence[str], session: str = "", pending: Mapping[str, Any] | None = None
-    ) -> Outcome | None:
+    ) -> CommandOutcome | None:
         """Answer a request about memory. None: it is none, and whatever was open is so no longer.
 
         InputError: ``pending`` is malformed. RefusedError: it is another owner's.
         """
         place = Scope.of(scope)
-        open_ = None if pending is None else Pending.of(pending, place)
-        if open_ is not None and open_.step != "shown" and (found := self._open(text, open_, place)) is not None:
+        open_ = None if pending is None else PendingChoice.from_dict(pending, place)
+        if open_ is not None and open_.step != "shown" and (found := self._answer_open(text, open_, place)) is not None:
             return found
-        asked = wish(text)
-        return None if asked is None else self._wished(asked, place, session, open_)
+        asked = parse_command(text)
+        return None if asked is None else self._run_command(asked, place, session, open_)
 
     def recall(self, scope: Scope | str | Sequence[str], on: bool | None = None) -> bool:
         """Whether facts are recalled for this owner; with ``on``, decide it."""
         return True if self._switch is None else self._switch.recall(Scope.of(scope), on)
 
-    def _wished(self, asked: Wish, scope: Scope, session: str, open_: Pending | None) -> Outcome:
+    def _run_command(self, asked: MemoryCommand, scope: Scope, session: str, open_: PendingChoice | None) -> CommandOutcome:
         match asked.verb:
             case "list":
-                return self._list(asked.about, scope)
+                return self._list_memories(asked.about, scope)
             case "status":
-                return self._status(scope)
+                return self._report_status(scope)
             case "recall_on" | "recall_off":
-                return self._set(asked.verb == "recall_on", scope)
+                return self._set_recall(asked.verb == "recall_on", scope)
             case "save":
-                receipt = self._door.add(asked.about, scope=scope, kind=Kind.PREFERENCE)
-                return Outcome("I could not keep that." if receipt.outcome == "refused" else f"Saved as a preference: {asked.about}")
+                receipt = self._memory.add(asked.about, scope=scope, kind=Kind.PREFERENCE)
+                return CommandOutcome("I could not keep that." if receipt.outcome == "refused" else f"Saved as a preference: {asked.about}")
             case "forget_all":
-                return Outcome("For good and all at once that is done outside of a chat: engrams purge --all. Tell me what to forget.")
+                return CommandOutcome(
+                    "For good and all at once that is done outside of a chat: engrams purge --all. Tell me what to forget."
+                )
             case "forget_last":
-                return self._ask(self._latest(scope, session), scope)
+                return self._ask_which(self._find_latest(scope, session), scope)
             case "forget" if asked.number:
-                return self._numbered(asked.number, open_, scope)
+                return self._pick_number(asked.number, open_, scope)
             case "forget":
-                return self._ask(self._matching(asked.about, scope), scope)
+                return self._ask_which(self._find_matching(asked.about, scope), scope)
 
-    def _open(self, text: str, open_: Pending, scope: Scope) -> Outcome | None:
+    def _answer_open(self, text: str, open_: PendingChoice, scope: Scope) -> CommandOutcome | None:
         """The answer to what was asked; None: the text is about something else."""
-        said = decided(text)
+        said = parse_decision(text)
         if said == "no":
-            return Outcome("Nothing was forgotten.")
+            return CommandOutcome("Nothing was forgotten.")
         if open_.step == "confirm":
-            return self._forget(open_, scope) if said == "yes" else None
-        number = chosen(text)
+            return self._forget_confirmed(open_, scope) if said == "yes" else None
+        number = parse_number(text)
         if said == "all":
-            return self._confirm(self._known(open_.ids, scope), scope)
+            return self._ask_confirmation(self._load_active(open_.ids, scope), scope)
         if not number:
             return None
         if number > len(open_.ids):
-            return Outcome(f"There is no number {number}: 1 to {len(open_.ids)}, or no.", open_.data())
-        return self._confirm(self._known(open_.ids[number - 1 : number], scope), scope)
+            return CommandOutcome(f"There is no number {number}: 1 to {len(open_.ids)}, or no.", open_.to_dict())
+        return self._ask_confirmation(self._load_active(open_.ids[number - 1 : number], scope), scope)
 
-    def _list(self, about: str, scope: Scope) -> Outcome:
+    def _list_memories(self, about: str, scope: Scope) -> CommandOutcome:
         if about:
-            records = self._matching(about, scope, SHOWN)
+            records = self._find_matching(about, scope, SHOWN)
         else:
-            records = list(self._door.list(scope=scope, kinds=_FIRST_SEEN, limit=SHOWN).records)
-            records = records or list(self._door.list(scope=scope, limit=SHOWN).records)
+            records = list(self._memory.list(scope=scope, kinds=_FIRST_SEEN, limit=SHOWN).records)
+            records = records or list(self._memory.list(scope=scope, limit=SHOWN).records)
         if not records:
-            return Outcome(f"I remember nothing about {about}." if about else "I remember nothing yet.")
+            return CommandOutcome(f"I remember nothing about {about}." if about else "I remember nothing yet.")
         head = f"This is what I remember about {about}:" if about else "This is what I remember, the newest first:"
-        return Outcome(f"{head}\n{_numbered(records)}", Pending(scope.owner.key, "shown", _ids(records)).data())
+        return CommandOutcome(f"{head}\n{_format_list(records)}", PendingChoice(scope.owner.key, "shown", _ids(records)).to_dict())
 
-    def _status(self, scope: Scope) -> Outcome:
-        counts = self._door.stats(scope).get("status", {})
+    def _report_status(self, scope: Scope) -> CommandOutcome:
+        counts = self._memory.stats(scope).get("status", {})
         active = int(counts.get("active", 0))
         recall = "" if self._switch is None else f" Recall is {'on' if self._switch.recall(scope) else 'off'}."
-        return Outcome(f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}")
+        return CommandOutcome(f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}")
 
-    def _set(self, on: bool, scope: Scope) -> Outcome:
+    def _set_recall(self, on: bool, scope: Scope) -> CommandOutcome:
         if self._switch is None:
-            return Outcome("Recall cannot be switched here.")
+            return CommandOutcome("Recall cannot be switched here.")
         self._switch.recall(scope, on)
-        return Outcome(
+        return CommandOutcome(
             "Recall is on: I use what I remember." if on else "Recall is off: I use nothing I remember but rules, and go on remembering."
         )
 
-    def _numbered(self, number: int, open_: Pending | None, scope: Scope) -> Outcome:
+    def _pick_number(self, number: int, open_: PendingChoice | None, scope: Scope) -> CommandOutcome:
         if open_ is None:
-            return Outcome("Which list is that from? Ask me what I remember first.")
+            return CommandOutcome("Which list is that from? Ask me what I remember first.")
         if number > len(open_.ids):
-            return Outcome(f"There is no number {number}: 1 to {len(open_.ids)}.", open_.data())
-        return self._confirm(self._known(open_.ids[number - 1 : number], scope), scope)
+            return CommandOutcome(f"There is no number {number}: 1 to {len(open_.ids)}.", open_.to_dict())
+        return self._ask_confirmation(self._load_active(open_.ids[number - 1 : number], scope), scope)
 
-    def _ask(self, records: Sequence[Record], scope: Scope) -> Outcome:
+    def _ask_which(self, records: Sequence[Record], scope: Scope) -> CommandOutcome:
         """Which of several, or whether the one."""
         if len(records) < 2:
-            return self._confirm(records, scope)
-        text = f"Several memories match:\n{_numbered(records)}\nWhich one shall I forget? A number, all, or no."
-        return Outcome(text, Pending(scope.owner.key, "choose", _ids(records)).data())
+            return self._ask_confirmation(records, scope)
+        text = f"Several memories match:\n{_format_list(records)}\nWhich one shall I forget? A number, all, or no."
+        return CommandOutcome(text, PendingChoice(scope.owner.key, "choose", _ids(records)).to_dict())
 
-    def _confirm(self, records: Sequence[Record], scope: Scope) -> Outcome:
+    def _ask_confirmation(self, records: Sequence[Record], scope: Scope) -> CommandOutcome:
         if not records:
-            return Outcome("I remember nothing like that.")
-        what = f"“{_line(records[0])}”" if len(records) == 1 else f"these {len(records)}:\n{_numbered(records)}\n"
-        return Outcome(f"Shall I forget {what}? Say yes or no.", Pending(scope.owner.key, "confirm", _ids(records)).data())
+            return CommandOutcome("I remember nothing like that.")
+        what = f"“{_format_line(records[0])}”" if len(records) == 1 else f"these {len(records)}:\n{_format_list(records)}\n"
+        return CommandOutcome(f"Shall I forget {what}? Say yes or no.", PendingChoice(scope.owner.key, "confirm", _ids(records)).to_dict())
 
-    def _forget(self, open_: Pending, scope: Scope) -> Outcome:
+    def _forget_confirmed(self, open_: PendingChoice, scope: Scope) -> CommandOutcome:
         gone = []
-        for record in self._known(open_.ids, scope):
-            self._door.forget(record.id, scope=scope, reason="asked for in a conversation")
+        for record in self._load_active(open_.ids, scope):
+            self._memory.forget(record.id, scope=scope, reason="asked for in a conversation")
             gone.append(record.id)
         if not gone:
-            return Outcome("It is forgotten already.")
-        return Outcome(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
+            return CommandOutcome("It is forgotten already.")
+        return CommandOutcome(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
 
-    def _known(self, ids: Sequence[str], scope: Scope) -> list[Record]:
+    def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Those that are still there, as a read in this scope would see them."""
         found = []
         for one in ids:
             try:
-                record = self._door.get(one, scope=scope)
+                record = self._memory.get(one, scope=scope)
             except NotFoundError:
                 continue
             if record.status is Status.ACTIVE and (scope.is_owner or record.scope in scope.chain()):
                 found.append(record)
         return found
 
-    def _matching(self, about: str, scope: Scope, most: int = CHOICES) -> list[Record]:
-        found = self._door.search(about, scope=scope, limit=most)
+    def _find_matching(self, about: str, scope: Scope, most: int = CHOICES) -> list[Record]:
+        found = self._memory.search(about, scope=scope, limit=most)
         if found.abstain or not found.hits:
             return []
         least = _NEAR * found.hits[0].score
         return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
-    def _latest(self, scope: Scope, session: str) -> list[Record]:
+    def _find_latest(self, scope: Scope, session: str) -> list[Record]:
         """The last thing that the user said here."""
-        page = self._door.list(scope=scope, session=session, limit=CHOICES)
+        page = self._memory.list(scope=scope, session=session, limit=CHOICES)
         return [record for record in page.records if record.role in ("user", "")][:1]
 
 
@@ -221,10 +223,10 @@ def _ids(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(record.id for record in records)
 
 
-def _numbered(records: Sequence[Record]) -> str:
-    return "\n".join(f"{number}. {_line(record)}" for number, record in enumerate(records, 1))
+def _format_list(records: Sequence[Record]) -> str:
+    return "\n".join(f"{number}. {_format_line(record)}" for number, record in enumerate(records, 1))
 
 
-def _line(record: Record, most: int = 200) -> str:
+def _format_line(record: Record, most: int = 200) -> str:
     text = " ".join(record.text.split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -10,73 +10,73 @@ from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
 from engrams.ports import Clock, Embedder, TokenCounter
-from engrams.session.prefetch import Pending
-from engrams.session.seen import Shown
+from engrams.session.prefetch import ContextPrefetcher
+from engrams.session.seen import RecentlyShown
 from engrams.settings import DeliverySettings
 from engrams.types import Context
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
-NOTHING = Context("", "", 0, "", abstain=True)
+EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
 _CONVERSATIONS = 10_000
 
-Read = Callable[[frozenset[str]], Context]
+ContextReader = Callable[[frozenset[str]], Context]
 """A context without what is known already."""
 
 
-class Delivery:
+class ContextDelivery:
     """By conversation; in this process only. Thread safe."""
 
     def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
         self._settings, self._embedder, self._counter = settings, embedder, counter
-        self._begun: dict[str, None] = {}
+        self._started: dict[str, None] = {}
         self._lock = threading.Lock()
-        self._shown = Shown(timedelta(minutes=settings.shown_minutes), settings.topic, clock)
-        self._pending: Pending[Context] = Pending(timedelta(seconds=settings.fresh_seconds), clock)
+        self._shown = RecentlyShown(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock)
+        self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock)
 
-    def first(self, session: str) -> bool:
+    def is_first_turn(self, session: str) -> bool:
         """Whether this is a conversation's first turn, which is to catch up: true once for each."""
         if not self._settings.catch_up:
             return False
         with self._lock:
-            known = session in self._begun
-            self._begun[session] = None
-            while len(self._begun) > _CONVERSATIONS:
-                del self._begun[next(iter(self._begun))]
+            known = session in self._started
+            self._started[session] = None
+            while len(self._started) > _CONVERSATIONS:
+                del self._started[next(iter(self._started))]
         return not known
 
-    def deliver(self, session: str, query: str, read: Read) -> Context:
+    def deliver(self, session: str, query: str, read: ContextReader) -> Context:
         """What this turn gets. One turn behind, ``read`` runs for the next one, and a turn without anything ready gets nothing."""
         if self._settings.mode == "sync":
-            return self._give(session, self._find(session, query, read))
+            return self._record_shown(session, self._read_context(session, query, read))
         ready = self._pending.take(session)
-        self._pending.ask(session, lambda: self._find(session, query, read))
-        return NOTHING if ready is None else self._give(session, ready)
+        self._pending.submit(session, lambda: self._read_context(session, query, read))
+        return EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
 
     def close(self) -> None:
         """Nothing more is worked out."""
         self._pending.close()
 
-    def _find(self, session: str, query: str, read: Read) -> Context:
+    def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset())
-        self._shown.turn(session, self._about(query))
-        return read(self._shown.known(session))
+        self._shown.detect_topic_change(session, self._embed_query(query))
+        return read(self._shown.shown_ids(session))
 
-    def _give(self, session: str, made: Context) -> Context:
+    def _record_shown(self, session: str, made: Context) -> Context:
         """The context, and note of what it shows; without what was recalled where that was shown just now."""
         ids = [hit.record.id for hit in made.hits]
         if not self._settings.shown_minutes or not ids:
             return made
-        if not self._shown.fresh(session, ids):
+        if not self._shown.filter_new(session, ids):
             rest = replace(made, tail=made.summary, hits=())
             return replace(rest, tokens=self._counter.count(rest.text))
-        self._shown.show(session, ids)
+        self._shown.mark_shown(session, ids)
         return made
 
-    def _about(self, query: str) -> Floats | None:
+    def _embed_query(self, query: str) -> Floats | None:
         """What a turn is about; unknown where the model cannot say now."""
         if not self._embedder.card.dimension or not query.strip():
             return None

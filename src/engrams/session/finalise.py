@@ -14,16 +14,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import EngramsError, ModelError
-from engrams.ports import EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
-from engrams.session.arc import SessionArc, account, substantive, transcript
-from engrams.session.state import lapsed
+from engrams.ports import DAILY, EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
+from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
+from engrams.session.state import is_lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
 from engrams.write import flow, llm, watermark
 from engrams.write.changeset import stable_id
-from engrams.write.gate import forbids
-from engrams.write.promote import Bearing, Cluster, candidate_of, clusters, release, ripe
+from engrams.write.gate import forbids_storage
+from engrams.write.promote import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -32,8 +32,6 @@ _log = logging.getLogger(__name__)
 _PAGE = 500
 _EARLIER = 1000
 _SOON = timedelta(seconds=1)
-_DAILY = "daily"
-"""The job with which the vault writes what was said into the daily note."""
 
 
 @dataclass(slots=True)
@@ -46,7 +44,7 @@ class _SessionEnd:
     arcs: list[tuple[Scope, list[Record], SessionArc]]
     changes: list[Change]
     edges: list[Edge]
-    told: dict[str, list[str]]
+    ended: dict[str, list[str]]
     mark: SessionRow | None = None
 
 
@@ -58,40 +56,42 @@ class SessionFinaliser:
     ) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
         self._run_job = run_job
-        self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
 
     def run(self, job: Job) -> None:
         """End the job's session, if it is to be ended."""
         owner, name, why = Scope.parse(job.payload["owner"]), job.payload["session"], job.payload.get("why", "api")
         row = self._store.load(owner, name)
-        if row is None or (row.state == "active" and (why == "late" or (why == "idle" and not self._lapsed(row)))):
+        if row is None or (row.state == "active" and (why == "late" or (why == "idle" and not self._is_lapsed(row)))):
             self._store.finish(job.lease, self._clock())
             return
-        row = self._closing(row)
-        end = _SessionEnd(owner, row, self._transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []})
-        if not self._extracted(job, end):
-            self._put_off(job)
+        row = self._mark_closing(row)
+        end = _SessionEnd(
+            owner, row, self._load_transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []}
+        )
+        if not self._extract_remainder(job, end):
+            self._postpone(job)
             return
         self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
-        forbidden = any(turn.role in ("user", "") and forbids(turn.text) for turn in end.turns)
+        forbidden = any(turn.role in ("user", "") and forbids_storage(turn.text) for turn in end.turns)
         if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
-            self._account(end)
-        self._held(end, forbidden=forbidden)
-        self._gaps(end)
-        self._commit(job, end, why)
+            self._build_arcs(end)
+        self._resolve_held(end, forbidden=forbidden)
+        self._close_gaps(end)
+        self._commit_end(job, end, why)
 
     # -------------------------------------------------------------------------------------------------------- steps
 
     @property
-    def _noted(self) -> bool:
+    def _has_daily_notes(self) -> bool:
         """Whether there is a vault that keeps daily notes."""
         section = self._settings
         return section.vault.enabled and section.vault.daily and not section.incognito and section.store.url != ":memory:"
 
-    def _lapsed(self, row: SessionRow) -> bool:
-        return lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
+    def _is_lapsed(self, row: SessionRow) -> bool:
+        return is_lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
 
-    def _closing(self, row: SessionRow) -> SessionRow:
+    def _mark_closing(self, row: SessionRow) -> SessionRow:
         """Mark that the end has begun, unless somebody spoke this moment: then it is a conflict, and looked at again."""
         if row.state != "active":
             return row
@@ -99,7 +99,7 @@ class SessionFinaliser:
         self._store.commit(Batch("session", "ending", self._clock(), sessions=(marked,)))
         return replace(marked, token=row.token + 1)
 
-    def _transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
+    def _load_transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
         """What was said since the last end, in order."""
         query = Query(Reach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
         found: list[Record] = []
@@ -109,65 +109,67 @@ class SessionFinaliser:
             if not page.next:
                 break
             page = self._store.find(replace(query, after=page.next))
-        return transcript(found)
+        return select_turns(found)
 
-    def _extracted(self, job: Job, end: _SessionEnd) -> bool:
+    def _extract_remainder(self, job: Job, end: _SessionEnd) -> bool:
         """Have what nobody learned from yet learned from, here. False: somebody else is at it. What fails waits in the queue."""
         if self._settings.sessions.trigger == "manual":
             return True
         ids = {turn.id for turn in end.turns}
-        pending = [one for one in self._store.queue(("waiting", "running"), 10_000) if one.kind == EXTRACT and ids & _items(one)]
+        pending = [one for one in self._store.queue(("waiting", "running"), 10_000) if one.kind == EXTRACT and ids & _item_ids(one)]
         for one in pending:
             if one.state == "waiting":
                 spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
                 (name,) = self._store.enqueue((spec,), self._clock())
                 self._run_job(name)
                 self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
-        return not any(one.kind == EXTRACT and ids & _items(one) for one in self._store.queue(("running",), 10_000))
+        return not any(one.kind == EXTRACT and ids & _item_ids(one) for one in self._store.queue(("running",), 10_000))
 
-    def _put_off(self, job: Job) -> None:
+    def _postpone(self, job: Job) -> None:
         """Come back in a moment; this does not count as a failure."""
         now = self._clock()
         again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts)
         self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
 
-    def _account(self, end: _SessionEnd) -> None:
+    def _build_arcs(self, end: _SessionEnd) -> None:
         """An account for each scope in which there was enough; a model is asked where there is one."""
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
             turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
-            if len(substantive(turns)) < section.min_turns:
+            if len(find_substantive(turns)) < section.min_turns:
                 continue
-            arc, problem = account(turns, self._chat, section.episode_chars)
+            arc, problem = build_arc(turns, self._chat, section.episode_chars)
             if problem:
                 _log.warning("the account of a session is by rules: %s", problem)
             if arc is not None and arc.summary:
                 end.arcs.append((scope, turns, arc))
 
-    def _held(self, end: _SessionEnd, *, forbidden: bool) -> None:
+    def _resolve_held(self, end: _SessionEnd, *, forbidden: bool) -> None:
         """Drop, promote or keep what was held during the session."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
         if forbidden:
-            self._drop(end, held, "asked not to keep what was said")
+            self._drop_held(end, held, "asked not to keep what was said")
             return
-        held, ready = self._reviewed(end, held)
+        held, ready = self._review_held(end, held)
         if not held:
             return
-        vectors = self._vectors(end.owner, held)
-        bearing = Bearing(end.turns, [part for _, _, arc in end.arcs for part in arc.parts], self._earlier(end, reach), vectors)
-        found = [(cluster, _why(cluster, ready) or ripe(cluster, bearing)) for cluster in clusters(held, vectors)]
+        vectors = self._load_vectors(end.owner, held)
+        bearing = PromotionEvidence(
+            end.turns, [part for _, _, arc in end.arcs for part in arc.statements], self._load_earlier(end, reach), vectors
+        )
+        found = [(cluster, _review_reason(cluster, ready) or promotion_reason(cluster, bearing)) for cluster in cluster_held(held, vectors)]
         promoted = [(cluster, why) for cluster, why in found if why]
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
-        end.told["held"] += [one.id for one in held if one.id not in gone]
+        end.ended["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
-            end.mark = watermark.mark(end.owner, self._store, self._clock())
-            batch = release(promoted, held, self._deps).batch("session", "borne out at the session's end", {})
+            end.mark = watermark.load_watermark(end.owner, self._store, self._clock())
+            batch = promote_clusters(promoted, held, self._deps).to_batch("session", "borne out at the session's end", {})
             end.changes += batch.changes
             end.edges += batch.edges
-            end.told["promoted"] += [cluster.lead.id for cluster, _ in promoted]
+            end.ended["promoted"] += [cluster.lead.id for cluster, _ in promoted]
 
-    def _reviewed(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
+    def _review_held(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
         """Those that wait for a model's word get it, if there is one now: what stays, and what it lets in at once."""
         kept: list[Record] = []
         ready: set[str] = set()
@@ -175,11 +177,11 @@ class SessionFinaliser:
             if not record.meta.get("review"):
                 kept.append(record)
                 continue
-            rulings = self._judged(record)
+            rulings = self._ask_policy(record)
             if not rulings or rulings[0].awaits:
                 kept.append(record)
             elif rulings[0].action == "drop":
-                self._drop(end, [record], rulings[0].reason)
+                self._drop_held(end, [record], rulings[0].reason)
             else:
                 if rulings[0].action == "commit_now":
                     ready.add(record.id)
@@ -188,20 +190,20 @@ class SessionFinaliser:
                 end.changes.append(Change(end.owner, record.id, {"meta": meta}, "review", record.version))
         return kept, frozenset(ready)
 
-    def _judged(self, record: Record) -> list[Any]:
-        candidate = candidate_of(record)
+    def _ask_policy(self, record: Record) -> list[Any]:
+        candidate = to_candidate(record)
         sources = self._store.get(record.scope.owner, candidate.sources[:1])
         if self._chat is None or not sources:
             return []
-        return llm.judge(sources[0], [candidate], self._chat)[0]
+        return llm.decide_by_model(sources[0], [candidate], self._chat)[0]
 
-    def _drop(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
+    def _drop_held(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
         for record in records:
             fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": {**record.meta, "was": "candidate", "dropped": why}}
             end.changes.append(Change(end.owner, record.id, fields, "drop", record.version))
-            end.told["dropped"].append(record.id)
+            end.ended["dropped"].append(record.id)
 
-    def _vectors(self, owner: Scope, records: Sequence[Record]) -> Mapping[str, Floats]:
+    def _load_vectors(self, owner: Scope, records: Sequence[Record]) -> Mapping[str, Floats]:
         card = self._embedder.card
         if not card.dimension:
             return {}
@@ -209,7 +211,7 @@ class SessionFinaliser:
         rows = self._store.vectors(owner, ids, card.id)
         return dict(zip(ids, rows, strict=True)) if rows.shape[1] == card.dimension else {}
 
-    def _earlier(self, end: _SessionEnd, reach: Reach) -> Sequence[Record]:
+    def _load_earlier(self, end: _SessionEnd, reach: Reach) -> Sequence[Record]:
         """Statements of other sessions before this one. Where they cannot be read, nothing is borne out by them; the rest goes on."""
         begun = end.turns[0].recorded_at if end.turns else end.row.started_at
         try:
@@ -219,7 +221,7 @@ class SessionFinaliser:
             return ()
         return [one for one in page.records if one.session and one.session != end.row.id and one.recorded_at < begun]
 
-    def _gaps(self, end: _SessionEnd) -> None:
+    def _close_gaps(self, end: _SessionEnd) -> None:
         """Questions that had no answer, and have one now, are gaps no longer."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         gaps = self._store.find(Query(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
@@ -232,17 +234,17 @@ class SessionFinaliser:
             if asked and any(2 * len(asked & told) >= len(asked) for told in known):
                 end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
 
-    def _commit(self, job: Job, end: _SessionEnd, why: str) -> None:
+    def _commit_end(self, job: Job, end: _SessionEnd, why: str) -> None:
         """Everything, in one transaction with the session's row and the end of the job."""
         now = self._clock()
-        puts, edges = self._episodes(end)
+        puts, edges = self._build_episodes(end)
         jobs: list[JobSpec] = []
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
             jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
-        if end.turns and self._noted:
+        if end.turns and self._has_daily_notes:
             payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
-            jobs.append(JobSpec(_DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
-        row = self._closed(end, why) if end.row.state == "closing" else None
+            jobs.append(JobSpec(DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
+        row = self._closed_row(end, why) if end.row.state == "closing" else None
         self._store.commit(
             Batch(
                 "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
@@ -250,24 +252,24 @@ class SessionFinaliser:
             )
         )  # fmt: skip
 
-    def _closed(self, end: _SessionEnd, why: str) -> SessionRow:
+    def _closed_row(self, end: _SessionEnd, why: str) -> SessionRow:
         data = dict(end.row.data)
         if end.turns:
             data |= {"start": end.turns[-1].id, "turns": int(data.get("turns", 0)) + len(end.turns)}
-        data["ended"] = {"at": self._clock().isoformat(), "why": why, **end.told}
+        data["ended"] = {"at": self._clock().isoformat(), "why": why, **end.ended}
         data.pop("crisis", None)
         return replace(end.row, state="closed", data=data)
 
-    def _episodes(self, end: _SessionEnd) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
+    def _build_episodes(self, end: _SessionEnd) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
         crisis = str(end.row.data.get("crisis", "none"))
-        records = [_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
-        end.told["episodes"] += [record.id for record in records]
+        records = [_build_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
+        end.ended["episodes"] += [record.id for record in records]
         edges = [
             Edge(end.owner, one.id, source, EdgeType.DERIVED_FROM) for one in records for source in {item.source for item in one.evidence}
         ]
-        return tuple(Put(record, vector=self._vector(record)) for record in records), tuple(edges)
+        return tuple(Put(record, vector=self._embed_episode(record)) for record in records), tuple(edges)
 
-    def _vector(self, record: Record) -> Vector | None:
+    def _embed_episode(self, record: Record) -> Vector | None:
         """None where the embedder fails: the account is stored and found by its words, and a job comes back to it."""
         card = self._embedder.card
         if not card.dimension:
@@ -280,7 +282,7 @@ class SessionFinaliser:
         return Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()) if row.any() else None
 
 
-def _episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: str, crisis: str) -> Record:
+def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: str, crisis: str) -> Record:
     """An account as a record; the same for the same part of the same session, however often it is made."""
     last = turns[-1]
     return Record(
@@ -295,13 +297,13 @@ def _episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: st
         tags=arc.themes,
         evidence=arc.evidence,
         provenance=Provenance("session", arc.extractor, arc.prompt, "session end"),
-        meta={"arc": arc.told(turns, crisis)},
+        meta={"arc": arc.to_metadata(turns, crisis)},
     )
 
 
-def _why(cluster: Cluster, ready: frozenset[str]) -> str:
+def _review_reason(cluster: HeldCluster, ready: frozenset[str]) -> str:
     return "reviewed" if any(one.id in ready for one in cluster.members) else ""
 
 
-def _items(job: Job) -> set[str]:
+def _item_ids(job: Job) -> set[str]:
     return {item for item in job.payload.get("items", ()) if isinstance(item, str)}

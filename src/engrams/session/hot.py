@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 
-class Hot:
+class HotCache:
     """At most ``size`` hits with their vectors; the one not used for longest leaves first. Thread safe."""
 
     def __init__(self, size: int, floor: float) -> None:
@@ -22,7 +22,7 @@ class Hot:
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[Hit, Floats]] = OrderedDict()
 
-    def keep(self, hits: Sequence[Hit], vectors: Floats) -> None:
+    def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
         """Put hits at hand; row n of ``vectors`` is of hit n, of unit length, or zeros (which is like nothing)."""
         with self._lock:
             for hit, vector in zip(hits, vectors, strict=True):
@@ -31,7 +31,7 @@ class Hot:
             while len(self._kept) > self._size:
                 self._kept.popitem(last=False)
 
-    def near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
+    def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
         """Copies of those with a cosine from the floor on, best first; ``parts["sub_sim"]`` is the cosine. Finding is using,
         unless ``touch`` is off."""
         if vector is None:

@@ -10,147 +10,151 @@ from typing import Any
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, JobSpec, SessionRow, Store
-from engrams.session.injected import Echoes
-from engrams.session.preferences import TAKEN
-from engrams.session.privacy import Modes
-from engrams.session.working import Entered, Working
+from engrams.session.injected import InjectedFingerprints
+from engrams.session.preferences import RESERVED_NAMES
+from engrams.session.privacy import IncognitoSessions
+from engrams.session.working import TierResult, WorkingTier
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, Turn, Vector, clean_text
 from engrams.write import flow
-from engrams.write.cascade import restated
-from engrams.write.ignore import within
+from engrams.write.cascade import restate_object
+from engrams.write.ignore import read_rooted_rules
 from engrams.write.record import clean_secrets
 from engrams.write.schedule import GATHERS, NEVER
-from engrams.write.signals import signals
+from engrams.write.signals import detect_signals
 
-_AWAY = frozenset(("import", "file", "vault"))
+_OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
 """Channels of what nobody says now."""
 _HOLD = timedelta(seconds=20)
 """How long a job waits for the caller that means to run it at once, before any worker may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class IngestResult:
     """Receipts, and the job that the caller may run at once (empty: none)."""
 
     receipts: tuple[Receipt, ...]
     job: str = ""
 
 
-def key_of(scope: Scope, session: str) -> str:
+def make_update_key(scope: Scope, session: str) -> str:
     """The key of the update that waits for a conversation: one for each scope and session."""
     return f"{scope.key}|{session}"
 
 
-class Journal:
+class TurnIngest:
     """Turns to records. Zero model calls, except an embedder that is fast enough to run inside a write."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: Working | None = None, *, model: bool = False,
-        modes: Modes | None = None, echoes: Echoes | None = None,
+        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: WorkingTier | None = None, *, model: bool = False,
+        modes: IncognitoSessions | None = None, echoes: InjectedFingerprints | None = None,
     ) -> None:  # fmt: skip
         """``working``: the tier that turns go through (None: straight into the store). ``model``: a chat model extracts, so that its
         work is gathered and put off. ``modes``: which sessions leave no trace. ``echoes``: what memory said itself."""
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._modes = modes or Modes()
-        self._echoes = echoes or Echoes()
-        ignore = within(Path(settings.write.project or "."))
-        self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
+        self._incognito = modes or IncognitoSessions()
+        self._injected = echoes or InjectedFingerprints()
+        ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
+        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
 
     def write(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str = "", hold: bool = False, quiet: float | None = None
-    ) -> Written:
+    ) -> IngestResult:
         """Store them, in order. ``hold``: the extraction job is left for the caller to run first. ``quiet``: seconds before a model
         looks at them (None: the setting)."""
         now = self._clock()
         if not self._settings.enabled:
-            return Written(tuple(Receipt("", scope, "refused", now) for _ in turns))
-        silent = [self._modes.silent(scope, turn.session) for turn in turns]
+            return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
+        silent = [self._incognito.is_silent(scope, turn.session) for turn in turns]
         if any(silent):
             heard = [turn for turn, quiet_ in zip(turns, silent, strict=True) if not quiet_]
-            written = self.write(heard, scope, kind, channel=channel, hold=hold, quiet=quiet) if heard else Written(())
+            written = self.write(heard, scope, kind, channel=channel, hold=hold, quiet=quiet) if heard else IngestResult(())
             rest = iter(written.receipts)
             return replace(written, receipts=tuple(Receipt("", scope, "incognito", now) if each else next(rest) for each in silent))
-        journaled = flow.journal(turns, scope, self._deps, kind=kind, channel=channel)
+        journaled = flow.journal_turns(turns, scope, self._deps, kind=kind, channel=channel)
         if len(turns) == 1 and not journaled.records:
             found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
             raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
-        if any(record.session in TAKEN for record in journaled.records):
+        if any(record.session in RESERVED_NAMES for record in journaled.records):
             raise InputError("A session has no such name: it is taken.", hint="Give it another name.")
-        puts = tuple(replace(put, record=self._marked(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
-        jobs = self._jobs(journaled, scope, now + _HOLD if hold else None, quiet)
-        spoken = () if channel in _AWAY else self._spoken([put.record for put in puts], scope, now)
-        entered = self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=spoken), scope) if puts else Entered()
+        puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
+        jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
+        spoken = () if channel in _OFFLINE_CHANNELS else self._session_rows([put.record for put in puts], scope, now)
+        entered = (
+            self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=spoken), scope) if puts else TierResult()
+        )
         done = entered.done
         waiting = {job.kind: name for job, name in zip(jobs, done.jobs, strict=True)}
-        receipts = tuple(self._receipt(receipt, entered, tuple(waiting)) for receipt in journaled.receipts)
+        receipts = tuple(self._complete_receipt(receipt, entered, tuple(waiting)) for receipt in journaled.receipts)
         later = bool(done.existing) or any("trigger" in job.payload for job in jobs)
-        return Written(receipts, "" if later else waiting.get(EXTRACT, ""))
+        return IngestResult(receipts, "" if later else waiting.get(EXTRACT, ""))
 
-    def prepared(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
+    def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
         """An edit's fields, its text cleaned and rid of secrets, and the new vector where the text changed."""
         for name in ("text", "caption", "summary"):
             if fields.get(name):
-                fields = {**fields, name: self._cleaned(clean_text(fields[name], self._settings.limits.text_bytes))}
+                fields = {**fields, name: self._clean_text(clean_text(fields[name], self._settings.limits.text_bytes))}
         if "text" in fields and not {"object", "predicate"} & set(fields):
-            fields = {**fields, **restated(record, fields["text"])}
+            fields = {**fields, **restate_object(record, fields["text"])}
         card = self._embedder.card
         if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
             return fields, ()
         row = self._embedder.embed([replace(record, **fields).search_text])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
-    def _marked(self, record: Record) -> Record:
+    def _mark_echoes(self, record: Record) -> Record:
         """A turn that repeats what memory had put into a prompt says so: those pieces are not learned again."""
-        shared = self._echoes.within(record, self._store)
+        shared = self._injected.find_shared(record, self._store)
         return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
 
-    def _spoken(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
+    def _session_rows(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
         """The sessions that somebody spoke in just now; what was said long ago is history, and opens none."""
         since = now - timedelta(minutes=self._settings.sessions.idle_minutes)
         names = [record.session for record in records if record.session and record.kind is not Kind.NOTE and record.recorded_at > since]
         data = {"mode": self._settings.sessions.mode}
         return tuple(SessionRow(name, scope, "active", now, now, data=data) for name in dict.fromkeys(names))
 
-    def _commit(self, batch: Batch, scope: Scope) -> Entered:
-        return Entered(self._store.commit(batch)) if self._working is None else self._working.enter(batch, scope)
+    def _commit(self, batch: Batch, scope: Scope) -> TierResult:
+        return TierResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
 
-    def _cleaned(self, text: str) -> str:
+    def _clean_text(self, text: str) -> str:
         kept, decisions = clean_secrets(text, self._settings.write)
         if any(decision.verdict == "refused" for decision in decisions):
             raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
         return kept
 
-    def _jobs(self, journaled: flow.Journaled, scope: Scope, due: datetime | None, quiet: float | None) -> tuple[JobSpec, ...]:
+    def _make_jobs(self, journaled: flow.JournalResult, scope: Scope, due: datetime | None, quiet: float | None) -> tuple[JobSpec, ...]:
         section = self._settings.write
-        records, tries = journaled.records, self._settings.jobs.retries
+        records, tries = journaled.records, self._settings.jobs.max_attempts
         jobs = []
-        learn = [record.id for record in records if record.role in section.speakers or record.kind is Kind.NOTE]
+        learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
         if learn and section.extract != "off":
-            jobs.append(self._learning(records, learn, scope, due, quiet))
+            jobs.append(self._make_extract_job(records, learn, scope, due, quiet))
         if self._embedder.card.dimension and any(put.vector is None for put in journaled.puts):
             jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=tries))
         return tuple(jobs)
 
-    def _learning(self, records: Sequence[Record], learn: list[str], scope: Scope, due: datetime | None, quiet: float | None) -> JobSpec:
+    def _make_extract_job(
+        self, records: Sequence[Record], learn: list[str], scope: Scope, due: datetime | None, quiet: float | None
+    ) -> JobSpec:
         """The job that learns from what was said. ``sessions.trigger`` decides when it runs, and nothing else."""
-        section, tries, trigger = self._settings.write, self._settings.jobs.retries, self._settings.sessions.trigger
+        section, tries, trigger = self._settings.write, self._settings.jobs.max_attempts, self._settings.sessions.trigger
         payload: dict[str, Any] = {"scope": scope.key, "items": learn}
-        key, now = key_of(scope, records[0].session), self._clock()
+        key, now = make_update_key(scope, records[0].session), self._clock()
         if trigger in GATHERS and quiet is None and records[0].session and all(record.kind is not Kind.NOTE for record in records):
             # The job itself looks whether it is time: it knows all that has gathered, in this process and others, before a crash and after.
             return JobSpec(EXTRACT, key, {**payload, "trigger": trigger}, now if trigger == "batch" else now + NEVER, attempts=tries)
-        told = signals(record.text for record in records) if self._model else ()
+        told = detect_signals(record.text for record in records) if self._model else ()
         payload |= {"signals": list(told)} if told else {}
         if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
-            later = now + timedelta(seconds=section.debounce if quiet is None else quiet)
+            later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
             return JobSpec(EXTRACT, key, payload, later, int(bool(told)), debounce=True, attempts=tries)
         # A model looks at a conversation as a whole; rules look at each write, so their work is never merged.
         return JobSpec(EXTRACT, key if self._model else f"{scope.key}|{learn[0]}", payload, due, int(bool(told)), attempts=tries)
 
-    def _receipt(self, receipt: Receipt, entered: Entered, waiting: tuple[str, ...]) -> Receipt:
+    def _complete_receipt(self, receipt: Receipt, entered: TierResult, waiting: tuple[str, ...]) -> Receipt:
         if receipt.outcome == "refused":
             return receipt
         known = entered.done.existing.get(receipt.id) or entered.twins.get(receipt.id)

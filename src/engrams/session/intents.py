@@ -16,7 +16,7 @@ _THE = r"(?:your |the |my )?"
 _KNOWN = r"(?:know|remember|recall|have (?:stored|saved))"
 _RECALL = r"(?:memory|memories|recall)"
 _DROP = r"(?:forget|delete|erase|remove)"
-_THOSE = r"(?:it|them|that|this)"
+_PRONOUN = r"(?:it|them|that|this)"
 
 _POLITE = re.compile(
     r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will) you|i(?:'d| would) like you to|i want you to)"
@@ -76,13 +76,13 @@ _OURS = re.compile(r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told yo
 _OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)$)", _FLAGS)
 
 _YES = re.compile(
-    rf"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of course|{_DROP} {_THOSE})"
-    rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_THOSE}|i(?:'m| am) sure))*$",
+    rf"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of course|{_DROP} {_PRONOUN})"
+    rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_PRONOUN}|i(?:'m| am) sure))*$",
     _FLAGS,
 )
 _NO = re.compile(
-    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_THOSE}(?: alone)?|none(?: of them)?|forget about it)"
-    rf"(?:[\s,]+(?:cancel|thanks|thank you|keep {_THOSE}|don't|please|never ?mind))*$",
+    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_PRONOUN}(?: alone)?|none(?: of them)?|forget about it)"
+    rf"(?:[\s,]+(?:cancel|thanks|thank you|keep {_PRONOUN}|don't|please|never ?mind))*$",
     _FLAGS,
 )
 _EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
@@ -94,7 +94,7 @@ _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MemoryCommand:
     """``about``: of what or what; ``number``: which of those shown last, from 1 (0: none was named)."""
 
     verb: Verb
@@ -102,39 +102,39 @@ class Wish:
     number: int = 0
 
 
-def wish(text: str) -> Wish | None:
+def parse_command(text: str) -> MemoryCommand | None:
     """What is asked of memory; None: nothing."""
-    plain = _plain(text)
+    plain = _strip_politeness(text)
     if not plain or _NEVER.search(text) or _OTHER.match(plain):
         return None
     if match := _LIST.match(plain):
         about = (match["about"] or "").strip(" ?.!\"'")
         about = "" if about.lower() in ("me", "myself", "us") else about
         # What somebody knows about a subject is a question like any other; what they remember of it is one about memory.
-        return Wish("list", about) if not about or _REMEMBERED.search(plain) else None
+        return MemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
     for pattern, verb in ((_STATUS, "status"), (_OFF, "recall_off"), (_ON, "recall_on"), (_ALL, "forget_all"), (_LAST, "forget_last")):
         if pattern.match(plain):
-            return Wish(verb)  # type: ignore[arg-type]  # the verbs of the table
+            return MemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
     if match := _SAVE.match(plain):
-        return Wish("save", match["text"].strip())
+        return MemoryCommand("save", match["text"].strip())
     if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
-        if number := chosen(plain):
-            return Wish("forget", number=number)
+        if number := parse_number(plain):
+            return MemoryCommand("forget", number=number)
         # "delete the temp files" is work for whoever is talked to; only "forget …" is always said to a memory.
         if (match := _FORGET.match(plain)) and _OURS.search(plain):
-            return Wish("forget", match["query"].strip(" ?.!\"'"))
+            return MemoryCommand("forget", match["query"].strip(" ?.!\"'"))
     return None
 
 
-def chosen(text: str) -> int:
+def parse_number(text: str) -> int:
     """The number that is named, from 1; 0: none."""
-    match = _NUMBER.match(_plain(text))
+    match = _NUMBER.match(_strip_politeness(text))
     if match is None:
         return 0
     return int(match["digits"]) if match["digits"] else _ORDINALS.index(match["word"].lower()) + 1
 
 
-def decided(text: str) -> Literal["yes", "no", "all", ""]:
+def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
     """What is said to a question about forgetting; empty: something else."""
     if len(text) > _LONGEST:
         return ""
@@ -146,7 +146,7 @@ def decided(text: str) -> Literal["yes", "no", "all", ""]:
     return "yes" if _YES.match(plain) else ""
 
 
-def _plain(text: str) -> str:
+def _strip_politeness(text: str) -> str:
     """Without the polite beginning and end; empty where it is too long to be such a request."""
     if len(text) > _LONGEST:
         return ""

@@ -23,25 +23,25 @@ _MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready(Generic[Result]):
+class _ReadyResult(Generic[Result]):
     value: Result
     at: datetime
 
 
-class Pending(Generic[Result]):
+class ContextPrefetcher(Generic[Result]):
     """One worker; results by conversation, each given once and only while fresh. Thread safe."""
 
     def __init__(self, fresh: timedelta, clock: Clock) -> None:
         self._fresh, self._clock = fresh, clock
         self._lock = Lock()
-        self._ready: OrderedDict[str, _Ready[Result]] = OrderedDict()
+        self._ready: OrderedDict[str, _ReadyResult[Result]] = OrderedDict()
         self._working: set[str] = set()
         self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
         self._thread: Thread | None = None
         self._closed = False
         enlisted(self)
 
-    def ask(self, session: str, work: Callable[[], Result | None]) -> bool:
+    def submit(self, session: str, work: Callable[[], Result | None]) -> bool:
         """Have it worked out for this conversation's next turn. False: it is at it still, or the queue is full; nothing waits.
 
         A result of None is nothing to give; so is a failure, which is logged.
@@ -55,7 +55,7 @@ class Pending(Generic[Result]):
                 return False
             self._working.add(session)
             if self._thread is None:
-                self._thread = Thread(target=self._work, name="engrams-pending", daemon=True)
+                self._thread = Thread(target=self._run_worker, name="engrams-pending", daemon=True)
                 self._thread.start()
             return True
 
@@ -85,10 +85,10 @@ class Pending(Generic[Result]):
             self._closed = True
             thread = self._thread
         if thread is not None:
-            self._stop()
+            self._stop_worker()
             thread.join(timeout=5)
 
-    def _stop(self) -> None:
+    def _stop_worker(self) -> None:
         """Make room for the word that ends the worker."""
         while True:
             try:
@@ -101,11 +101,11 @@ class Pending(Generic[Result]):
             else:
                 return
 
-    def _work(self) -> None:
-        while self._next():
+    def _run_worker(self) -> None:
+        while self._run_next():
             pass
 
-    def _next(self) -> bool:
+    def _run_next(self) -> bool:
         """One piece of work, when it comes. On its own, so that a worker who waits holds nothing of what it found."""
         item = self._queue.get()
         if item is None:
@@ -119,7 +119,7 @@ class Pending(Generic[Result]):
         with self._lock:
             self._working.discard(session)
             if value is not None:
-                self._ready[session] = _Ready(value, self._clock())
+                self._ready[session] = _ReadyResult(value, self._clock())
                 self._ready.move_to_end(session)
                 while len(self._ready) > _MOST:
                     self._ready.popitem(last=False)

@@ -12,7 +12,7 @@ from engrams.errors import InputError, RefusedError
 from engrams.types import Scope
 
 
-class Mode(StrEnum):
+class PrivacyMode(StrEnum):
     """incognito: nothing is kept and nothing is found. synced: as local, today."""
 
     LOCAL = "local"
@@ -20,29 +20,29 @@ class Mode(StrEnum):
     INCOGNITO = "incognito"
 
 
-_ALIASES = {"guest": Mode.INCOGNITO}
+_ALIASES = {"guest": PrivacyMode.INCOGNITO}
 _silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
 
 
-def parse(value: str) -> Mode:
+def parse_mode(value: str) -> PrivacyMode:
     """A mode by its name; ``guest`` is incognito. InputError: there is none of that name. Nothing is guessed: a mode misspelt must
     not be one that keeps things."""
     name = value.strip().lower() if isinstance(value, str) else ""
     if name in _ALIASES:
         return _ALIASES[name]
     try:
-        return Mode(name)
+        return PrivacyMode(name)
     except ValueError:
         raise InputError(f"There is no memory mode {value!r}.", hint="The modes are local, synced and incognito (guest).") from None
 
 
-def effective(configured: Mode, asked: str | None) -> Mode:
+def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
     """The mode of a call: what is configured, or incognito where that is asked for. Nothing that is asked for raises it."""
-    wanted = configured if asked is None else parse(asked)
-    return Mode.INCOGNITO if Mode.INCOGNITO in (configured, wanted) else configured
+    wanted = configured if asked is None else parse_mode(asked)
+    return PrivacyMode.INCOGNITO if PrivacyMode.INCOGNITO in (configured, wanted) else configured
 
 
-def demand_incognito(component: object) -> None:
+def require_incognito(component: object) -> None:
     """RefusedError unless the class of ``component`` says itself, with ``incognito = True``, that it keeps nothing of what it sees.
 
     A base class cannot say so for it, nor can the object, nor will anything do that is merely true.
@@ -63,18 +63,18 @@ def incognito() -> Iterator[None]:
         _silent.reset(before)
 
 
-class Modes:
+class IncognitoSessions:
     """Which sessions are incognito: known to this process only, for as long as it runs. Thread safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._quiet: set[tuple[str, str]] = set()
 
-    def silent(self, scope: Scope, session: str = "") -> bool:
+    def is_silent(self, scope: Scope, session: str = "") -> bool:
         """Whether what is said now must leave no trace."""
         return _silent.get() or (bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet)
 
-    def hush(self, scope: Scope, session: str) -> None:
+    def mark_incognito(self, scope: Scope, session: str) -> None:
         """From now on nothing of this session is kept."""
         with self._lock:
             self._quiet.add((scope.owner.key, session))

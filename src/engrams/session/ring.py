@@ -17,7 +17,7 @@ NEUTRAL = 0.5
 
 
 @dataclass(slots=True)
-class Item:
+class RingItem:
     """One item; ``importance`` (0..1) may change while it is here. ``text``: what a prompt shows of it."""
 
     record: Record
@@ -30,24 +30,24 @@ class Item:
         return self.record.id
 
     @property
-    def copied(self) -> bool:
+    def is_copy(self) -> bool:
         """Whether it is a recalled memory, and so nothing new."""
         return self.source in ("promoted_l1", "promoted_l2")
 
 
-class Ring:
+class RingBuffer:
     """At most ``size`` items; one more pushes the oldest out through ``evicted``. Thread safe.
 
     ``writing`` is for callers that must store what they put in, in the order in which they put it: nothing here takes it.
     """
 
-    def __init__(self, size: int, evicted: Callable[[Item], None] = lambda _item: None) -> None:
+    def __init__(self, size: int, evicted: Callable[[RingItem], None] = lambda _item: None) -> None:
         self._size, self._evicted = size, evicted
-        self._items: deque[Item] = deque()
+        self._items: deque[RingItem] = deque()
         self._lock = Lock()
         self.writing = Lock()
 
-    def append(self, items: Iterable[Item]) -> None:
+    def append(self, items: Iterable[RingItem]) -> None:
         """Put items in, in their order."""
         for item in items:
             with self._lock:
@@ -56,7 +56,7 @@ class Ring:
             if gone is not None:
                 self._evicted(gone)
 
-    def leaving(self, number: int) -> tuple[Item, ...]:
+    def preview_evictions(self, number: int) -> tuple[RingItem, ...]:
         """Those that so many more would push out, oldest first; of more than there is room for, the first ones are not told."""
         with self._lock:
             over = len(self._items) + number - self._size
@@ -75,19 +75,19 @@ class Ring:
         with self._lock:
             self._items = deque(item for item in self._items if item.id not in ids)
 
-    def drain(self) -> tuple[Item, ...]:
+    def drain(self) -> tuple[RingItem, ...]:
         """Take all out, oldest first."""
         with self._lock:
             items = tuple(self._items)
             self._items.clear()
         return items
 
-    def get_by_id(self, id: str) -> Item | None:
+    def get_by_id(self, id: str) -> RingItem | None:
         """The live item of that id."""
         with self._lock:
             return next((item for item in self._items if item.id == id), None)
 
-    def score(self, id: str, importance: float) -> bool:
+    def set_importance(self, id: str, importance: float) -> bool:
         """Set the importance of an item. False: it is not here (any more)."""
         with self._lock:
             found = next((item for item in self._items if item.id == id), None)
@@ -95,14 +95,14 @@ class Ring:
                 found.importance = importance
             return found is not None
 
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[RingItem, ...]:
         """All, oldest first."""
         with self._lock:
             return tuple(self._items)
 
-    def last(self, number: int) -> tuple[Item, ...]:
+    def last(self, number: int) -> tuple[RingItem, ...]:
         """The last items of the conversation itself, oldest first; copies do not count."""
-        said = [item for item in self.items() if not item.copied]
+        said = [item for item in self.items() if not item.is_copy]
         return tuple(said[-number:]) if number > 0 else ()
 
     def __len__(self) -> int:

@@ -20,7 +20,7 @@ _MOST = 10_000
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ShownState:
     """One conversation: when each memory was shown, what was shown last, and what the last turn was about."""
 
     at: dict[str, datetime] = field(default_factory=dict)
@@ -29,18 +29,18 @@ class _Seen:
     about: Floats | None = None
 
 
-class Shown:
+class RecentlyShown:
     """Per conversation, by any hashable key. ``memory``: how long one memory is not shown again. Thread safe."""
 
     def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:
         self._memory, self._topic, self._clock = memory, topic, clock
         self._lock = Lock()
-        self._seen: dict[str, _Seen] = {}
+        self._states: dict[str, _ShownState] = {}
 
-    def turn(self, session: str, about: Floats | None) -> bool:
+    def detect_topic_change(self, session: str, about: Floats | None) -> bool:
         """Note what a turn is about, a unit vector. True: the topic changed, and nothing counts as shown any more."""
         with self._lock:
-            seen = self._of(session)
+            seen = self._get_state(session)
             before, seen.about = seen.about, about if about is not None else seen.about
             changed = before is not None and about is not None and len(before) == len(about) and float(before @ about) < self._topic
             if changed:
@@ -48,14 +48,14 @@ class Shown:
                 seen.last, seen.when = frozenset(), None
             return changed
 
-    def fresh(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
+    def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
         """Those that may be shown now, in their order. None at all, where they are the last ones over again.
 
         The same set waits 90 seconds, one that overlaps it by 0.8 waits 180.
         """
         now = self._clock()
         with self._lock:
-            seen = self._of(session)
+            seen = self._get_state(session)
             some = frozenset(ids)
             if seen.when is not None and some:
                 ago = now - seen.when
@@ -64,31 +64,31 @@ class Shown:
                     return ()
             return tuple(name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory)
 
-    def known(self, session: str) -> frozenset[str]:
+    def shown_ids(self, session: str) -> frozenset[str]:
         """What was shown so lately that it need not be looked for."""
         now = self._clock()
         with self._lock:
-            return frozenset(name for name, at in self._of(session).at.items() if now - at < self._memory)
+            return frozenset(name for name, at in self._get_state(session).at.items() if now - at < self._memory)
 
-    def show(self, session: str, ids: Collection[str]) -> None:
+    def mark_shown(self, session: str, ids: Collection[str]) -> None:
         """These are shown now."""
         now = self._clock()
         with self._lock:
-            seen = self._of(session)
+            seen = self._get_state(session)
             seen.at = {name: at for name, at in seen.at.items() if now - at < self._memory} | dict.fromkeys(ids, now)
             if ids:
                 seen.last, seen.when = frozenset(ids), now
 
-    def know(self, session: str, ids: Collection[str]) -> None:
+    def mark_said(self, session: str, ids: Collection[str]) -> None:
         """The conversation said these itself: they count as shown."""
         now = self._clock()
         with self._lock:
-            self._of(session).at.update(dict.fromkeys(ids, now))
+            self._get_state(session).at.update(dict.fromkeys(ids, now))
 
-    def _of(self, session: str) -> _Seen:
+    def _get_state(self, session: str) -> _ShownState:
         """The conversation, moved to the end of those remembered."""
-        seen = self._seen.pop(session, None) or _Seen()
-        self._seen[session] = seen
-        while len(self._seen) > _MOST:
-            del self._seen[next(iter(self._seen))]
+        seen = self._states.pop(session, None) or _ShownState()
+        self._states[session] = seen
+        while len(self._states) > _MOST:
+            del self._states[next(iter(self._states))]
         return seen

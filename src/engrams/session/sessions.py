@@ -8,18 +8,19 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import EXTRACT, Clock, Job, JobSpec, Reach, SessionRow, Store
+from engrams.ports import EXTRACT, Clock, JobSpec, Reach, SessionRow, Store
 from engrams.session import privacy
-from engrams.session.ingest import Journal, key_of
-from engrams.session.preferences import TAKEN, Profile, Profiles
-from engrams.session.privacy import Mode, Modes
-from engrams.session.state import Session, State, demand, shown, state_of
-from engrams.session.timeout import Idle, finalisation
+from engrams.session.ingest import TurnIngest, make_update_key
+from engrams.session.preferences import RESERVED_NAMES, OwnerPreferences, OwnerProfile
+from engrams.session.privacy import IncognitoSessions, PrivacyMode
+from engrams.session.state import Session, SessionState, require_active, state_of, to_session
+from engrams.session.timeout import IdleSweeper, make_finalise_job
+from engrams.session.updates import JobRunner
 from engrams.settings import Settings
-from engrams.types import Receipt, Scope
+from engrams.types import Kind, Receipt, Scope, Turn
 
 Place: TypeAlias = Scope | str | Sequence[str]
 
@@ -29,15 +30,7 @@ _MINE = 10_000
 """Sessions begun here that are ended with this process; a sweep ends those of longer ago."""
 
 
-class Work(Protocol):
-    """The part of the runner that is needed here."""
-
-    def run(self, id: str = "") -> Job | None: ...
-
-    def wake(self) -> None: ...
-
-
-class Sessions:
+class SessionRegistry:
     """Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; this is for callers that lead
     one, and want to know. Thread safe; sessions are kept in the store, so that any process may go on with them.
 
@@ -45,16 +38,24 @@ class Sessions:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, settings: Settings, work: Work, *, known: Modes, journal: Callable[[], Journal], model: bool
+        self,
+        store: Store,
+        clock: Clock,
+        settings: Settings,
+        work: JobRunner,
+        *,
+        known: IncognitoSessions,
+        journal: Callable[[], TurnIngest],
+        model: bool,
     ) -> None:
         """``known``: the incognito ones. ``model``: ending one may take a model, so that it is not waited for."""
-        self._store, self._clock, self._settings, self._work = store, clock, settings, work
-        self._modes, self._journal, self._model = known, journal, model
+        self._store, self._clock, self._settings, self._runner = store, clock, settings, work
+        self._incognito, self._journal, self._model = known, journal, model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
-        self._profiles = Profiles(store, journal, clock, settings)
+        self._preferences = OwnerPreferences(store, self._write_rule, clock, settings)
         self._lock = Lock()
-        self._mine: dict[tuple[str, str], Scope] = {}
-        self._quiet: dict[tuple[str, str], Session] = {}
+        self._begun_here: dict[tuple[str, str], Scope] = {}
+        self._incognito_sessions: dict[tuple[str, str], Session] = {}
 
     # -------------------------------------------------------------------------------------------------------- leading
 
@@ -74,18 +75,18 @@ class Sessions:
         What has lapsed or ended goes on as its next part, which begins after what was finalised. ``mode``: incognito (guest) keeps
         nothing of it anywhere; nothing raises the mode that is set. ConflictError: it is being ended by somebody else right now.
         """
-        place, name = Scope.of(scope), _named(session)
-        if privacy.effective(self._configured, mode) is Mode.INCOGNITO and not self._settings.incognito:
-            return self._hushed(place, name)
+        place, name = Scope.of(scope), _clean_name(session)
+        if privacy.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
+            return self._begin_incognito(place, name)
         row = self._store.load(place.owner, name)
-        if row is not None and state_of(row, self._clock(), self._idle) in (State.EXPIRED, State.INTERRUPTED):
-            self._finalise(place, name, "idle" if row.state == "active" else "api", wait=True)
-        saved = self._led(place, name, crisis)
+        if row is not None and state_of(row, self._clock(), self._idle) in (SessionState.EXPIRED, SessionState.INTERRUPTED):
+            self._request_end(place, name, "idle" if row.state == "active" else "api", wait=True)
+        saved = self._take_over(place, name, crisis)
         with self._lock:
-            self._mine[place.owner.key, name] = place
-            while len(self._mine) > _MINE:
-                del self._mine[next(iter(self._mine))]
-        return shown(saved, self._clock(), self._idle)
+            self._begun_here[place.owner.key, name] = place
+            while len(self._begun_here) > _MINE:
+                del self._begun_here[next(iter(self._begun_here))]
+        return to_session(saved, self._clock(), self._idle)
 
     def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> Session:
         """Somebody is still there. The answer's ``token`` is the next step's.
@@ -93,18 +94,18 @@ class Sessions:
         NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is not its own any more.
         ``crisis``: how things stand, in the caller's own words; the session's account repeats it.
         """
-        place, name = Scope.of(scope), _named(session)
-        if (quiet := self._quiet.get((place.owner.key, name))) is not None:
+        place, name = Scope.of(scope), _clean_name(session)
+        if (quiet := self._incognito_sessions.get((place.owner.key, name))) is not None:
             return quiet
         row = self._store.load(place.owner, name)
         now = self._clock()
-        demand(name, state_of(row, now, self._idle))
+        require_active(name, state_of(row, now, self._idle))
         if row is None:  # `demand` has raised
             raise NotFoundError
         if token is not None and token != row.token:
             raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
-        kept = replace(row, last_active=max(now, row.last_active), data=_told(row, crisis))
-        return shown(self._store.save(kept, row.token), now, self._idle)
+        kept = replace(row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
+        return to_session(self._store.save(kept, row.token), now, self._idle)
 
     def end(self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None) -> Session:
         """End a session: learn from its remainder, keep an account of it, and let what was held become memories where it is borne
@@ -113,152 +114,157 @@ class Sessions:
         ``wait``: until that is done; None: where no model is asked. Without waiting it is a job. NotFoundError, ConflictError: as
         ``touch``, for the token.
         """
-        place, name = Scope.of(scope), _named(session)
-        quiet = self._quiet.pop((place.owner.key, name), None)
+        place, name = Scope.of(scope), _clean_name(session)
+        quiet = self._incognito_sessions.pop((place.owner.key, name), None)
         if quiet is not None:
-            self._modes.end(place, name)
-            return replace(quiet, state=State.ROTATION)
-        row = self._row(place, name)
+            self._incognito.end(place, name)
+            return replace(quiet, state=SessionState.ROTATION)
+        row = self._load_row(place, name)
         if token is not None and token != row.token:
             raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
         with self._lock:
-            self._mine.pop((place.owner.key, name), None)
+            self._begun_here.pop((place.owner.key, name), None)
         if row.state != "closed":
-            self._finalise(place, name, "end", wait=not self._model if wait is None else wait)
+            self._request_end(place, name, "end", wait=not self._model if wait is None else wait)
         return self.get(name, scope=place)
 
     def learn(self, session: str, *, scope: Place) -> None:
         """Learn from what was said so far, now: what ``sessions.trigger = "manual"`` waits for."""
         place = Scope.of(scope)
-        key = key_of(place, session)
+        key = make_update_key(place, session)
         if any(job.kind == EXTRACT and job.key == key for job in self._store.queue(("waiting",), 10_000)):
             (name,) = self._store.enqueue((JobSpec(EXTRACT, key, {"scope": place.key, "items": [], "end": True}),), self._clock())
             if self._model:
-                self._work.wake()
+                self._runner.wake()
             else:
-                self._work.run(name)
+                self._runner.run(name)
 
     # -------------------------------------------------------------------------------------------------------- looking
 
-    def state(self, session: str, *, scope: Place) -> State:
+    def state(self, session: str, *, scope: Place) -> SessionState:
         """absent, active, expired_unfinalized, interrupted or rotation_required."""
-        place, name = Scope.of(scope), _named(session)
-        if (place.owner.key, name) in self._quiet:
-            return State.ACTIVE
+        place, name = Scope.of(scope), _clean_name(session)
+        if (place.owner.key, name) in self._incognito_sessions:
+            return SessionState.ACTIVE
         return state_of(self._store.load(place.owner, name), self._clock(), self._idle)
 
     def get(self, session: str, *, scope: Place) -> Session:
         """One session as it stands. NotFoundError."""
-        place, name = Scope.of(scope), _named(session)
-        quiet = self._quiet.get((place.owner.key, name))
-        return quiet if quiet is not None else shown(self._row(place, name), self._clock(), self._idle)
+        place, name = Scope.of(scope), _clean_name(session)
+        quiet = self._incognito_sessions.get((place.owner.key, name))
+        return quiet if quiet is not None else to_session(self._load_row(place, name), self._clock(), self._idle)
 
     def list(self, *, scope: Place, limit: int = 100) -> tuple[Session, ...]:
         """Those of a scope, the latest first; an owner's are those of all their scopes."""
         place, now = Scope.of(scope), self._clock()
         reach = Reach(place.owner, (place,), tree=True) if place.is_owner else Reach(place.owner, place.chain())
-        rows = self._store.sessions(reach, limit + len(TAKEN))
-        return tuple(shown(row, now, self._idle) for row in rows if row.id not in TAKEN)[:limit]
+        rows = self._store.sessions(reach, limit + len(RESERVED_NAMES))
+        return tuple(to_session(row, now, self._idle) for row in rows if row.id not in RESERVED_NAMES)[:limit]
 
     # ----------------------------------------------------------------------------------------------- modes and profile
 
     def mode(self, name: str) -> AbstractContextManager[None]:
         """``with memory.sessions.mode("incognito"):`` what is called within keeps nothing and finds nothing. A mode that is not
         lower than what is set changes nothing; one that does not exist is an InputError."""
-        low = privacy.effective(self._configured, name) is Mode.INCOGNITO and not self._settings.incognito
+        low = privacy.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO and not self._settings.incognito
         return privacy.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
         """Whether facts are recalled for this owner (``sessions.recall`` until they say); with ``on``, decide it."""
-        return self._profiles.recall(Scope.of(scope), on)
+        return self._preferences.recall(Scope.of(scope), on)
 
-    def profile(self, scope: Place) -> Profile:
+    def profile(self, scope: Place) -> OwnerProfile:
         """The owner's rules, and whether facts are recalled."""
-        return self._profiles.get(Scope.of(scope))
+        return self._preferences.get(Scope.of(scope))
 
     def save_rule(self, text: str, *, scope: Place) -> Receipt:
         """Add a rule for every conversation; the recall toggle stays as it is."""
-        return self._profiles.save_rule(text, Scope.of(scope))
+        return self._preferences.save_rule(text, Scope.of(scope))
 
     def clear_rules(self, *, scope: Place) -> int:
         """Put every rule away; how many. The recall toggle stays as it is."""
-        return self._profiles.clear_rules(Scope.of(scope))
+        return self._preferences.clear_rules(Scope.of(scope))
 
     # -------------------------------------------------------------------------------------------------------- plumbing
 
     def sweep(self) -> int:
         """Ask for the end of every session in which nobody spoke for ``sessions.idle_minutes``, and of every one that was
         interrupted; how many. Runs by itself every ``sessions.sweep_seconds`` while there are workers."""
-        asked = Idle(self._store, self._clock, self._settings).sweep()
+        asked = IdleSweeper(self._store, self._clock, self._settings).sweep()
         if asked:
-            self._work.wake()
+            self._runner.wake()
         return asked
 
     def close(self) -> None:
         """End the sessions that were begun here, for as long as ``sessions.shutdown_seconds`` allows; the rest is a job that the
         next process finds."""
         with self._lock:
-            mine, self._mine = dict(self._mine), {}
-        self._quiet.clear()
-        begun = [(place, name) for (_, name), place in mine.items() if self._open(place, name)]
-        specs = [finalisation(place.owner, name, "shutdown", self._settings) for place, name in begun]
+            mine, self._begun_here = dict(self._begun_here), {}
+        self._incognito_sessions.clear()
+        begun = [(place, name) for (_, name), place in mine.items() if self._is_open(place, name)]
+        specs = [make_finalise_job(place.owner, name, "shutdown", self._settings) for place, name in begun]
         until = time.monotonic() + self._settings.sessions.shutdown_seconds
         for job in self._store.enqueue(specs, self._clock()) if specs else ():
             if time.monotonic() < until:
-                self._work.run(job)
+                self._runner.run(job)
 
     @property
-    def _configured(self) -> Mode:
-        return Mode.INCOGNITO if self._settings.incognito else Mode(self._settings.sessions.mode)
+    def _configured_mode(self) -> PrivacyMode:
+        return PrivacyMode.INCOGNITO if self._settings.incognito else PrivacyMode(self._settings.sessions.mode)
 
-    def _led(self, place: Scope, name: str, crisis: str) -> SessionRow:
+    def _take_over(self, place: Scope, name: str, crisis: str) -> SessionRow:
         """The session's row, its next part begun where the last one ended, with a token that nobody else has."""
         for _ in range(_TRIES):
             now = self._clock()
-            row = self._store.load(place.owner, name) or SessionRow(name, place, "active", now, now, data={"mode": self._configured.value})
+            row = self._store.load(place.owner, name) or SessionRow(
+                name, place, "active", now, now, data={"mode": self._configured_mode.value}
+            )
             if row.state == "closing":
-                demand(name, State.INTERRUPTED)
+                require_active(name, SessionState.INTERRUPTED)
             started = now if row.state == "closed" else row.started_at
-            fresh = replace(row, state="active", started_at=started, last_active=max(now, row.last_active), data=_told(row, crisis))
+            fresh = replace(row, state="active", started_at=started, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
             try:
                 return self._store.save(fresh, row.token)
             except ConflictError:
                 continue  # somebody spoke in it, or leads it, since it was read
         raise ConflictError(f"The session {name!r} is taken over by others all the time.")
 
-    def _hushed(self, place: Scope, name: str) -> Session:
+    def _begin_incognito(self, place: Scope, name: str) -> Session:
         """A session that nobody but this process knows of, and only that there is one."""
         now = self._clock()
-        made = Session(name, place, State.ACTIVE, Mode.INCOGNITO.value, now, now)
-        self._modes.hush(place, name)
-        return self._quiet.setdefault((place.owner.key, name), made)
+        made = Session(name, place, SessionState.ACTIVE, PrivacyMode.INCOGNITO.value, now, now)
+        self._incognito.mark_incognito(place, name)
+        return self._incognito_sessions.setdefault((place.owner.key, name), made)
 
-    def _finalise(self, place: Scope, name: str, why: str, *, wait: bool) -> None:
-        (job,) = self._store.enqueue((finalisation(place.owner, name, why, self._settings),), self._clock())
+    def _request_end(self, place: Scope, name: str, why: str, *, wait: bool) -> None:
+        (job,) = self._store.enqueue((make_finalise_job(place.owner, name, why, self._settings),), self._clock())
         if wait:
-            self._work.run(job)
+            self._runner.run(job)
         else:
-            self._work.wake()
+            self._runner.wake()
 
-    def _row(self, place: Scope, name: str) -> SessionRow:
+    def _write_rule(self, text: str, scope: Scope) -> Receipt:
+        return self._journal().write([Turn(text)], scope, Kind.RULE).receipts[0]
+
+    def _load_row(self, place: Scope, name: str) -> SessionRow:
         row = self._store.load(place.owner, name)
         if row is None:
-            demand(name, State.ABSENT)
+            require_active(name, SessionState.ABSENT)
             raise NotFoundError
         return row
 
-    def _open(self, place: Scope, name: str) -> bool:
+    def _is_open(self, place: Scope, name: str) -> bool:
         row = self._store.load(place.owner, name)
         return row is not None and row.state != "closed"
 
 
-def _named(session: str) -> str:
+def _clean_name(session: str) -> str:
     """The name as turns carry it. InputError: empty, too long, or one that is taken."""
     name = "".join(char for char in session if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()
-    if not name or len(name) > _LONGEST or name in TAKEN:
+    if not name or len(name) > _LONGEST or name in RESERVED_NAMES:
         raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")
     return name
 
 
-def _told(row: SessionRow, crisis: str) -> dict[str, object]:
+def _with_crisis(row: SessionRow, crisis: str) -> dict[str, object]:
     return {**row.data, "crisis": crisis[:_LONGEST]} if crisis else dict(row.data)

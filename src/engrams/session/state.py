@@ -13,7 +13,7 @@ from engrams.ports import SessionRow
 from engrams.types import Json, Scope
 
 
-class State(StrEnum):
+class SessionState(StrEnum):
     """What may be done with a session."""
 
     ABSENT = "absent"
@@ -34,7 +34,7 @@ class Session:
 
     id: str
     scope: Scope
-    state: State
+    state: SessionState
     mode: str = "local"
     started_at: datetime | None = None
     last_active: datetime | None = None
@@ -44,7 +44,7 @@ class Session:
     ended: Mapping[str, Json] = field(default_factory=dict)
 
 
-def lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
+def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
     """Whether nobody spoke for so long that the session is over; exactly so long is. A time that cannot be read counts as over.
 
     InputError: one of the two times names a zone and the other does not.
@@ -61,18 +61,18 @@ def lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
     return now - last >= idle
 
 
-def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> State:
+def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionState:
     """The state of a stored session."""
     if row is None:
-        return State.ABSENT
+        return SessionState.ABSENT
     if row.state == "closed":
-        return State.ROTATION
+        return SessionState.ROTATION
     if row.state == "closing":
-        return State.INTERRUPTED
-    return State.EXPIRED if lapsed(row.last_active, now, idle) else State.ACTIVE
+        return SessionState.INTERRUPTED
+    return SessionState.EXPIRED if is_lapsed(row.last_active, now, idle) else SessionState.ACTIVE
 
 
-def shown(row: SessionRow, now: datetime, idle: timedelta) -> Session:
+def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
     """A stored session as callers see it."""
     data = row.data
     return Session(
@@ -89,16 +89,16 @@ def shown(row: SessionRow, now: datetime, idle: timedelta) -> Session:
     )
 
 
-def demand(id: str, state: State) -> None:
+def require_active(id: str, state: SessionState) -> None:
     """Nothing where the session may go on; else the error that says why not, and what to do."""
     match state:
-        case State.ACTIVE:
+        case SessionState.ACTIVE:
             return
-        case State.ABSENT:
+        case SessionState.ABSENT:
             raise NotFoundError(f"There is no session {id!r}.", hint="Begin it first: `sessions.begin`.")
-        case State.EXPIRED:
+        case SessionState.EXPIRED:
             raise ConflictError(f"The session {id!r} is over: nobody spoke for too long.", hint="`sessions.begin` ends it and goes on.")
-        case State.INTERRUPTED:
+        case SessionState.INTERRUPTED:
             raise ConflictError(f"The session {id!r} is being ended.", hint="Wait for its job to finish, or see `engrams status`.")
-        case State.ROTATION:
+        case SessionState.ROTATION:
             raise ConflictError(f"The session {id!r} has ended.", hint="`sessions.begin` starts its next part.")

@@ -14,7 +14,7 @@ from engrams.errors import BudgetError, ConflictError, InputError, ModelError, R
 from engrams.ports import DAILY, Ask, Batch, Change, Chat, Clock, Condition, Job, JobSpec, Put, Query, Reach, Store, TokenCounter, Where
 from engrams.ports import Message as Prompted
 from engrams.session import window
-from engrams.session.window import Message, first_of, last_of, text_of, tokens
+from engrams.session.window import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, Status, Turn, conversation
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MessageWindow:
     """Messages that fit: the system's, the summary of the older ones, the newest as they were.
 
     ``summary``: its text, empty where nothing was summarised. ``last``: the id of the last message it covers. ``dropped``: messages
@@ -44,40 +44,40 @@ class Window:
     notes: tuple[str, ...] = ()
 
 
-class Take(Protocol):
+class TurnWriter(Protocol):
     """Journals turns, each ``external_id`` once in a scope."""
 
     def __call__(self, turns: Sequence[Turn], scope: Scope, kind: Kind) -> tuple[Receipt, ...]: ...
 
 
-class Hasten(Protocol):
+class UpdateTrigger(Protocol):
     """Lets what waits to be learned from a conversation be learned now."""
 
     def __call__(self, *, scope: Scope, session: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SummaryDeps:
     """What summaries work with. ``files``: whether there are daily notes that somebody writes."""
 
     store: Store
     chat: Chat | None
     counter: TokenCounter
     clock: Clock
-    take: Take
-    hasten: Hasten
+    take: TurnWriter
+    hasten: UpdateTrigger
     files: bool
 
 
-class Summaries:
+class ConversationSummaries:
     """Thread safe; a summary that two callers bring up to date at once is made anew by the later one."""
 
-    def __init__(self, parts: Parts, settings: SummarySettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: SummaryDeps, settings: SummarySettings) -> None:
+        self._deps, self._settings = parts, settings
 
     # ------------------------------------------------------------------------------------------------------ messages
 
-    def fit(self, messages: Sequence[Message], *, scope: Scope | Sequence[str] | str, session: str, **limits: int) -> Window:
+    def fit(self, messages: Sequence[Message], *, scope: Scope | Sequence[str] | str, session: str, **limits: int) -> MessageWindow:
         """Messages that cost at most ``max_tokens`` by the configured counter, as they came where they do.
 
         Else the older ones go into the running summary of this scope and session, by one call to the chat model, which sees the
@@ -89,8 +89,8 @@ class Summaries:
         InputError (a ValueError): a message without an id or with another's; one to be summarised that was summarised before;
         limits that cannot be.
         """
-        section = _limited(self._settings, limits)
-        window.checked(messages)
+        section = _apply_limits(self._settings, limits)
+        window.check_ids(messages)
         place = Scope.of(scope)
         for attempt in range(3):
             try:
@@ -103,43 +103,45 @@ class Summaries:
     def of(self, scope: Scope | Sequence[str] | str, session: str = "", what: Running = "rolling") -> str:
         """The summary of a conversation as it stands; empty where there is none."""
         place, own = conversation(Scope.of(scope), session) if what == "rolling" else (Scope.of(scope), session)
-        record = self._current(place, own, what)
+        record = self._find_summary(place, own, what)
         return record.text if record else ""
 
-    def _fit(self, messages: Sequence[Message], scope: Scope, session: str, section: SummarySettings) -> Window:
-        lead, rest = window.parted(messages)
-        running = self._current(scope, session, "window")
+    def _fit(self, messages: Sequence[Message], scope: Scope, session: str, section: SummarySettings) -> MessageWindow:
+        lead, rest = window.split_lead(messages)
+        running = self._find_summary(scope, session, "window")
         lead = tuple(message for message in lead if running is None or message["id"] != running.id)
         last = str(running.meta.get("last", "")) if running else ""
         start = next((at + 1 for at, message in enumerate(rest) if message["id"] == last), 0)
         summary, pending = running.text if running else "", rest[start:]
-        whole = self._whole(lead, summary, pending, running)
-        cost = tokens(whole, self._parts.counter)
-        most = min(section.max_tokens, section.before or section.max_tokens)
+        whole = self._assemble(lead, summary, pending, running)
+        cost = count_tokens(whole, self._deps.counter)
+        most = min(section.max_tokens, section.start_tokens or section.max_tokens)
         if cost <= most:
-            return Window(tuple(messages) if running is None else whole, summary, last)
-        room = most - tokens(lead, self._parts.counter) - section.tokens - _SLACK
+            return MessageWindow(tuple(messages) if running is None else whole, summary, last)
+        room = most - count_tokens(lead, self._deps.counter) - section.tokens - _SLACK
         # Half of the room for the newest: the next few messages then need no new summary.
-        end = window.cut(pending, max(room, 0) // 2, self._parts.counter)
+        end = window.find_cut(pending, max(room, 0) // 2, self._deps.counter)
         older, newer = pending[:end], pending[end:]
-        note = "there is no chat model" if self._parts.chat is None else ""
+        note = "there is no chat model" if self._deps.chat is None else ""
         covered: list[str] = list(running.meta.get("ids", ())) if running else []
         if again := [str(message["id"]) for message in older if message["id"] in set(covered)]:
             raise InputError(f"The message {again[0]!r} was summarised before.", hint="Give the messages in order, and only new ones anew.")
-        if self._parts.chat is not None and older:
-            self._parts.hasten(scope=scope, session=session)
-            made = self._summarised(self._parts.chat, summary, older, section)
+        if self._deps.chat is not None and older:
+            self._deps.hasten(scope=scope, session=session)
+            made = self._summarise(self._deps.chat, summary, older, section)
             if isinstance(made, str):
                 note = made
             else:
-                running = self._save(scope, session, "window", running, made.text, made.meta(older, covered), self._sources(scope, older))
+                running = self._save(
+                    scope, session, "window", running, made.text, made.meta(older, covered), self._find_sources(scope, older)
+                )
                 summary, last, pending = made.text, str(older[-1]["id"]), newer
                 note = made.note
                 if note:
                     self.flush(older, scope=scope, session=session)
-        return self._squeezed(lead, running, pending, section, (scope, session), (summary, last, note))
+        return self._trim_to_budget(lead, running, pending, section, (scope, session), (summary, last, note))
 
-    def _squeezed(
+    def _trim_to_budget(
         self,
         lead: tuple[Message, ...],
         running: Record | None,
@@ -147,23 +149,23 @@ class Summaries:
         section: SummarySettings,
         place: tuple[Scope, str],
         told: tuple[str, str, str],
-    ) -> Window:
+    ) -> MessageWindow:
         """The window, with an emergency trim where it is still too long."""
         summary, last, note = told
         notes = (note,) if note else ()
-        front = self._whole(lead, summary, (), running)
-        room = section.max_tokens - tokens(front, self._parts.counter)
-        if tokens(pending, self._parts.counter) <= room:
-            return Window((*front, *pending), summary, last, notes=notes)
-        kept, dropped = window.trimmed(pending, max(room, 0), self._parts.counter, section.tool_characters)
+        front = self._assemble(lead, summary, (), running)
+        room = section.max_tokens - count_tokens(front, self._deps.counter)
+        if count_tokens(pending, self._deps.counter) <= room:
+            return MessageWindow((*front, *pending), summary, last, notes=notes)
+        kept, dropped = window.trim_messages(pending, max(room, 0), self._deps.counter, section.tool_characters)
         if dropped:
             self.flush(dropped, scope=place[0], session=place[1], reason="overflow")
             notes = (*notes, f"{len(dropped)} of the oldest messages were dropped")
-        if tokens(kept, self._parts.counter) > room:
+        if count_tokens(kept, self._deps.counter) > room:
             notes = (*notes, "the messages that must stay are over the budget by themselves")
         for text in notes:
             _log.warning("context: %s", text)
-        return Window((*front, *kept), summary, last, tuple(dropped), notes)
+        return MessageWindow((*front, *kept), summary, last, tuple(dropped), notes)
 
     def flush(
         self,
@@ -178,43 +180,43 @@ class Summaries:
         place = Scope.of(scope)
         said = [message for message in messages if text_of(message).strip() and message.get("role") in _ROLES]
         turns = [Turn(text_of(one), role=one["role"], session=session, external_id=str(one.get("id") or "")) for one in said]
-        ids = [receipt.id for receipt in self._taken(turns, place) if receipt.id] if turns else []
-        self._parts.hasten(scope=place, session=session)
-        if ids and self._parts.files:
+        ids = [receipt.id for receipt in self._write_turns(turns, place) if receipt.id] if turns else []
+        self._deps.hasten(scope=place, session=session)
+        if ids and self._deps.files:
             payload = {"owner": place.owner.key, "items": ids, "reason": reason}
-            self._parts.store.enqueue((JobSpec(DAILY, f"{place.key}|{session}|{ids[0]}", payload),), self._parts.clock())
+            self._deps.store.enqueue((JobSpec(DAILY, f"{place.key}|{session}|{ids[0]}", payload),), self._deps.clock())
         return bool(ids)
 
-    def _taken(self, turns: Sequence[Turn], scope: Scope) -> tuple[Receipt, ...]:
+    def _write_turns(self, turns: Sequence[Turn], scope: Scope) -> tuple[Receipt, ...]:
         """Receipts; one turn that may not be stored does not cost its neighbours."""
         try:
-            return self._parts.take(turns, scope, Kind.TURN)
+            return self._deps.take(turns, scope, Kind.TURN)
         except (InputError, RefusedError) as problem:
             if len(turns) == 1:
                 _log.warning("context: a message was not stored: %s", problem.message)
                 return ()
-            return tuple(receipt for turn in turns for receipt in self._taken([turn], scope))
+            return tuple(receipt for turn in turns for receipt in self._write_turns([turn], scope))
 
-    def _whole(self, lead: Sequence[Message], summary: str, pending: Sequence[Message], running: Record | None) -> tuple[Message, ...]:
+    def _assemble(self, lead: Sequence[Message], summary: str, pending: Sequence[Message], running: Record | None) -> tuple[Message, ...]:
         told = ({"id": running.id if running else "summary", "role": "system", "content": _LEAD + summary},) if summary else ()
         return (*lead, *told, *pending)
 
-    def _summarised(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _Made | str:
+    def _summarise(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
         """A new summary, or why there is none."""
-        counter = self._parts.counter
-        said = "\n".join(_shown(message) for message in older)
+        counter = self._deps.counter
+        said = "\n".join(_format_message(message) for message in older)
         note = ""
         if counter.count(said) > section.max_tokens:
             note = f"what was to be summarised was cut to its last {section.max_tokens} tokens"
             _log.warning("context: %s", note)
-            said = last_of(said[-section.max_tokens * 64 :], section.max_tokens, counter)
+            said = keep_end(said[-section.max_tokens * 64 :], section.max_tokens, counter)
         try:
-            text = self._ask(chat, summary, said, section.tokens)
+            text = self._ask_model(chat, summary, said, section.tokens)
         except (ModelError, BudgetError) as problem:
             return f"no new summary: {problem.message}"
-        return _Made(first_of(text, section.tokens - counter.count(_LEAD), counter) or text[:1], note)
+        return _ModelSummary(keep_start(text, section.tokens - counter.count(_LEAD), counter) or text[:1], note)
 
-    def _ask(self, chat: Chat, summary: str, new: str, limit: int) -> str:
+    def _ask_model(self, chat: Chat, summary: str, new: str, limit: int) -> str:
         prompt = prompts.load("summary").render(limit=str(limit), summary=prompts.quote(summary) if summary else "(none)", new=new)
         return chat.ask(Ask((Prompted("user", prompt),), "summary", max_tokens=max(64, 2 * limit))).text.strip()
 
@@ -225,32 +227,36 @@ class Summaries:
 
         ModelError, BudgetError: the model failed; the summary before stays, and the job is tried again.
         """
-        parts = self._parts
+        parts = self._deps
         scope, session = Scope.parse(job.payload["scope"]), str(job.payload.get("session", ""))
-        current = self._current(scope, session, "rolling")
+        current = self._find_summary(scope, session, "rolling")
         covered = set(current.meta.get("ids", ())) if current else set()
-        new = [record for record in self._learned(scope, session, list(job.payload.get("items", ())), current) if record.id not in covered]
+        new = [
+            record
+            for record in self._load_statements(scope, session, list(job.payload.get("items", ())), current)
+            if record.id not in covered
+        ]
         if parts.chat is None or not new:
             parts.store.finish(job.lease, parts.clock())
             return
         facts = "\n".join(f"- {prompts.quote(record.text)}" for record in new)
-        text = self._ask(parts.chat, current.text if current else "", facts, self._settings.tokens)
-        kept = first_of(text, self._settings.tokens, parts.counter)
+        text = self._ask_model(parts.chat, current.text if current else "", facts, self._settings.tokens)
+        kept = keep_start(text, self._settings.tokens, parts.counter)
         ids = [*(current.meta.get("ids", ()) if current else ()), *(record.id for record in new)]
         self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, tuple(record.id for record in new), job.lease)
 
-    def _learned(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
+    def _load_statements(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
         """The active statements among these; where a summary begins anew, all of the conversation."""
         if current is not None:
-            found = self._parts.store.get(scope.owner, items)
+            found = self._deps.store.get(scope.owner, items)
         else:
-            found = self._parts.store.find(
+            found = self._deps.store.find(
                 Query(Reach(scope.owner, (scope,)), STATED, session=session, order="oldest", limit=_FACTS)
             ).records
         return [record for record in found if record.status is Status.ACTIVE and record.kind in STATED]
 
-    def _current(self, scope: Scope, session: str, what: Running) -> Record | None:
-        return current(self._parts.store, scope, session, what)
+    def _find_summary(self, scope: Scope, session: str, what: Running) -> Record | None:
+        return find_summary(self._deps.store, scope, session, what)
 
     def _save(
         self,
@@ -264,21 +270,21 @@ class Summaries:
         lease: str = "",
     ) -> Record:
         """In one transaction with the job's end. ConflictError: somebody else brought it up to date meanwhile."""
-        now = self._parts.clock()
-        evidence = tuple(Evidence("", source) for source in dict.fromkeys([*_quoted(current), *sources]))[-_KEPT:]
+        now = self._deps.clock()
+        evidence = tuple(Evidence("", source) for source in dict.fromkeys([*_source_ids(current), *sources]))[-_KEPT:]
         fields: dict[str, Any] = {"text": text, "meta": {RUNNING: what, **meta}, "evidence": evidence}
         finish = (lease,) if lease else ()
         if current is None:
-            record = self._fresh(scope, session, what, fields, now)
-            self._parts.store.commit(Batch("summary", "begun", now, puts=(Put(record),), finish=finish))
+            record = self._build_record(scope, session, what, fields, now)
+            self._deps.store.commit(Batch("summary", "begun", now, puts=(Put(record),), finish=finish))
             return record
         change = Change(scope.owner, current.id, fields, "summarise", current.version)
-        self._parts.store.commit(Batch("summary", "brought up to date", now, changes=(change,), finish=finish))
-        return self._parts.store.get(scope.owner, [current.id])[0]
+        self._deps.store.commit(Batch("summary", "brought up to date", now, changes=(change,), finish=finish))
+        return self._deps.store.get(scope.owner, [current.id])[0]
 
-    def _fresh(self, scope: Scope, session: str, what: Running, fields: dict[str, Any], now: datetime) -> Record:
-        _, name = _latest(self._parts.store, scope, session, what)
-        model = self._parts.chat.name if self._parts.chat else ""
+    def _build_record(self, scope: Scope, session: str, what: Running, fields: dict[str, Any], now: datetime) -> Record:
+        _, name = _find_latest(self._deps.store, scope, session, what)
+        model = self._deps.chat.name if self._deps.chat else ""
         return Record(
             id=name,
             scope=scope,
@@ -292,16 +298,16 @@ class Summaries:
             **fields,
         )
 
-    def _sources(self, scope: Scope, older: Sequence[Message]) -> tuple[str, ...]:
+    def _find_sources(self, scope: Scope, older: Sequence[Message]) -> tuple[str, ...]:
         """Ids of the stored turns among the messages: erasing one of those erases the summary too."""
         names = [str(message["id"]) for message in older]
         reach = Reach(scope.owner, (scope,))
         query = Query(reach, statuses=(), where=Where("and", (Condition("external_id", "in", names),)), limit=max(len(names), 1))
-        return tuple(record.id for record in self._parts.store.find(query).records)
+        return tuple(record.id for record in self._deps.store.find(query).records)
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ModelSummary:
     """A summary that a model made."""
 
     text: str
@@ -312,13 +318,13 @@ class _Made:
         return {"last": names[-1], "ids": [*covered, *names][-_KEPT:]}
 
 
-def current(store: Store, scope: Scope, session: str = "", what: Running = "rolling") -> Record | None:
+def find_summary(store: Store, scope: Scope, session: str = "", what: Running = "rolling") -> Record | None:
     """The summary of a conversation as it stands, if it has one."""
-    record, _ = _latest(store, scope, session, what)
+    record, _ = _find_latest(store, scope, session, what)
     return record if record is not None and record.status is Status.ACTIVE else None
 
 
-def _latest(store: Store, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
+def _find_latest(store: Store, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
     """The newest generation, and the id of the next one: a summary that was put away or erased is not written over."""
     record: Record | None = None
     for generation in range(_KEPT):
@@ -338,7 +344,7 @@ def summary_id(scope: Scope, session: str, what: Running, generation: int = 0) -
     return "0" * 10 + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _limited(section: SummarySettings, limits: dict[str, int]) -> SummarySettings:
+def _apply_limits(section: SummarySettings, limits: dict[str, int]) -> SummarySettings:
     if unknown := set(limits) - {"max_tokens", "before", "tokens"}:
         raise InputError(f"fit does not take {min(unknown)}.", hint="It takes max_tokens, before and tokens.")
     if not limits:
@@ -349,11 +355,11 @@ def _limited(section: SummarySettings, limits: dict[str, int]) -> SummarySetting
         raise InputError(f"These limits cannot be: {problem}.", hint="tokens must be less than max_tokens.") from None
 
 
-def _quoted(record: Record | None) -> list[str]:
+def _source_ids(record: Record | None) -> list[str]:
     return [item.source for item in record.evidence] if record else []
 
 
-def _shown(message: Message) -> str:
+def _format_message(message: Message) -> str:
     calls = [call.get("function", {}).get("name") or call.get("name") for call in message.get("tool_calls") or () if isinstance(call, dict)]
     text = text_of(message) or (f"(calls {', '.join(str(name) for name in calls)})" if calls else "")
     return f"{message.get('role', 'user')}: {prompts.quote(text)}"

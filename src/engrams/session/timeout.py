@@ -11,13 +11,13 @@ from engrams.types import Scope
 _MOST = 1000
 
 
-def finalisation(owner: Scope, session: str, why: str, settings: Settings) -> JobSpec:
+def make_finalise_job(owner: Scope, session: str, why: str, settings: Settings) -> JobSpec:
     """The job that ends a session."""
     payload = {"owner": owner.key, "session": session, "why": why}
-    return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.retries)
+    return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.max_attempts)
 
 
-class Idle:
+class IdleSweeper:
     """A look is one read where there is nothing to do."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
@@ -38,4 +38,4 @@ class Idle:
         return len(specs)
 
     def _spec(self, row: SessionRow) -> JobSpec:
-        return finalisation(row.scope.owner, row.id, "idle", self._settings)
+        return make_finalise_job(row.scope.owner, row.id, "idle", self._settings)

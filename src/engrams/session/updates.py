@@ -13,16 +13,16 @@ from typing import Protocol
 
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.ports import EXTRACT, Clock, Job, Jobs, JobSpec
-from engrams.session.ingest import Journal, key_of
+from engrams.session.ingest import TurnIngest, make_update_key
 from engrams.settings import JobSettings
 from engrams.types import Kind, Receipt, Scope, Turn
-from engrams.write.signals import signals
+from engrams.write.signals import detect_signals
 
 _MOST = 10_000
 _MOMENT = 0.01
 
 
-class Work(Protocol):
+class JobRunner(Protocol):
     """The part of the runner that is needed here."""
 
     def run(self, id: str = "") -> Job | None: ...
@@ -30,17 +30,17 @@ class Work(Protocol):
     def wake(self) -> None: ...
 
 
-class Updates:
+class UpdateQueue:
     """Thread safe, without an event loop. No call waits for a model, except ``flush_sync``, for as long as it is told."""
 
-    def __init__(self, journal: Journal, jobs: Jobs, work: Work, clock: Clock, settings: JobSettings) -> None:
-        self._journal, self._jobs, self._work, self._clock, self._settings = journal, jobs, work, clock, settings
+    def __init__(self, journal: TurnIngest, jobs: Jobs, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
+        self._journal, self._jobs, self._runner, self._clock, self._settings = journal, jobs, work, clock, settings
 
     def add(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str, after: float | None = None) -> tuple[Receipt, ...]:
-        """Journal what was said; learn from it after ``after`` seconds of quiet (None: ``write.debounce``).
+        """Journal what was said; learn from it after ``after`` seconds of quiet (None: ``write.debounce_seconds``).
 
         One update waits for each scope and session: another call for the same puts it off to its own time and takes its turns
-        along. BudgetError: ``jobs.depth`` updates wait and this would be one more; nothing was stored then. Turns that correct
+        along. BudgetError: ``jobs.max_queued`` updates wait and this would be one more; nothing was stored then. Turns that correct
         or confirm something always enter. InputError: ``after`` is negative.
         """
         some = [turns] if isinstance(turns, Turn) else list(turns)
@@ -49,10 +49,10 @@ class Updates:
             raise InputError("`after` is a number of seconds, 0 or more.")
         if not some:
             return ()
-        if not signals(turn.text for turn in some):
-            self._admit(key_of(place, some[0].session))
+        if not detect_signals(turn.text for turn in some):
+            self._check_capacity(make_update_key(place, some[0].session))
         receipts = self._journal.write(some, place, Kind.TURN, quiet=after).receipts
-        self._work.wake()
+        self._runner.wake()
         return receipts
 
     def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str) -> tuple[Receipt, ...]:
@@ -65,19 +65,19 @@ class Updates:
 
     def hasten(self, *, scope: Scope | Sequence[str] | str, session: str = "") -> bool:
         """Let the update that waits for a scope and session run now; whether there was one. Returns at once."""
-        key = key_of(Scope.of(scope), session)
-        if all(job.key != key for job in self._pending(("waiting",))):
+        key = make_update_key(Scope.of(scope), session)
+        if all(job.key != key for job in self._list_jobs(("waiting",))):
             return False
         self._jobs.enqueue((JobSpec(EXTRACT, key, {"scope": Scope.of(scope).key, "items": []}),), self._clock())
-        self._work.wake()
+        self._runner.wake()
         return True
 
     def flush_sync(self, timeout: float = 30.0) -> bool:
-        """Work on everything that waits, due or not, each once. True: nothing is left; False: the time is up, or some of it failed
+        """JobRunner on everything that waits, due or not, each once. True: nothing is left; False: the time is up, or some of it failed
         and waits for its next try. What is under way then goes on."""
         stop = threading.Event()
         drained: list[bool] = []
-        thread = threading.Thread(target=self._flush, args=(stop, drained), name="engrams-flush", daemon=True)
+        thread = threading.Thread(target=self._run_flush, args=(stop, drained), name="engrams-flush", daemon=True)
         thread.start()
         thread.join(max(timeout, 0.0))
         stop.set()
@@ -87,8 +87,8 @@ class Updates:
         """Let go of updates that wait (of one scope, or one of its sessions): the turns stay in the journal and are not learned
         from. How many."""
         whole = None if scope is None else Scope.of(scope).key
-        keys = None if session is None or scope is None else key_of(Scope.of(scope), session)
-        jobs = self._pending(("waiting",))
+        keys = None if session is None or scope is None else make_update_key(Scope.of(scope), session)
+        jobs = self._list_jobs(("waiting",))
         return self._jobs.cancel([job.id for job in jobs if keys in (None, job.key) and whole in (None, job.payload.get("scope"))])
 
     def shutdown(self, *, cancel: bool = False, timeout: float = 30.0) -> bool:
@@ -96,29 +96,29 @@ class Updates:
         next process."""
         if cancel:
             self.cancel()
-            return not self._pending(("waiting", "running"))
+            return not self._list_jobs(("waiting", "running"))
         return self.flush_sync(timeout)
 
-    def _admit(self, key: str) -> None:
-        if self.waiting() >= self._settings.depth and all(job.key != key for job in self._pending(("waiting",))):
+    def _check_capacity(self, key: str) -> None:
+        if self.waiting() >= self._settings.max_queued and all(job.key != key for job in self._list_jobs(("waiting",))):
             raise BudgetError(
-                f"The queue is full: {self._settings.depth:,} updates wait.",
-                hint="Wait, call `updates.flush_sync()`, or raise `jobs.depth`; `observe` always takes a turn in.",
+                f"The queue is full: {self._settings.max_queued:,} updates wait.",
+                hint="Wait, call `updates.flush_sync()`, or raise `jobs.max_queued`; `observe` always takes a turn in.",
             )
 
-    def _pending(self, states: Sequence[str]) -> list[Job]:
+    def _list_jobs(self, states: Sequence[str]) -> list[Job]:
         return [job for job in self._jobs.queue(states, _MOST) if job.kind == EXTRACT]
 
-    def _flush(self, stop: threading.Event, drained: list[bool]) -> None:
+    def _run_flush(self, stop: threading.Event, drained: list[bool]) -> None:
         tried: set[str] = set()
         try:
             while not stop.is_set():
-                pending = self._pending(("waiting", "running"))
+                pending = self._list_jobs(("waiting", "running"))
                 fresh = [job for job in pending if job.state == "waiting" and job.id not in tried]
                 if not fresh and all(job.state == "waiting" for job in pending):
                     drained.append(not pending)
                     return
-                done = {job.id for job in fresh if not stop.is_set() and self._work.run(job.id) is not None}
+                done = {job.id for job in fresh if not stop.is_set() and self._runner.run(job.id) is not None}
                 tried |= done
                 if not done:
                     time.sleep(_MOMENT)  # another worker has them

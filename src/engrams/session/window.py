@@ -16,12 +16,12 @@ from engrams.ports import TokenCounter
 Message: TypeAlias = Mapping[str, Any]
 
 _SYSTEM = frozenset({"system", "developer"})
-_FRAME = 4
+_MESSAGE_TOKENS = 4
 """Tokens of a message besides its text: role and marks, as chat formats have them."""
-_CUT = "…"
+_ELLIPSIS = "…"
 
 
-def checked(messages: Sequence[Message]) -> None:
+def check_ids(messages: Sequence[Message]) -> None:
     """InputError (a ValueError): a message has no id, or two have the same."""
     seen: set[str] = set()
     for place, message in enumerate(messages):
@@ -33,7 +33,7 @@ def checked(messages: Sequence[Message]) -> None:
         seen.add(name)
 
 
-def parted(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+def split_lead(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """The leading system messages, which are never summarised, and the rest."""
     end = next((place for place, message in enumerate(messages) if message.get("role") not in _SYSTEM), len(messages))
     return tuple(messages[:end]), tuple(messages[end:])
@@ -47,45 +47,45 @@ def text_of(message: Message) -> str:
     return content if isinstance(content, str) else ""
 
 
-def tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
+def count_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
     """What they cost by the counter, calls of tools included."""
-    return sum(_FRAME + counter.count(text_of(message)) + counter.count(_calls(message)) for message in messages)
+    return sum(_MESSAGE_TOKENS + counter.count(text_of(message)) + counter.count(_encode_calls(message)) for message in messages)
 
 
-def cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> int:
+def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> int:
     """Where to part them so that the newest, from there on, cost at most ``room``; the last one is among them in any case.
 
     A call and its results are never parted: they go to the older side, or to the newer one where nothing would be left of it.
     """
     place, cost = len(messages), 0
-    while place > 0 and (cost := cost + tokens(messages[place - 1 : place], counter)) <= room:
+    while place > 0 and (cost := cost + count_tokens(messages[place - 1 : place], counter)) <= room:
         place -= 1
     place = min(place, max(len(messages) - 1, 0))
-    after = _forward(messages, place)
-    return after if after < len(messages) else _backward(messages, place)
+    after = _move_forward(messages, place)
+    return after if after < len(messages) else _move_backward(messages, place)
 
 
-def trimmed(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
+def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
     """What stays of the messages, and what was dropped of them, both in order (001).
 
     Results of tools are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; of a last
     turn that is too long, the longest texts are shortened. A turn begins with what the user says.
     """
-    kept: list[Message] = [_shortened(message, characters) if message.get("role") == "tool" else message for message in messages]
+    kept: list[Message] = [_shorten(message, characters) if message.get("role") == "tool" else message for message in messages]
     dropped: list[Message] = []
-    while tokens(kept, counter) > room and len(turns := _turns(kept)) > 1:
+    while count_tokens(kept, counter) > room and len(turns := _split_turns(kept)) > 1:
         gone = [message for turn in turns[: (len(turns) + 1) // 2] for message in turn]
         dropped += gone
         kept = kept[len(gone) :]
-    while tokens(kept, counter) > room:
+    while count_tokens(kept, counter) > room:
         longest = max(range(len(kept)), key=lambda place: len(text_of(kept[place])), default=-1)
         if longest < 0 or len(text_of(kept[longest])) <= 1:
             break
-        kept[longest] = _shortened(kept[longest], len(text_of(kept[longest])) // 2)
+        kept[longest] = _shorten(kept[longest], len(text_of(kept[longest])) // 2)
     return kept, dropped
 
 
-def last_of(text: str, room: int, counter: TokenCounter) -> str:
+def keep_end(text: str, room: int, counter: TokenCounter) -> str:
     """The end of a text, at most ``room`` tokens of it."""
     if counter.count(text) <= room:
         return text
@@ -96,12 +96,12 @@ def last_of(text: str, room: int, counter: TokenCounter) -> str:
     return text[len(text) - least :]
 
 
-def first_of(text: str, room: int, counter: TokenCounter) -> str:
+def keep_start(text: str, room: int, counter: TokenCounter) -> str:
     """The beginning of a text, at most ``room`` tokens of it."""
-    return last_of(text[::-1], room, _Turned(counter))[::-1]
+    return keep_end(text[::-1], room, _ReversedCounter(counter))[::-1]
 
 
-class _Turned:
+class _ReversedCounter:
     """A counter of texts that are given back to front."""
 
     def __init__(self, counter: TokenCounter) -> None:
@@ -111,42 +111,42 @@ class _Turned:
         return self._counter.count(text[::-1])
 
 
-def _calls(message: Message) -> str:
+def _encode_calls(message: Message) -> str:
     calls = message.get("tool_calls")
     return json.dumps(calls, ensure_ascii=False, default=str) if calls else ""
 
 
-def _asked(messages: Sequence[Message]) -> set[str]:
+def _call_ids(messages: Sequence[Message]) -> set[str]:
     """Ids of the tool calls in them."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     return {str(call.get("id")) for call in calls if isinstance(call, Mapping)}
 
 
-def _answers(message: Message, calls: Collection[str]) -> bool:
+def _is_answer(message: Message, calls: Collection[str]) -> bool:
     return str(message.get("tool_call_id", "")) in calls
 
 
-def _forward(messages: Sequence[Message], place: int) -> int:
+def _move_forward(messages: Sequence[Message], place: int) -> int:
     """The same place, or behind the last result of a call that stands before it."""
     while True:
-        calls = _asked(messages[:place])
-        last = max((at + 1 for at in range(place, len(messages)) if _answers(messages[at], calls)), default=place)
+        calls = _call_ids(messages[:place])
+        last = max((at + 1 for at in range(place, len(messages)) if _is_answer(messages[at], calls)), default=place)
         if last == place:
             return place
         place = last
 
 
-def _backward(messages: Sequence[Message], place: int) -> int:
+def _move_backward(messages: Sequence[Message], place: int) -> int:
     """The same place, or before the first call that has a result behind it."""
     while True:
         wanted = {str(message.get("tool_call_id")) for message in messages[place:] if message.get("tool_call_id")}
-        first = min((at for at in range(place) if _asked(messages[at : at + 1]) & wanted), default=place)
+        first = min((at for at in range(place) if _call_ids(messages[at : at + 1]) & wanted), default=place)
         if first == place:
             return place
         place = first
 
 
-def _turns(messages: Sequence[Message]) -> list[list[Message]]:
+def _split_turns(messages: Sequence[Message]) -> list[list[Message]]:
     groups: list[list[Message]] = []
     for message in messages:
         if message.get("role") == "user" or not groups:
@@ -155,8 +155,8 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     return groups
 
 
-def _shortened(message: Message, characters: int) -> Message:
+def _shorten(message: Message, characters: int) -> Message:
     text = text_of(message)
     if len(text) <= characters:
         return message
-    return {**message, "content": text[: max(characters - 1, 0)] + _CUT}
+    return {**message, "content": text[: max(characters - 1, 0)] + _ELLIPSIS}

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.ports import CONDENSE, ENFORCE, JUDGE, Batch, Change, Clock, Committed, Embedder, JobSpec, Put, Reach, Seek, Store
-from engrams.read.thresholds import dense
-from engrams.session.hot import Hot
-from engrams.session.ring import Item, Ring
+from engrams.read.thresholds import dense_floor
+from engrams.session.hot import HotCache
+from engrams.session.ring import RingBuffer, RingItem
 from engrams.settings import FloorSettings, Settings
 from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier
-from engrams.write.dedup import differs
-from engrams.write.evict import left
-from engrams.write.gate import gate
+from engrams.write.dedup import has_distinct_detail
+from engrams.write.evict import evict_turn
+from engrams.write.gate import gate_text
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -31,7 +31,7 @@ _MOST = 1000
 """Scopes whose tier is kept; of the one that was silent for longest only the rows are left, which a sweep settles."""
 _BARRED = frozenset(("short", "stop_words", "noise"))
 """What never enters (000). Small talk does: judging it is what the tier is for."""
-_AWAY = frozenset(("import", "file", "vault"))
+_OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
 """Channels of what nobody says now."""
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class TierResult:
     """What a write stored; by record, why some did not enter; and of what recent memory a text is a repetition."""
 
     done: Committed = field(default_factory=Committed)
@@ -47,7 +47,7 @@ class Entered:
     twins: Mapping[str, str] = field(default_factory=dict)
 
 
-class Working:
+class WorkingTier:
     """Rings and hot buffers by scope, and the writes that go through them. Thread safe; no model is ever asked here."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False) -> None:
@@ -56,49 +56,49 @@ class Working:
         self._tiers = settings.tiers
         self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
         self._lock = Lock()
-        self._rings: OrderedDict[str, Ring] = OrderedDict()
-        self._hot: OrderedDict[str, Hot] = OrderedDict()
+        self._rings: OrderedDict[str, RingBuffer] = OrderedDict()
+        self._hot: OrderedDict[str, HotCache] = OrderedDict()
         self._turns: dict[str, int] = {}
 
     # ------------------------------------------------------------------------------------------------------- writing
 
-    def enter(self, batch: Batch, scope: Scope) -> Entered:
+    def commit(self, batch: Batch, scope: Scope) -> TierResult:
         """Commit a write. Turns enter the tier with it, what they push out leaves it, and the jobs that follow are asked for."""
         puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
-        jobs = self._capped(scope, len(batch.puts))
-        if not self._tiers.on or not puts or batch.actor in _AWAY:
+        jobs = self._make_caps_jobs(scope, len(batch.puts))
+        if not self._tiers.enabled or not puts or batch.actor in _OFFLINE_CHANNELS:
             done = self._store.commit(replace(batch, jobs=(*batch.jobs, *jobs)))
-            return Entered(replace(done, jobs=done.jobs[: len(batch.jobs)]))
-        skipped, twins = self._gated(puts, scope)
+            return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]))
+        skipped, twins = self._gate_turns(puts, scope)
         fresh = [put.record for put in puts if put.record.id not in skipped]
-        through, held = fresh[: -self._tiers.working], fresh[-self._tiers.working :]
+        through, held = fresh[: -self._tiers.working_size], fresh[-self._tiers.working_size :]
         if self._judge:
-            jobs += tuple(self._spec(JUDGE, record.id, record) for record in fresh)
+            jobs += tuple(self._make_job(JUDGE, record.id, record) for record in fresh)
         tiers = {**{record.id: Tier.WORKING for record in held}, **{record.id: Tier.RECENT for record in through}}
-        stored = tuple(self._placed(put, tiers, twins) for put in batch.puts)
-        bumps = self._bumped(scope, twins)
+        stored = tuple(self._assign_tier(put, tiers, twins) for put in batch.puts)
+        bumps = self._bump_twins(scope, twins)
         batch = replace(batch, puts=stored, changes=(*batch.changes, *bumps))
         ring = self.ring(scope)
         with ring.writing:
-            done = self._commit(batch, jobs, ring, len(held))
-            ring.append(Item(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
-        return Entered(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
+            done = self._commit_evicting(batch, jobs, ring, len(held))
+            ring.append(RingItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
+        return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
 
-    def recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+    def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
         """Memories that a read selected: they are at hand from now on, and copies of them enter the tier."""
-        if not self._tiers.on or not ids:
+        if not self._tiers.enabled or not ids:
             return
         known = {record.id: record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE}
         records = [known[name] for name in dict.fromkeys(ids) if name in known]
         card = self._embedder.card
         if card.dimension and records:
             vectors = self._store.vectors(scope.owner, [record.id for record in records], card.id)
-            self.hot(scope).keep([Hit(record, 0.0) for record in records], vectors)
+            self.hot(scope).put([Hit(record, 0.0) for record in records], vectors)
         ring = self.ring(scope)
-        copies = [copy(record) for record in records if record.tier is not Tier.WORKING and ring.get_by_id(record.id) is None]
-        copies = copies[-self._tiers.working :]
+        copies = [to_item(record) for record in records if record.tier is not Tier.WORKING and ring.get_by_id(record.id) is None]
+        copies = copies[-self._tiers.working_size :]
         with ring.writing:
-            self._commit(Batch("engrams", "left the working tier", self._clock()), (), ring, len(copies))
+            self._commit_evicting(Batch("engrams", "left the working tier", self._clock()), (), ring, len(copies))
             ring.append(copies)
 
     def release(self, scope: Scope) -> int:
@@ -106,7 +106,7 @@ class Working:
         ring = self.ring(scope)
         with ring.writing:
             number = len(ring.last(len(ring)))
-            self._commit(Batch("engrams", "left the working tier", self._clock()), (), ring, self._tiers.working)
+            self._commit_evicting(Batch("engrams", "left the working tier", self._clock()), (), ring, self._tiers.working_size)
             ring.drain()
         return number
 
@@ -122,39 +122,39 @@ class Working:
 
     def drop(self, owner: Scope, ids: Sequence[str]) -> None:
         """What was forgotten or purged is not at hand either."""
-        for ring in self._of(owner, self._rings):
+        for ring in self._owned_by(owner, self._rings):
             ring.drop(ids)
-        for hot in self._of(owner, self._hot):
+        for hot in self._owned_by(owner, self._hot):
             hot.drop(ids)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
-    def ring(self, scope: Scope) -> Ring:
+    def ring(self, scope: Scope) -> RingBuffer:
         """The tier of exactly this scope."""
-        return self._kept(self._rings, scope, lambda: Ring(self._tiers.working))
+        return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
-    def hot(self, scope: Scope) -> Hot:
+    def hot(self, scope: Scope) -> HotCache:
         """What is at hand for reads of this scope."""
-        floors = FloorSettings(dense=self._tiers.near, model=self._settings.read.floors.model)
-        return self._kept(self._hot, scope, lambda: Hot(self._tiers.hot, dense(floors, self._embedder.card)))
+        floors = FloorSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
+        return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
 
-    def near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+    def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
         """Those at hand that are near a query, with their cosines. Looking is not using."""
         if vector is None or scope.key not in self._hot:
             return {}
-        return {hit.record.id: hit.parts["sub_sim"] for hit in self.hot(scope).near(vector, touch=False)}
+        return {hit.record.id: hit.parts["sub_sim"] for hit in self.hot(scope).find_near(vector, touch=False)}
 
     def tail(self, scope: Scope) -> tuple[Record, ...]:
         """The last items of the latest conversation, as they are stored now; what was put away meanwhile is not among them."""
-        if not self._tiers.on or not self._tiers.tail or scope.key not in self._rings:
+        if not self._tiers.enabled or not self._tiers.tail_turns or scope.key not in self._rings:
             return ()
-        said = self.ring(scope).last(self._tiers.working)
-        ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail :]
+        said = self.ring(scope).last(self._tiers.working_size)
+        ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail_turns :]
         return tuple(record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
 
-    def score(self, scope: Scope, id: str, importance: float) -> bool:
+    def set_importance(self, scope: Scope, id: str, importance: float) -> bool:
         """Set the importance of a live item. False: it left."""
-        return scope.key in self._rings and self.ring(scope).score(id, importance)
+        return scope.key in self._rings and self.ring(scope).set_importance(id, importance)
 
     def holds(self, scope: Scope, id: str) -> bool:
         """Whether a row is in the tier of this process."""
@@ -167,29 +167,29 @@ class Working:
 
     def sizes(self, scope: Scope) -> dict[str, int]:
         """Items in the working tier and at hand; of a whole owner where the scope is one."""
-        rings, hot = self._of(scope, self._rings), self._of(scope, self._hot)
+        rings, hot = self._owned_by(scope, self._rings), self._owned_by(scope, self._hot)
         return {"working": sum(len(ring) for ring in rings), "hot": sum(len(one.ids()) for one in hot)}
 
     # ---------------------------------------------------------------------------------------------------------- steps
 
-    def _gated(self, puts: Sequence[Put], scope: Scope) -> tuple[dict[str, Decision], dict[str, str]]:
+    def _gate_turns(self, puts: Sequence[Put], scope: Scope) -> tuple[dict[str, Decision], dict[str, str]]:
         """Which turns do not enter, and why."""
         skipped: dict[str, Decision] = {}
         twins: dict[str, str] = {}
         section = self._settings.write
         for put in puts:
             record = put.record
-            refused = gate(record.text, min_words=section.min_words) if section.gate else None
+            refused = gate_text(record.text, min_words=section.min_words) if section.gate else None
             if refused is not None and refused.reason in _BARRED:
                 skipped[record.id] = replace(refused, record=record.id)
-            elif twin := self._twin(put, scope):
+            elif twin := self._find_twin(put, scope):
                 twins[record.id] = twin
                 skipped[record.id] = Decision("dedup", "bump", "repeats a recent memory", record.text[:80], twin)
         return skipped, twins
 
-    def _twin(self, put: Put, scope: Scope) -> str:
+    def _find_twin(self, put: Put, scope: Scope) -> str:
         """The recent memory that a text repeats; none where its vector is not known yet, or where a small word differs."""
-        card, floor = self._embedder.card, self._duplicate()
+        card, floor = self._embedder.card, self._duplicate_floor()
         if put.vector is None or not floor:
             return ""
         import numpy as np
@@ -199,18 +199,18 @@ class Working:
         near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
         for record in self._store.get(scope.owner, near):
             same = record.tier is Tier.RECENT and record.role == put.record.role
-            if same and record.id != put.record.id and not differs(record.text, put.record.text):
+            if same and record.id != put.record.id and not has_distinct_detail(record.text, put.record.text):
                 return record.id
         return ""
 
-    def _duplicate(self) -> float:
+    def _duplicate_floor(self) -> float:
         """The cosine that means "the same" to this embedder: the setting for its own model, else the card's."""
-        card, model = self._embedder.card, self._settings.read.floors.model
-        if not self._tiers.duplicate or not model or model.casefold() in card.id.casefold():
-            return self._tiers.duplicate
+        card, model = self._embedder.card, self._settings.read.min_scores.model
+        if not self._tiers.duplicate_cosine or not model or model.casefold() in card.id.casefold():
+            return self._tiers.duplicate_cosine
         return card.floors.get("duplicate", 0.0)
 
-    def _placed(self, put: Put, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> Put:
+    def _assign_tier(self, put: Put, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> Put:
         """A put with its tier; what does not enter is in the journal, and no read finds it."""
         record = put.record
         if record.id in tiers:
@@ -220,7 +220,7 @@ class Working:
         away = replace(record, status=Status.ARCHIVED, retired_at=self._clock(), superseded_by=twins.get(record.id, ""))
         return replace(put, record=away)
 
-    def _bumped(self, scope: Scope, twins: Mapping[str, str]) -> tuple[Change, ...]:
+    def _bump_twins(self, scope: Scope, twins: Mapping[str, str]) -> tuple[Change, ...]:
         now = self._clock()
         found = self._store.get(scope.owner, tuple(dict.fromkeys(twins.values()))) if twins else ()
         used = [(r, sum(twin == r.id for twin in twins.values())) for r in found if r.status is not Status.PURGED]
@@ -229,16 +229,16 @@ class Working:
             for record, times in used
         )
 
-    def _commit(self, batch: Batch, jobs: Sequence[JobSpec], ring: Ring, number: int) -> Committed:
+    def _commit_evicting(self, batch: Batch, jobs: Sequence[JobSpec], ring: RingBuffer, number: int) -> Committed:
         """Store a write that pushes ``number`` items in, with what it pushes out."""
-        leaving = ring.leaving(number)
-        live = {item.id: item for item in leaving if not item.copied}
+        leaving = ring.preview_evictions(number)
+        live = {item.id: item for item in leaving if not item.is_copy}
         owner = next(iter(live.values())).record.scope.owner if live else None
         known = self._store.get(owner, tuple(live)) if owner is not None else ()
         rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
-        changes = tuple(left(record, live[record.id].importance, self._tiers.promote, batch.at) for record in rows)
+        changes = tuple(evict_turn(record, live[record.id].importance, self._tiers.promote_importance, batch.at) for record in rows)
         kept = {change.id for change in changes if change.action == "promote"}
-        finals = [self._spec(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
+        finals = [self._make_job(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
         full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
         try:
             done = self._store.commit(full) if full.puts or full.changes else Committed()
@@ -251,24 +251,24 @@ class Working:
         ring.evict({item.id for item in leaving})
         return done
 
-    def _spec(self, kind: str, key: str, record: Record) -> JobSpec:
-        return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.retries)
+    def _make_job(self, kind: str, key: str, record: Record) -> JobSpec:
+        return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.max_attempts)
 
-    def _capped(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
+    def _make_caps_jobs(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
         """The job that looks at the caps, every so many turns of a scope."""
         caps = self._settings.caps
-        if not ((self._tiers.on and self._tiers.recent) or caps.facts or caps.rules or caps.entries > 0):
+        if not ((self._tiers.enabled and self._tiers.recent_size) or caps.facts or caps.rules or caps.entries > 0):
             return ()
         with self._lock:
             before = self._turns.get(scope.key, 0)
             self._turns[scope.key] = before + number
             while len(self._turns) > _MOST:
                 del self._turns[next(iter(self._turns))]
-        if before // self._tiers.every == (before + number) // self._tiers.every:
+        if before // self._tiers.check_turns == (before + number) // self._tiers.check_turns:
             return ()
-        return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.retries),)
+        return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.max_attempts),)
 
-    def _kept(self, kept: OrderedDict[str, Kept], scope: Scope, make: Callable[[], Kept]) -> Kept:
+    def _get_or_make(self, kept: OrderedDict[str, Kept], scope: Scope, make: Callable[[], Kept]) -> Kept:
         with self._lock:
             found = kept.pop(scope.key, None)
             kept[scope.key] = made = make() if found is None else found
@@ -276,15 +276,15 @@ class Working:
                 kept.popitem(last=False)
         return made
 
-    def _of(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
+    def _owned_by(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
         """That of a scope; of an owner, everything they have."""
         with self._lock:
             pairs = list(kept.items())
         return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
 
 
-def copy(record: Record) -> Item:
+def to_item(record: Record) -> RingItem:
     """A memory that was recalled, as an item of the conversation."""
     if record.tier is Tier.LONGTERM:
-        return Item(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
-    return Item(record, "promoted_l1", record.summary or record.text)
+        return RingItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
+    return RingItem(record, "promoted_l1", record.summary or record.text)

@@ -1,37 +1,45 @@
 """Every setting of engrams, in one frozen object.
 
-Precedence, weakest first: the defaults below, a preset (``presets/*.toml``), ``config.toml`` in the home folder,
+Precedence, weakest first: the defaults, a preset (``presets/*.toml``), ``config.toml`` in the home folder,
 ``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments.
 """
 
-from engrams.settings.apart import apart as apart
-from engrams.settings.garden import GardenSettings as GardenSettings
+from engrams.settings.background import JOBS as JOBS
+from engrams.settings.background import CapSettings as CapSettings
+from engrams.settings.background import GardenSettings as GardenSettings
+from engrams.settings.background import JobSettings as JobSettings
+from engrams.settings.background import ReviewSettings as ReviewSettings
+from engrams.settings.background import SessionSettings as SessionSettings
+from engrams.settings.background import SummarySettings as SummarySettings
+from engrams.settings.background import TierSettings as TierSettings
+from engrams.settings.background import TopicSettings as TopicSettings
+from engrams.settings.background import UsageSettings as UsageSettings
+from engrams.settings.core import ChatSettings as ChatSettings
+from engrams.settings.core import EmbedSettings as EmbedSettings
+from engrams.settings.core import Limits as Limits
+from engrams.settings.core import StoreSettings as StoreSettings
+from engrams.settings.layers import TEST_FOLDER as TEST_FOLDER
 from engrams.settings.layers import Loaded as Loaded
+from engrams.settings.layers import SettingInfo as SettingInfo
+from engrams.settings.layers import Settings as Settings
 from engrams.settings.layers import describe as describe
+from engrams.settings.layers import in_test_mode as in_test_mode
 from engrams.settings.layers import load as load
+from engrams.settings.layers import login as login
+from engrams.settings.layers import names as names
 from engrams.settings.layers import presets as presets
-from engrams.settings.owner import login as login
-from engrams.settings.review import ReviewSettings as ReviewSettings
-from engrams.settings.sections import ChatSettings as ChatSettings
-from engrams.settings.sections import DeliverySettings as DeliverySettings
-from engrams.settings.sections import EmbedSettings as EmbedSettings
-from engrams.settings.sections import FloorSettings as FloorSettings
-from engrams.settings.sections import GraphSettings as GraphSettings
-from engrams.settings.sections import JobSettings as JobSettings
-from engrams.settings.sections import Limits as Limits
-from engrams.settings.sections import ReadSettings as ReadSettings
-from engrams.settings.sections import ReadWeights as ReadWeights
-from engrams.settings.sections import RerankSettings as RerankSettings
-from engrams.settings.sections import ServeSettings as ServeSettings
-from engrams.settings.sections import Settings as Settings
-from engrams.settings.sections import StoreSettings as StoreSettings
-from engrams.settings.sections import UpstreamSettings as UpstreamSettings
-from engrams.settings.sections import UsageSettings as UsageSettings
-from engrams.settings.sections import VaultSettings as VaultSettings
-from engrams.settings.sections import WriteSettings as WriteSettings
-from engrams.settings.sessions import SessionSettings as SessionSettings
-from engrams.settings.summary import SummarySettings as SummarySettings
-from engrams.settings.tiers import CapSettings as CapSettings
-from engrams.settings.tiers import TierSettings as TierSettings
-from engrams.settings.topics import RouteSettings as RouteSettings
-from engrams.settings.topics import TopicSettings as TopicSettings
+from engrams.settings.layers import secret_names as secret_names
+from engrams.settings.layers import suggest as suggest
+from engrams.settings.read import DeliverySettings as DeliverySettings
+from engrams.settings.read import FloorSettings as FloorSettings
+from engrams.settings.read import GraphSettings as GraphSettings
+from engrams.settings.read import ReadSettings as ReadSettings
+from engrams.settings.read import ReadWeights as ReadWeights
+from engrams.settings.read import RerankSettings as RerankSettings
+from engrams.settings.read import RouteSettings as RouteSettings
+from engrams.settings.serve import FeedbackSettings as FeedbackSettings
+from engrams.settings.serve import SafetySettings as SafetySettings
+from engrams.settings.serve import ServeSettings as ServeSettings
+from engrams.settings.serve import UpstreamSettings as UpstreamSettings
+from engrams.settings.serve import VaultSettings as VaultSettings
+from engrams.settings.write import WriteSettings as WriteSettings

@@ -1,28 +1,99 @@
-"""Reading the layers of settings, and saying where each value came from."""
+"""The settings object, the layers it is read from, and the description of each setting."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from engrams.errors import SettingsError
-from engrams.settings.apart import apart
-from engrams.settings.sections import Settings
+from engrams.settings.background import (
+    CapSettings,
+    GardenSettings,
+    JobSettings,
+    ReviewSettings,
+    SessionSettings,
+    SummarySettings,
+    TierSettings,
+    TopicSettings,
+    UsageSettings,
+)
+from engrams.settings.core import ChatSettings, EmbedSettings, Limits, Section, StoreSettings
+from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
+from engrams.settings.serve import AuditSettings, FeedbackSettings, SafetySettings, ServeSettings, SkillSettings, VaultSettings
+from engrams.settings.write import WriteSettings
+
+TEST_FOLDER = "test-mode"
+"""The folder of test mode in the home. A home of that name is one of test mode already."""
+
+
+class Settings(Section):
+    """Every setting. Build with ``load``; change with ``model_copy(update=...)``."""
+
+    home: Path = Field(Path("~/.engrams"), description="The home folder.")
+    preset: str = Field("default", description="Preset that the values start from.")
+    user: str = Field("", description="Owner of the memory that commands without --user use. Empty: the login name.")
+    enabled: bool = Field(True, description="Off: nothing is read, written or run.")
+    incognito: bool = Field(False, description="Keep memory in this process only, with no trace on disk.")
+    test: bool = Field(False, description="Keep everything in a home of its own, the folder test-mode of the home.")
+    limits: Limits = Limits()
+    store: StoreSettings = StoreSettings()
+    embed: EmbedSettings = EmbedSettings()
+    chat: ChatSettings = ChatSettings()
+    write: WriteSettings = WriteSettings()
+    read: ReadSettings = ReadSettings()
+    rerank: RerankSettings = RerankSettings()
+    graph: GraphSettings = GraphSettings()
+    topics: TopicSettings = TopicSettings()
+    tiers: TierSettings = TierSettings()
+    caps: CapSettings = CapSettings()
+    summary: SummarySettings = SummarySettings()
+    review: ReviewSettings = ReviewSettings()
+    garden: GardenSettings = GardenSettings()
+    usage: UsageSettings = UsageSettings()
+    delivery: DeliverySettings = DeliverySettings()
+    sessions: SessionSettings = SessionSettings()
+    jobs: JobSettings = JobSettings()
+    serve: ServeSettings = ServeSettings()
+    vault: VaultSettings = VaultSettings()
+    skills: SkillSettings = SkillSettings()
+    audit: AuditSettings = AuditSettings()
+    safety: SafetySettings = SafetySettings()
+    feedback: FeedbackSettings = FeedbackSettings()
+
+    @property
+    def owner(self) -> str:
+        """The owner where a call names nobody: ``user``, else the login name."""
+        return self.user or login()
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings and, for each dotted name, where its value came from."""
+    """Settings and, for each dotted name, the layer its value came from."""
 
     settings: Settings
     origin: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInfo:
+    """One setting. ``range``: its choices or bounds as text. ``presets``: the values that presets give it."""
+
+    name: str
+    default: Any
+    text: str
+    secret: bool
+    range: str
+    presets: Mapping[str, Any]
 
 
 def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -32,7 +103,7 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     from_env = _environment(env)
     home = Path(str(given.get("home") or from_env.get("home") or "~/.engrams")).expanduser()
     file = home / "config.toml"
-    from_file = _flat(_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
+    from_file = _flatten(_parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
     preset = str(given.get("preset") or from_env.get("preset") or from_file.get("preset") or "default")
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
@@ -45,15 +116,58 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as problem:
-        first = problem.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"Setting {name!r} ({origin.get(name, 'unknown place')}): {first['msg']}.") from None
-    return Loaded(apart(settings), origin)
+        raise _explain(problem, origin) from None
+    return Loaded(in_test_mode(settings), origin)
 
 
-def describe() -> list[tuple[str, Any, str, bool]]:
-    """Every setting: dotted name, default, description, whether it is a secret."""
-    return list(_describe(Settings, ""))
+def in_test_mode(settings: Settings) -> Settings:
+    """Move memory into the home of test mode, where that is on: no database, folder or remote outside of it. Idempotent."""
+    if not settings.test:
+        return settings
+    home = settings.home if settings.home.name == TEST_FOLDER else settings.home / TEST_FOLDER
+    url = settings.store.url if settings.store.url == ":memory:" else ""
+    store, vault = settings.store.model_copy(update={"url": url}), settings.vault.model_copy(update={"path": "", "remote": ""})
+    return settings.model_copy(update={"home": home, "store": store, "vault": vault})
+
+
+def login() -> str:
+    """The login name; ``me`` where there is none, as in a bare container."""
+    try:
+        return getpass.getuser() or "me"
+    except (OSError, KeyError, ImportError):
+        return "me"
+
+
+def describe() -> tuple[SettingInfo, ...]:
+    """Describe every setting, in the order of the settings object."""
+    given = {name: _preset(name) for name in presets()}
+    return tuple(
+        SettingInfo(
+            name,
+            info.default,
+            info.description or "",
+            _is_secret(info),
+            _range_of(info),
+            {preset: values[name] for preset, values in given.items() if name in values},
+        )
+        for name, info in _fields(Settings, "")
+    )
+
+
+def names() -> dict[str, Any]:
+    """Dotted name of every setting -> its default."""
+    return {name: info.default for name, info in _fields(Settings, "")}
+
+
+def secret_names() -> frozenset[str]:
+    """Dotted names of the settings that are never shown."""
+    return frozenset(name for name, info in _fields(Settings, "") if _is_secret(info))
+
+
+def suggest(name: str, known: Sequence[str]) -> str:
+    """A "did you mean" for a name that is not known; empty where nothing is near."""
+    near = get_close_matches(name, known, 3)
+    return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def presets() -> tuple[str, ...]:
@@ -62,46 +176,87 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
 
 
-def _describe(section: type[BaseModel], prefix: str) -> Any:
+def _fields(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
     for name, info in section.model_fields.items():
-        default = info.default
-        if isinstance(default, BaseModel):
-            yield from _describe(type(default), f"{prefix}{name}.")
+        if isinstance(info.default, BaseModel):
+            yield from _fields(type(info.default), f"{prefix}{name}.")
         else:
-            extra = info.json_schema_extra
-            yield prefix + name, default, info.description or "", isinstance(extra, dict) and bool(extra.get("secret"))
+            yield prefix + name, info
+
+
+def _is_secret(info: FieldInfo) -> bool:
+    return isinstance(info.json_schema_extra, dict) and bool(info.json_schema_extra.get("secret"))
+
+
+def _range_of(info: FieldInfo) -> str:
+    """The choices or the bounds of a setting, as text."""
+    kind = info.annotation
+    kinds = [kind, *get_args(kind)]
+    choices = next((get_args(one) for one in kinds if get_origin(one) is Literal), ())
+    if choices:
+        return ", ".join(choices)
+    if kind is bool:
+        return "true, false"
+    bounds = {
+        name: value for item in info.metadata for name in ("ge", "gt", "le", "lt") if (value := getattr(item, name, None)) is not None
+    }
+    low = f"≥ {bounds['ge']:g}" if "ge" in bounds else f"> {bounds['gt']:g}" if "gt" in bounds else ""
+    high = f"≤ {bounds['le']:g}" if "le" in bounds else f"< {bounds['lt']:g}" if "lt" in bounds else ""
+    return ", ".join(part for part in (low, high) if part)
+
+
+def _explain(problem: ValidationError, origin: Mapping[str, str]) -> SettingsError:
+    """The first thing wrong with the settings, as an error that shows what would be right."""
+    first = problem.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    place = next((origin[known] for known in origin if known == name or known.startswith(f"{name}.")), "")
+    where = f" ({place})" if place else ""
+    infos = {info.name: info for info in describe()}
+    info = infos.get(name)
+    match first["type"]:
+        case "extra_forbidden":
+            known = [*infos, *dict.fromkeys(known.rpartition(".")[0] for known in infos)]
+            return SettingsError(
+                f"There is no setting {name!r}{where}.", hint=suggest(name, known) or "`engrams config` shows the settings."
+            )
+        case "literal_error" if info is not None:
+            hint = suggest(str(first["input"]), info.range.split(", "))
+            return SettingsError(f"Setting {name!r}{where} is {first['input']!r}; it takes one of: {info.range}.", hint=hint)
+        case _:
+            allowed = f" It takes: {info.range}." if info is not None and info.range else ""
+            return SettingsError(f"Setting {name!r}{where}: {first['msg']}.{allowed}")
 
 
 def _preset(name: str) -> dict[str, Any]:
     if name not in presets():
         raise SettingsError(f"There is no preset {name!r}.", hint=f"The presets are: {', '.join(presets())}.")
-    return _flat(_toml((resources.files("engrams") / "presets" / f"{name}.toml").read_text("utf-8"), name))
+    return _flatten(_parse_toml((resources.files("engrams") / "presets" / f"{name}.toml").read_text("utf-8"), name))
 
 
-def _toml(text: str, where: str) -> dict[str, Any]:
+def _parse_toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise SettingsError(f"{where} is not valid TOML: {problem}.", hint="Mend the file or move it aside.") from None
+        raise SettingsError(f"{where} is not valid TOML: {problem}.", hint="Correct the file or move it aside.") from None
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = {name: default for name, default, *_ in describe()}
+    known = names()
     found: dict[str, Any] = {}
     for key, value in env.items():
         if key.startswith("ENGRAMS_"):
             name = key.removeprefix("ENGRAMS_").lower().replace("__", ".")
-            if name not in names:
-                raise SettingsError(f"The variable {key} names no setting.")
-            found[name] = [part for part in value.split(",") if part] if isinstance(names[name], tuple) else value
+            if name not in known:
+                raise SettingsError(f"The variable {key} names no setting.", hint=suggest(name, list(known)))
+            found[name] = [part for part in value.split(",") if part] if isinstance(known[name], tuple) else value
     return found
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key}."))
+            flat.update(_flatten(value, f"{prefix}{key}."))
         else:
             flat[prefix + key] = value
     return flat

@@ -15,7 +15,7 @@ from engrams.settings import Settings
 from engrams.text.cache import enlisted
 from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
 from engrams.write import flow, watermark
-from engrams.write.schedule import NEVER, fires, last_cosine
+from engrams.write.schedule import NEVER, due_reason, last_cosine
 
 _STEP = 50
 """Records a transaction: an interrupted import repeats at most this many, and repeating stores nothing twice."""
@@ -26,7 +26,7 @@ _TRIES = 20
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
-class Digest:
+class DigestJob:
     """Extracts, judges, reconciles and stores. What one owner is known by changes one job after the other, in whatever process: a job
     that another came before looks again. No model is waited for under a lock."""
 
@@ -34,13 +34,13 @@ class Digest:
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._deps = flow.Deps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
         # Without a model a job takes milliseconds, and waiting for one's turn is quicker than doing it twice.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
         self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
-        self._results: OrderedDict[str, flow.Digest] = OrderedDict()
+        self._results: OrderedDict[str, flow.DigestResult] = OrderedDict()
         enlisted(self)
 
     @property
@@ -52,7 +52,7 @@ class Digest:
         """Learn from the job's records, step by step."""
         scope = Scope.parse(job.payload["scope"])
         items = list(job.payload["items"])
-        if self._gathering(job, scope.owner, items):
+        if self._keep_gathering(job, scope.owner, items):
             return
         for start in range(0, max(len(items), 1), _STEP):
             last = start + _STEP >= len(items)
@@ -61,7 +61,7 @@ class Digest:
             if not last:
                 self._renew(job)
 
-    def told(self, receipt: Receipt, job: str) -> Receipt:
+    def complete_receipt(self, receipt: Receipt, job: str) -> Receipt:
         """The receipt with what the job made of its record."""
         with self._guard:
             result = self._results.pop(job, None)
@@ -76,7 +76,7 @@ class Digest:
         with self._guard:
             self._results.clear()
 
-    def _gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
+    def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Whether the job's turns go on gathering; at the end of a session with next to nothing in it they are let be."""
         trigger, end = job.payload.get("trigger"), bool(job.payload.get("end"))
         if trigger != "batch" or not items:
@@ -85,21 +85,23 @@ class Digest:
         card = self._embedder.card
         rows = self._store.vectors(owner, [record.id for record in records[-8:]], card.id) if card.dimension and records else None
         cosine = last_cosine(rows) if rows is not None else None
-        if fires([record.text for record in records], cosine, self._settings.sessions, self._settings.delivery.topic, end=end):
+        if due_reason(
+            [record.text for record in records], cosine, self._settings.sessions, self._settings.delivery.topic_change_cosine, end=end
+        ):
             return False
         now = self._clock()
-        later = JobSpec(self.kind, job.key, job.payload, now + NEVER, attempts=self._settings.jobs.retries)
+        later = JobSpec(self.kind, job.key, job.payload, now + NEVER, attempts=self._settings.jobs.max_attempts)
         self._store.commit(Batch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
         return True
 
     def _learn(self, job: Job, owner: Scope, records: tuple[Record, ...], last: bool) -> None:
-        gaps = self._unanswered(records) if job.payload.get("end") else ()
-        heard = flow.hear(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
-        chat = watermark.Remembered(self._deps.chat) if self._deps.chat is not None else None
+        gaps = self._load_gaps(records) if job.payload.get("end") else ()
+        heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
+        chat = watermark.CachedChat(self._deps.chat) if self._deps.chat is not None else None
         for left in reversed(range(_TRIES)):
             try:
-                with self._lock(owner.key) if self._brief else nullcontext():
-                    result = self._settled(job, heard, records, replace(self._deps, chat=chat), last)
+                with self._owner_lock(owner.key) if self._brief else nullcontext():
+                    result = self._commit_learned(job, heard, records, replace(self._deps, chat=chat), last)
                 break
             except ConflictError:
                 # Somebody else learned something this moment; or has taken the job over, and then looking again is of no use.
@@ -110,40 +112,47 @@ class Digest:
             while len(self._results) > _TOLD:
                 self._results.popitem(last=False)
 
-    def _settled(self, job: Job, heard: flow.Heard, records: tuple[Record, ...], deps: flow.Deps, last: bool) -> flow.Digest:
+    def _commit_learned(
+        self, job: Job, heard: flow.Extraction, records: tuple[Record, ...], deps: flow.WriteDeps, last: bool
+    ) -> flow.DigestResult:
         """What was heard meets what is known, and is stored. ConflictError: what is known has changed since."""
-        mark = watermark.mark(records[0].scope.owner, self._store, self._clock()) if heard.news else None
-        result = flow.settle(heard, deps)
+        mark = watermark.load_watermark(records[0].scope.owner, self._store, self._clock()) if heard.has_candidates else None
+        result = flow.reconcile_extraction(heard, deps)
         finish = (job.lease,) if last else ()
-        if finish or not result.empty or result.failed:
-            jobs = (*result.batch.jobs, *self._asks(records, result), *self._again(job, records, result), *self._late(records, result))
-            marks = (mark,) if mark is not None and not result.empty else ()
+        if finish or not result.is_empty or result.failed:
+            jobs = (
+                *result.batch.jobs,
+                *self._make_follow_ups(records, result),
+                *self._make_retry_jobs(job, records, result),
+                *self._make_late_jobs(records, result),
+            )
+            marks = (mark,) if mark is not None and not result.is_empty else ()
             self._store.commit(replace(result.batch, finish=finish, jobs=jobs, sessions=marks))
         return result
 
     def _renew(self, job: Job) -> bool:
         """Whether the job is still this worker's."""
-        return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease))
+        return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
 
-    def _asks(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+    def _make_follow_ups(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
         """What somebody is to be asked about it afterwards."""
-        return (*self._rolls(records, result), *self._reviews(records, result), *self._tends(records))
+        return (*self._make_summary_jobs(records, result), *self._make_review_jobs(records, result), *self._make_garden_jobs(records))
 
-    def _tends(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
+    def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
         """When the garden is to be looked after, where it looks after itself."""
         section = self._settings.garden
-        if not section.on or not records:
+        if not section.enabled or not records:
             return ()
-        from engrams.tend.garden.queue import triggers
-        from engrams.tend.garden.state import States
+        from engrams.tend.garden.queue import make_trigger_jobs
+        from engrams.tend.garden.state import GardenStates
 
         owner = records[0].scope.owner
-        size = States(self._store).get(owner).size if section.size else 0
-        return triggers(owner, self._clock(), section, self._store, size)
+        size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0
+        return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
-    def _rolls(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+    def _make_summary_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
         """One for each conversation that something new was learned from: its summary wants to know."""
-        if self._deps.chat is None or not self._settings.summary.rolling:
+        if self._deps.chat is None or not self._settings.summary.enabled:
             return ()
         new: dict[tuple[Scope, str], list[str]] = {}
         for record in records:
@@ -151,21 +160,21 @@ class Digest:
             ids = [made.id for made in result.by_source.get(record.id, ()) if made.verdict in _NEW]
             if ids and place != (record.scope.owner, ""):
                 new.setdefault(place, []).extend(ids)
-        tries = self._settings.jobs.retries
+        tries = self._settings.jobs.max_attempts
         return tuple(
             JobSpec(ROLL, f"{scope.key}|{session}", {"scope": scope.key, "session": session, "items": ids}, attempts=tries)
             for (scope, session), ids in new.items()
         )
 
-    def _reviews(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+    def _make_review_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
         """One for the owner, some time after something new was learned, where facts are looked through."""
         section = self._settings.review
         if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
             return ()
-        owner, due = records[0].scope.owner.key, self._clock() + timedelta(hours=section.hours)
-        return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.retries),)
+        owner, due = records[0].scope.owner.key, self._clock() + timedelta(hours=section.delay_hours)
+        return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.max_attempts),)
 
-    def _unanswered(self, records: tuple[Record, ...]) -> tuple[str, ...]:
+    def _load_gaps(self, records: tuple[Record, ...]) -> tuple[str, ...]:
         """Questions that memory could not answer: what ends a session may hold the answer."""
         if self._deps.chat is None or not records:
             return ()
@@ -173,26 +182,26 @@ class Digest:
         query = Query(Reach(owner, (owner,), tree=True), (Kind.GAP,), (Status.CANDIDATE,), limit=_GAPS)
         return tuple(gap.text for gap in self._store.find(query).records)
 
-    def _again(self, job: Job, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
         """The lane that failed while the other did not: a job of its own, so that nothing said is lost."""
         if not result.failed:
             return ()
         payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
-        due = self._clock() + timedelta(seconds=self._settings.jobs.backoff)
-        return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.retries),)
+        due = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
+        return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.max_attempts),)
 
-    def _late(self, records: tuple[Record, ...], result: flow.Digest) -> tuple[JobSpec, ...]:
+    def _make_late_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
         """What is held of a session that has ended already would wait for ever: its end looks once more."""
         if not any(made.verdict == "hold" for made in result.derived):
             return ()
         owner = records[0].scope.owner
         names = dict.fromkeys(record.session for record in records if record.session)
         ended = [name for name in names if (row := self._store.load(owner, name)) is not None and row.state == "closed"]
-        tries = self._settings.jobs.retries
+        tries = self._settings.jobs.max_attempts
         return tuple(
             JobSpec(FINALISE, f"{owner.key}|{name}", {"owner": owner.key, "session": name, "why": "late"}, attempts=tries) for name in ended
         )
 
-    def _lock(self, owner: str) -> threading.Lock:
+    def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())

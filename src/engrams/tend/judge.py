@@ -15,53 +15,53 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
 _READ, _SAID, _MOST = 4000, 500, 512
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
 
-Score = Callable[[Scope, str, float], object]
+SetImportance = Callable[[Scope, str, float], object]
 """Tell the live item of that id its importance."""
 
 
-def importance(reply: str) -> float | None:
+def parse_importance(reply: str) -> float | None:
     """The one number of a reply, brought into 0..1. None: there is none, or several."""
     found = _NUMBER.findall(reply)
     return min(max(float(found[0].replace(",", ".")), 0.0), 1.0) if len(found) == 1 else None
 
 
-def judge(job: Job, store: Store, chat: Chat | None, clock: Clock, score: Score) -> None:
+def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, score: SetImportance) -> None:
     """Ask how important an item is: the row is told, and the live item, if there is one. What cannot be read changes nothing.
 
     Raises ModelError, so that the job is tried again and, in the end, is seen; the importance stays what it was meanwhile.
     """
-    scope, record = _found(job, store)
-    value = None if record is None or chat is None else importance(_asked(chat, "judge", record))
-    if record is not None and value is not None and _finished(job, record, {"importance": value}, store, clock):
+    scope, record = _load_item(job, store)
+    value = None if record is None or chat is None else parse_importance(_ask_model(chat, "judge", record))
+    if record is not None and value is not None and _store_answer(job, record, {"importance": value}, store, clock):
         score(scope, record.id, value)
         return
     store.finish(job.lease, clock())
 
 
-def condense(job: Job, store: Store, chat: Chat | None, clock: Clock) -> None:
+def condense_item(job: Job, store: Store, chat: Chat | None, clock: Clock) -> None:
     """Ask for the sentence that an item comes to; it becomes its summary. Raises ModelError: the summary stays empty until then."""
-    _, record = _found(job, store)
+    _, record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
-        said = " ".join(_asked(chat, "condense", record).split()).strip('"')[:_SAID]
-        if said and _finished(job, record, {"summary": said}, store, clock):
+        said = " ".join(_ask_model(chat, "condense", record).split()).strip('"')[:_SAID]
+        if said and _store_answer(job, record, {"summary": said}, store, clock):
             return
     store.finish(job.lease, clock())
 
 
-def _found(job: Job, store: Store) -> tuple[Scope, Record | None]:
+def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
     """The job's item as it is now; None where it is gone."""
     scope = Scope.parse(job.payload["scope"])
     found = store.get(scope.owner, [str(name) for name in job.payload.get("items", ())][:1])
     return scope, found[0] if found and found[0].status not in _GONE else None
 
 
-def _asked(chat: Chat, name: str, record: Record) -> str:
+def _ask_model(chat: Chat, name: str, record: Record) -> str:
     who = "The assistant" if record.role == "assistant" else "Someone"
     text = load(name).render(who=who, text=quote(record.text[:_READ]))
     return chat.ask(Ask((Message("user", text),), name, max_tokens=_MOST)).text
 
 
-def _finished(job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock) -> bool:
+def _store_answer(job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock) -> bool:
     """Store the answer with the job's end. False: the item was purged meanwhile."""
     change = Change(record.scope.owner, record.id, fields, job.kind)
     try:

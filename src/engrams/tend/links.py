@@ -8,11 +8,11 @@ from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Clock, Condition, Page, Reach, Store, Where
-from engrams.read.expand import cascade
-from engrams.read.request import reach
+from engrams.read.expand import spread_scores
+from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
 from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, Status
-from engrams.write.edit import tag_edges
+from engrams.write.edit import diff_tag_edges
 
 Mode = Literal["recent", "semantic", "cascade"]
 
@@ -26,7 +26,7 @@ _PAGE = 500
 _LABEL = 200
 
 
-class Door(Protocol):
+class LinkMemoryApi(Protocol):
     """What is needed of the engine."""
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
@@ -38,11 +38,11 @@ class Door(Protocol):
     def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
 
 
-class Links:
+class MemoryLinks:
     """Reached as ``engine.links``. Every call is bound to its scope: another owner's ids do not exist."""
 
-    def __init__(self, door: Door, store: Store, clock: Clock, settings: GraphSettings) -> None:
-        self._door, self._store, self._clock, self._settings = door, store, clock, settings
+    def __init__(self, door: LinkMemoryApi, store: Store, clock: Clock, settings: GraphSettings) -> None:
+        self._memory, self._store, self._clock, self._settings = door, store, clock, settings
 
     def link(
         self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO, weight: float = WEIGHT
@@ -53,13 +53,13 @@ class Links:
         """
         if isinstance(weight, bool) or not 0 <= weight <= 1:
             raise InputError(f"A weight is a number from 0 to 1, not {weight!r}.")
-        edge = self._edge(source, target, Scope.of(scope), type, weight)
+        edge = self._make_edge(source, target, Scope.of(scope), type, weight)
         self._store.commit(Batch(_BY_HAND, "linked", self._clock(), edges=(edge,)))
         return edge
 
     def unlink(self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO) -> bool:
         """Undo ``link``. False: there was no such link."""
-        edge = self._edge(source, target, Scope.of(scope), type, WEIGHT)
+        edge = self._make_edge(source, target, Scope.of(scope), type, WEIGHT)
         known = self._store.edges(edge.owner, [edge.source], (edge.type,))
         if not any((one.source, one.target) == (edge.source, edge.target) for one in known):
             return False
@@ -68,13 +68,13 @@ class Links:
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
         """Add tags to a memory; those it has stay."""
-        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
-        return self._tagged(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
+        record, given = self._memory.stored(id, Scope.of(scope)), _clean_tags(tags)
+        return self._set_tags(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
 
     def untag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
         """Take tags off a memory; those it does not have are passed over."""
-        record, given = self._door.stored(id, Scope.of(scope)), _labels(tags)
-        return self._tagged(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
+        record, given = self._memory.stored(id, Scope.of(scope)), _clean_tags(tags)
+        return self._set_tags(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
 
     def tags(self, scope: Scope | str | Sequence[str]) -> dict[str, int]:
         """Tags and how many active memories have each, the most used first. One that no memory has is not there."""
@@ -82,7 +82,7 @@ class Links:
         counts: Counter[str] = Counter()
         after = ""
         while True:
-            page = self._door.list(scope=Scope.of(scope), where=where, order="oldest", after=after, limit=_PAGE)
+            page = self._memory.list(scope=Scope.of(scope), where=where, order="oldest", after=after, limit=_PAGE)
             counts.update(tag for record in page.records for tag in record.tags)
             if not page.next:
                 return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -92,8 +92,8 @@ class Links:
         """Active memories within ``depth`` (1 to 5) links of one, in either direction, through tags and topics too; nearest first."""
         if not 1 <= depth <= _DEEPEST:
             raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
-        record = self._door.get(id, scope=Scope.of(scope))
-        found = self._spread({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
+        record = self._memory.get(id, scope=Scope.of(scope))
+        found = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
         return tuple(each for each in found if each.record.id != record.id)[:limit]
 
     def recall(
@@ -107,56 +107,56 @@ class Links:
             return ()
         match chosen:
             case "recent":
-                return tuple(Related(record, 1.0) for record in self._door.list(scope=place, limit=limit).records)
+                return tuple(Related(record, 1.0) for record in self._memory.list(scope=place, limit=limit).records)
             case "semantic" | "cascade":
-                hits = self._door.search(query, scope=place, limit=limit).hits
+                hits = self._memory.search(query, scope=place, limit=limit).hits
                 if chosen == "semantic":
                     return tuple(Related(hit.record, hit.score) for hit in hits)
-                return self._spread({hit.record.id: hit.score for hit in hits}, place, DEPTH, limit)
+                return self._run_cascade({hit.record.id: hit.score for hit in hits}, place, DEPTH, limit)
             case _:
                 raise InputError(f"There is no mode {chosen!r}.", hint="recent, semantic or cascade.")
 
-    def _spread(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[Related, ...]:
+    def _run_cascade(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[Related, ...]:
         """The active memories that a cascade from the seeds reaches in this scope, the seeds among them, best first."""
 
         def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
 
-        scores = cascade(seeds, near, depth, self._settings.decay)
+        scores = spread_scores(seeds, near, depth, self._settings.decay)
         ranked = sorted((node for node in scores if ":" not in node), key=lambda node: (-scores[node], node))
-        sees = reach(scope)
+        sees = visible_scopes(scope)
         found: list[Related] = []
         for start in range(0, len(ranked), _PAGE):
             records = self._store.get(scope.owner, ranked[start : start + _PAGE])
-            found += [Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and _within(one.scope, sees)]
+            found += [Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and _is_within(one.scope, sees)]
             if len(found) >= limit:
                 break
         return tuple(found[:limit])
 
-    def _edge(self, source: str, target: str, scope: Scope, type: str, weight: float) -> Edge:
+    def _make_edge(self, source: str, target: str, scope: Scope, type: str, weight: float) -> Edge:
         try:
             kind = EdgeType(type)
         except ValueError:
             raise InputError(f"There is no link type {type!r}.", hint=f"The types are: {', '.join(EdgeType)}.") from None
-        first, second = (self._door.stored(id, scope) for id in (source, target))
+        first, second = (self._memory.stored(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
         if any(one.status is Status.PURGED for one in (first, second)):
             raise RefusedError("A purged memory cannot be linked.")
         return Edge(scope.owner, first.id, second.id, kind, float(weight))
 
-    def _tagged(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
+    def _set_tags(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
         if tags == record.tags:
             return record
         if record.status is Status.PURGED:
             raise RefusedError("A purged memory has no tags.")
         change = Change(record.scope.owner, record.id, {"tags": tags}, action, record.version)
-        new, gone = tag_edges(record, tags)
+        new, gone = diff_tag_edges(record, tags)
         self._store.commit(Batch(_BY_HAND, f"{action} by hand", self._clock(), changes=(change,), edges=new, unlink=gone))
-        return self._door.get(record.id, scope=scope)
+        return self._memory.get(record.id, scope=scope)
 
 
-def _labels(tags: str | Sequence[str]) -> tuple[str, ...]:
+def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     """Clean tags, each once. InputError: there is none, or one that cannot be a tag."""
     given = [tags] if isinstance(tags, str) else list(tags)
     cleaned = [" ".join(each.encode("utf-8", "replace").decode().replace("\0", "").split()) for each in given if isinstance(each, str)]
@@ -167,5 +167,5 @@ def _labels(tags: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cleaned))
 
 
-def _within(scope: Scope, sees: Reach) -> bool:
+def _is_within(scope: Scope, sees: Reach) -> bool:
     return sees.tree or scope in sees.scopes

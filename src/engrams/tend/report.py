@@ -7,21 +7,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engrams.ports import Ledger, Store
-from engrams.read.request import reach
+from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, Settings
 from engrams.types import Scope
 
 _DEAD, _LIVE = 100, 1000
 
 
-def stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
+def build_stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """Numbers of memories by status, kind, layer and tier, of vectors by model, and of scopes; what was spent today."""
-    counts = store.counts(None if scope is None else reach(scope))
+    counts = store.counts(None if scope is None else visible_scopes(scope))
     scopes = store.scopes(None if scope is None else scope.owner)
-    return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": spent(store, settings.chat, now)}
+    return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
 
 
-def status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
+def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """The jobs: numbers by kind and state, how long the oldest has been due, every dead one with its error; what was spent today."""
     dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
     due = (max(job.created_at, job.due) for job in live if job.created_at)
@@ -31,12 +31,12 @@ def status(store: Store, settings: Settings, models: Mapping[str, str], now: dat
         "lag_seconds": max(0.0, (now - oldest).total_seconds()) if oldest else 0.0,
         "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
         **models,
-        "spent": spent(store, settings.chat, now),
+        "spent": load_spend(store, settings.chat, now),
         "test": settings.test,
     }
 
 
-def spent(ledger: Ledger, settings: ChatSettings, now: datetime) -> dict[str, int]:
+def load_spend(ledger: Ledger, settings: ChatSettings, now: datetime) -> dict[str, int]:
     """Calls and tokens of the chat model today (UTC) by every process on the store, and the day's limits (0: none)."""
     calls, tokens = ledger.spend(now.astimezone(UTC).date().isoformat(), 0, 0)
     return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}

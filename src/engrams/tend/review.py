@@ -52,7 +52,7 @@ _GROUPS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class FactRemoval:
     """A fact that is out of date, and why."""
 
     record: Record
@@ -60,7 +60,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class FactMerge:
     """Facts that one takes the place of."""
 
     sources: tuple[Record, ...]
@@ -68,29 +68,29 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReviewPlan:
     """What a review would do. ``notes``: what was left out, and why."""
 
     id: str
     owner: Scope
-    removals: tuple[Removal, ...] = ()
-    merges: tuple[Merge, ...] = ()
+    removals: tuple[FactRemoval, ...] = ()
+    merges: tuple[FactMerge, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.removals or self.merges)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ReviewFacts:
     """Active facts by scope and category, protected ones left out."""
 
     facts: tuple[Record, ...] = ()
     groups: dict[tuple[Scope, str], list[Record]] = field(default_factory=dict)
 
 
-class Review:
+class FactReview:
     """One owner's at a time. The model is asked without any lock held; what changed meanwhile makes ``apply`` raise."""
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: ReviewSettings) -> None:
@@ -99,36 +99,36 @@ class Review:
     def run(self, job: Job) -> None:
         """Review an owner's facts, in the background: plan and apply, unless a plan is to be confirmed first."""
         owner = Scope.parse(job.payload["owner"])
-        plan = Plan("", owner) if self._settings.confirm else self.plan(owner)
-        if plan.empty:
+        plan = ReviewPlan("", owner) if self._settings.confirm else self.plan(owner)
+        if plan.is_empty:
             self._store.finish(job.lease, self._clock())
         else:
             self.apply(plan, job.lease)
 
-    def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> Plan:
+    def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
         """What a review would do now; changes nothing. ``stale``, ``merge``: which parts (None: as set). Without a chat model: nothing.
 
         ModelError, BudgetError: the model failed.
         """
         now, chat = self._clock(), self._chat
-        plan = Plan(new_id(now), owner.owner)
+        plan = ReviewPlan(new_id(now), owner.owner)
         if chat is None:
             return replace(plan, notes=("there is no chat model",))
-        found = self._found(owner.owner)
+        found = self._load_facts(owner.owner)
         notes: list[str] = []
-        removals: tuple[Removal, ...] = ()
+        removals: tuple[FactRemoval, ...] = ()
         if self._settings.stale if stale is None else stale:
-            removals = self._outdated(chat, found.facts, now)
-        merges: list[Merge] = []
+            removals = self._find_outdated(chat, found.facts, now)
+        merges: list[FactMerge] = []
         if self._settings.merge if merge is None else merge:
             gone = {removal.record.id for removal in removals}
             for records in found.groups.values():
                 left = [record for record in records if record.id not in gone]
-                if len(left) >= self._settings.facts and len(merges) < self._settings.groups:
-                    merges += self._merged(chat, left, notes)[: self._settings.groups - len(merges)]
+                if len(left) >= self._settings.min_category and len(merges) < self._settings.max_merges:
+                    merges += self._find_merges(chat, left, notes)[: self._settings.max_merges - len(merges)]
         return replace(plan, removals=removals, merges=tuple(merges), notes=tuple(notes))
 
-    def apply(self, plan: Plan, lease: str = "") -> tuple[Derived, ...]:
+    def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[Derived, ...]:
         """Carry a plan out in one transaction; what became of what. ConflictError: one of its facts changed since."""
         now = self._clock()
         changes: list[Change] = []
@@ -141,7 +141,7 @@ class Review:
             changes.append(Change(plan.owner, record.id, fields, "review", record.version))
             told.append(Derived(record.id, record.kind, record.text, "remove", (), removal.reason))
         for merge in plan.merges:
-            new = merged(merge, plan.id, now)
+            new = build_merged(merge, plan.id, now)
             puts.append(Put(new))
             for source in merge.sources:
                 fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "meta": {**source.meta, MARK: plan.id}}
@@ -161,7 +161,7 @@ class Review:
         """Take a review back: what it put away or merged is as before, what it made is put away. How many memories that were."""
         now, own = self._clock(), owner.owner
         query = Query(Reach(own, (own,), tree=True), statuses=(Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED), order="oldest")
-        changed = [record for record in self._every(query) if record.meta.get(MARK) == id]
+        changed = [record for record in self._iter_records(query) if record.meta.get(MARK) == id]
         changes = []
         for record in changed:
             meta = {name: value for name, value in record.meta.items() if name != MARK}
@@ -178,41 +178,44 @@ class Review:
             self._store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes)))
         return len(changes)
 
-    def _outdated(self, chat: Chat, facts: Sequence[Record], now: datetime) -> tuple[Removal, ...]:
+    def _find_outdated(self, chat: Chat, facts: Sequence[Record], now: datetime) -> tuple[FactRemoval, ...]:
         section = self._settings
-        old = sorted((fact for fact in facts if now - heard(fact) > timedelta(days=section.days)), key=lambda fact: (heard(fact), fact.id))
-        if len(old) < section.least:
+        old = sorted(
+            (fact for fact in facts if now - last_said_at(fact) > timedelta(days=section.old_days)),
+            key=lambda fact: (last_said_at(fact), fact.id),
+        )
+        if len(old) < section.min_old:
             return ()
         # Of very many a part each day, so that every one has its turn.
         start = now.toordinal() * _ASKED % len(old) if len(old) > _ASKED else 0
         asked = (old[start:] + old[:start])[:_ASKED]
-        listed = "\n".join(f"{number}. {prompts.quote(fact.text)} ({heard(fact):%Y-%m-%d})" for number, fact in enumerate(asked, 1))
-        text = prompts.load("review").render(today=f"{now:%Y-%m-%d}", facts=listed, limit=str(section.most))
+        listed = "\n".join(f"{number}. {prompts.quote(fact.text)} ({last_said_at(fact):%Y-%m-%d})" for number, fact in enumerate(asked, 1))
+        text = prompts.load("review").render(today=f"{now:%Y-%m-%d}", facts=listed, limit=str(section.max_removed))
         rows = chat.ask(Ask((Message("user", text),), "review", _OUTDATED)).data["outdated"]
         picked = {row["id"]: str(row.get("reason") or "out of date")[:200] for row in rows if 1 <= row["id"] <= len(asked)}
-        return tuple(Removal(asked[number - 1], reason) for number, reason in list(picked.items())[: section.most])
+        return tuple(FactRemoval(asked[number - 1], reason) for number, reason in list(picked.items())[: section.max_removed])
 
-    def _merged(self, chat: Chat, records: Sequence[Record], notes: list[str]) -> list[Merge]:
+    def _find_merges(self, chat: Chat, records: Sequence[Record], notes: list[str]) -> list[FactMerge]:
         asked = list(records[:_ASKED])
         section = self._settings
         listed = "\n".join(f"{number}. {prompts.quote(fact.text)}" for number, fact in enumerate(asked, 1))
-        text = prompts.load("merge").render(groups=str(section.groups), sources=str(section.sources), facts=listed)
+        text = prompts.load("merge").render(groups=str(section.max_merges), sources=str(section.max_sources), facts=listed)
         rows = chat.ask(Ask((Message("user", text),), "merge", _GROUPS, max_tokens=2048)).data["groups"]
         taken: set[int] = set()
         found = []
         for row in rows:
             ids = [number for number in dict.fromkeys(row["ids"]) if 1 <= number <= len(asked)]
             sources, told = tuple(asked[number - 1] for number in ids), " ".join(str(row["text"]).split())
-            if why := self._refused(sources, told, bool(taken & set(ids))):
+            if why := self._find_refusal(sources, told, bool(taken & set(ids))):
                 notes.append(f"not merged: {why}")
                 continue
             taken |= set(ids)
-            found.append(Merge(sources, told))
+            found.append(FactMerge(sources, told))
         return found
 
-    def _refused(self, sources: Sequence[Record], text: str, taken: bool) -> str:
+    def _find_refusal(self, sources: Sequence[Record], text: str, taken: bool) -> str:
         """Why facts are not merged to this text; empty: they may be."""
-        if not 2 <= len(sources) <= self._settings.sources:
+        if not 2 <= len(sources) <= self._settings.max_sources:
             return f"{len(sources)} facts"
         if taken:
             return "a fact is in two groups"
@@ -223,14 +226,14 @@ class Review:
             return f"the text lacks {', '.join(sorted(missing)) or 'everything'}"
         return ""
 
-    def _found(self, owner: Scope) -> _Found:
+    def _load_facts(self, owner: Scope) -> _ReviewFacts:
         query = Query(Reach(owner, (owner,), tree=True), _FACTS, (Status.ACTIVE,), order="oldest")
-        found = _Found(tuple(record for record in self._every(query) if record.category != "correction"))
+        found = _ReviewFacts(tuple(record for record in self._iter_records(query) if record.category != "correction"))
         for record in found.facts:
             found.groups.setdefault((record.scope, record.category), []).append(record)
         return found
 
-    def _every(self, query: Query) -> Iterator[Record]:
+    def _iter_records(self, query: Query) -> Iterator[Record]:
         after = ""
         while True:
             page = self._store.find(replace(query, after=after, limit=_PAGE))
@@ -240,13 +243,13 @@ class Review:
             after = page.next
 
 
-def heard(record: Record) -> datetime:
+def last_said_at(record: Record) -> datetime:
     """When it was last said, as far as is known: a fact that was said again is not old."""
     again = [parse_time(str(entry["at"])) for entry in record.meta.get("reinforcements", ()) if isinstance(entry, dict) and entry.get("at")]
     return max([record.recorded_at, *again])
 
 
-def merged(merge: Merge, plan: str, now: datetime) -> Record:
+def build_merged(merge: FactMerge, plan: str, now: datetime) -> Record:
     """The fact that takes the place of others; it names them, and rests on all that they rest on."""
     newest = max(merge.sources, key=lambda source: (source.recorded_at, source.id))
     begun = [source.valid_from for source in merge.sources]

@@ -24,7 +24,7 @@ _PATIENCE = timedelta(days=1)
 """How old a job may be for a conflict to be no failure."""
 
 
-class Runner:
+class WorkerPool:
     """Workers over a durable queue. Several runners, in several processes, may share one queue."""
 
     def __init__(
@@ -36,20 +36,20 @@ class Runner:
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
         self._first = first
         self._timers = dict(timers or {})
-        self._rung = dict.fromkeys(self._timers, time.monotonic())
+        self._timer_runs = dict.fromkeys(self._timers, time.monotonic())
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._cut = False
+        self._cut_off = False
 
     def wake(self) -> None:
         """There may be work: start the workers if they are not, and let them look."""
         with self._lock:
             if not self._threads and self._settings.workers and not self._stop.is_set():
                 self._threads = [
-                    threading.Thread(target=self._work, name=f"engrams-worker-{number}", daemon=True)
+                    threading.Thread(target=self._run_worker, name=f"engrams-worker-{number}", daemon=True)
                     for number in range(self._settings.workers)
                 ]
                 for thread in self._threads:
@@ -58,27 +58,27 @@ class Runner:
 
     def run(self, id: str = "") -> Job | None:
         """Claim one due job (or just this one) and run it here. None: there was none, or the models were cut off."""
-        if self._cut:
+        if self._cut_off:
             return None
-        job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease, tuple(self._handlers), id))
+        job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
         if job is not None:
-            self._do(job)
+            self._run_job(job)
         return job
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
         """Run due jobs here until none is left or the time is up. True: nothing due is left."""
         end = time.monotonic() + seconds
         done = 0
-        self._begin(ring=True)
+        self._run_timers(ring=True)
         while time.monotonic() < end:
             if self.run() is None:
-                if not self._busy():
+                if not self._has_running():
                     return True
                 time.sleep(0.01)
             else:
                 done += 1
                 if progress is not None:
-                    progress(done, done + self._waiting())
+                    progress(done, done + self._count_waiting())
         return False
 
     def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
@@ -92,22 +92,22 @@ class Runner:
         for thread in self._threads if cut is not None else ():
             thread.join(timeout=max(until - time.monotonic(), 0.0))
         if cut is not None and any(thread.is_alive() for thread in self._threads):
-            self._cut = True
+            self._cut_off = True
             cut()
         for thread in self._threads:
-            thread.join(timeout=self._settings.lease)
+            thread.join(timeout=self._settings.lease_seconds)
 
-    def _busy(self) -> bool:
+    def _has_running(self) -> bool:
         return any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers)
 
-    def _waiting(self) -> int:
+    def _count_waiting(self) -> int:
         return sum(states.get("waiting", 0) for states in self._jobs.workload().values())
 
-    def _work(self) -> None:
+    def _run_worker(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                self._begin()
+                self._run_timers()
                 idle = self.run() is None
             except ClosedError:
                 return
@@ -116,25 +116,25 @@ class Runner:
                 _log.warning("job queue: %s", problem.message)
                 idle = True
             if idle:
-                self._wake.wait(self._pause())
+                self._wake.wait(self._idle_seconds())
 
-    def _begin(self, *, ring: bool = False) -> None:
+    def _run_timers(self, *, ring: bool = False) -> None:
         now = time.monotonic()
         with self._lock:
             first, self._first = self._first, None
-            due = [timer for timer, seconds in self._timers.items() if ring or now - self._rung[timer] >= seconds]
-            self._rung.update(dict.fromkeys(due, now))
+            due = [timer for timer, seconds in self._timers.items() if ring or now - self._timer_runs[timer] >= seconds]
+            self._timer_runs.update(dict.fromkeys(due, now))
         for look in (*([first] if first else []), *due):
             look()
 
-    def _pause(self) -> float:
+    def _idle_seconds(self) -> float:
         longest = min([_POLL * 30, *self._timers.values()])
         due = self._jobs.next_due()
         if due is None:
             return longest
         return min(max((due - self._clock()).total_seconds(), 0.01), longest)
 
-    def _do(self, job: Job) -> None:
+    def _run_job(self, job: Job) -> None:
         try:
             self._handlers[job.kind](job)
         except ClosedError:
@@ -146,7 +146,7 @@ class Runner:
             self._fail(job, problem.message, _HOUR, counts=False)
         except ModelError as problem:
             again = max(problem.retry_after, self._backoff(job)) if problem.retryable else None
-            self._fail(job, problem.message, 0.0 if self._cut else again, counts=not self._cut)
+            self._fail(job, problem.message, 0.0 if self._cut_off else again, counts=not self._cut_off)
         except EngramsError as problem:
             self._fail(job, problem.message, self._backoff(job))
         except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
@@ -154,11 +154,11 @@ class Runner:
             self._fail(job, f"{type(problem).__name__}: {problem}", self._backoff(job))
 
     def _backoff(self, job: Job) -> float:
-        return float(min(self._settings.backoff * 2 ** (job.attempt - 1), _HOUR))
+        return float(min(self._settings.backoff_seconds * 2 ** (job.attempt - 1), _HOUR))
 
     def _fail(self, job: Job, error: str, seconds: float | None, counts: bool = True) -> None:
         """Again after ``seconds``; dead where waiting cannot help or the attempts are used up."""
         at = self._clock()
-        spent = counts and job.attempt >= self._settings.retries
+        spent = counts and job.attempt >= self._settings.max_attempts
         retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
         self._jobs.fail(Failure(job.lease, error[:500], at, retry, counts))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.clock import new_id
 from engrams.ports import TOPICS, Batch, Change, Clock, Condition, Embedder, JobSpec, Put, Query, Reach, Store, Where
-from engrams.read.recency import fresh
+from engrams.read.recency import exponential_decay
 from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ITEMS = (Kind.TURN, Kind.NOTE)
 """What the recent tier holds; statements that were learned are not moved."""
 
-Group = Callable[[Scope], object]
+TopicRefresh = Callable[[Scope], object]
 """Bring a scope's topics up to date, so that a read by topics finds what came in."""
 
 _PAGE = 500
@@ -32,7 +32,7 @@ _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TurnPair:
     """What the user said and what was answered; one of them may be missing."""
 
     user: Record | None
@@ -48,12 +48,12 @@ class Pair:
         return f"exchange:{self.user.id if self.user else ''}:{self.agent.id if self.agent else ''}"
 
 
-def cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
+def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
     """``exp(-age / tau) < threshold`` (tau in days) and older than ``minutes``; at either edge it stays (000)."""
-    return fresh(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
+    return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
 
 
-def pairs(records: Iterable[Record], minutes: float) -> tuple[Pair, ...]:
+def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
     """What was said, each with the answer nearest in time to it: of its session, within ``minutes``, nearest ones first.
 
     An answer goes with what was said before it rather than with what came soon after. What finds no partner is a pair by itself.
@@ -62,18 +62,18 @@ def pairs(records: Iterable[Record], minutes: float) -> tuple[Pair, ...]:
     said = sorted(records, key=lambda record: (record.recorded_at, record.id))
     answers = [record for record in said if record.role == "assistant"]
     asked = [record for record in said if record.role != "assistant"]
-    near = sorted(gap for session in {record.session for record in asked} for gap in _gaps(said, session, timedelta(minutes=minutes)))
+    near = sorted(gap for session in {record.session for record in asked} for gap in _iter_gaps(said, session, timedelta(minutes=minutes)))
     partner: dict[str, str] = {}
     for *_, user, agent in near:
         if user not in partner and agent not in partner:
             partner[user], partner[agent] = agent, user
     by_id = {record.id: record for record in said}
-    found = [Pair(user, by_id.get(partner.get(user.id, ""))) for user in asked]
-    found += [Pair(None, agent) for agent in answers if agent.id not in partner]
+    found = [TurnPair(user, by_id.get(partner.get(user.id, ""))) for user in asked]
+    found += [TurnPair(None, agent) for agent in answers if agent.id not in partner]
     return tuple(sorted(found, key=lambda pair: (pair.halves[0].recorded_at, pair.halves[0].id)))
 
 
-def _gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
+def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
     """Each two of a session that are near enough in time, and how near: answers after questions first, then by time, then by place."""
     turns = [record for record in said if record.session == session]
     times = [record.recorded_at for record in turns]
@@ -84,14 +84,14 @@ def _gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tup
                     yield place < at, abs(times[place] - user.recorded_at), abs(place - at), user.id, turns[place].id
 
 
-def edge(tau: float, threshold: float, minutes: float) -> timedelta | None:
+def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta | None:
     """The age beyond which an item is cold. None: it never is."""
     if threshold <= 0:
         return None
     return max(timedelta(days=-tau * math.log(threshold)), timedelta(minutes=minutes))
 
 
-def exchange(pair: Pair) -> Record:
+def build_exchange(pair: TurnPair) -> Record:
     """The row of the long term: both texts, the first one's time, the higher importance, the uses of both (000)."""
     first, halves = pair.halves[0], pair.halves
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
@@ -120,20 +120,20 @@ def exchange(pair: Pair) -> Record:
     )
 
 
-class Moves:
+class TierMover:
     """Moves items of one scope at a time. Interrupted anywhere and done again, it loses nothing and repeats nothing."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, group: Group) -> None:
-        self._store, self._embedder, self._clock, self._settings, self._group = store, embedder, clock, settings, group
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, group: TopicRefresh) -> None:
+        self._store, self._embedder, self._clock, self._settings, self._refresh_topics = store, embedder, clock, settings, group
 
-    def recent(self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS) -> list[Record]:
+    def list_recent(self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS) -> list[Record]:
         """The recent tier of exactly this scope, oldest first; said before that time."""
         parts: tuple[Condition, ...] = (Condition("tier", "eq", Tier.RECENT.value),)
         if before is not None:
             parts += (Condition("recorded_at", "lt", before),)
-        return self.listed(Query(Reach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
+        return self.list_all(Query(Reach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
 
-    def listed(self, query: Query) -> list[Record]:
+    def list_all(self, query: Query) -> list[Record]:
         """All pages of a listing."""
         found: list[Record] = []
         while True:
@@ -148,58 +148,60 @@ class Moves:
         section, now = self._settings.tiers, self._clock()
         tau = self._settings.read.recency_days
         near = timedelta(minutes=section.pair_minutes)
-        limit = edge(tau, section.cold, section.cold_minutes)
-        oldest = [] if limit is None else self.recent(scope, now - limit + near)
-        chosen = {record.id for record in oldest if cold(now - record.recorded_at, tau, section.cold, section.cold_minutes)}
+        limit = compute_cold_age(tau, section.cold_decay, section.cold_minutes)
+        oldest = [] if limit is None else self.list_recent(scope, now - limit + near)
+        chosen = {record.id for record in oldest if is_cold(now - record.recorded_at, tau, section.cold_decay, section.cold_minutes)}
         return self.move(oldest, chosen) if chosen else 0
 
     def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
         """Move the chosen of these items (None: all), each with its partner; how many items."""
         turns = [record for record in records if record.kind is Kind.TURN]
-        wanted = [pair for pair in pairs(turns, self._settings.tiers.pair_minutes) if _any(pair, chosen)]
+        wanted = [pair for pair in pair_turns(turns, self._settings.tiers.pair_minutes) if _is_chosen(pair, chosen)]
         notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
         for start in range(0, max(len(wanted), 1), _STEP):
-            self._step(wanted[start : start + _STEP], notes if start == 0 else [])
+            self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
         return sum(len(pair.halves) for pair in wanted) + len(notes)
 
-    def _step(self, some: Sequence[Pair], notes: Sequence[Record]) -> None:
+    def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
         """Exchanges first, then their topics, then the items leave: until the last of these a read finds the items."""
         if not some and not notes:
             return
-        now, grouped = self._clock(), self._settings.topics.on
+        now, grouped = self._clock(), self._settings.topics.enabled
         scope = (some[0].halves[0] if some else notes[0]).scope
-        made = self._made(some, scope)
+        made = self._make_exchanges(some, scope)
         puts = tuple(put for put, _ in made)
         flips = tuple(Change(scope.owner, note.id, {"tier": Tier.LONGTERM}, "migrate", note.version) for note in notes)
-        leave = tuple(_left(half, put.record.id, now) for put, halves in made for half in halves)
+        leave = tuple(_make_leave_change(half, put.record.id, now) for put, halves in made for half in halves)
         jobs = (JobSpec(TOPICS, scope.owner.key),) if grouped else ()
         batch = Batch("engrams", "went to the long term", now, puts=puts, changes=flips, jobs=jobs)
         if not grouped:
             self._store.commit(replace(batch, changes=(*flips, *leave)))
             return
         done = self._store.commit(batch)
-        self._group(scope)
+        self._refresh_topics(scope)
         if leave:
             # Another process may have made the same exchange meanwhile: then that one is named.
-            left = [_left(half, done.existing.get(put.record.id, put.record.id), now) for put, halves in made for half in halves]
+            left = [
+                _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now) for put, halves in made for half in halves
+            ]
             self._store.commit(Batch("engrams", "went to the long term", now, changes=tuple(left)))
 
-    def _made(self, some: Sequence[Pair], scope: Scope) -> list[tuple[Put, tuple[Record, ...]]]:
+    def _make_exchanges(self, some: Sequence[TurnPair], scope: Scope) -> list[tuple[Put, tuple[Record, ...]]]:
         """The exchanges to store, with the items each stands for. Items that an interrupted move has put into one keep it."""
         halves = {half.id: half for pair in some for half in pair.halves}
         query = Query(Reach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE)
-        known = [record for record in self.listed(query) if record.external_id.startswith("exchange:")] if halves else []
+        known = [record for record in self.list_all(query) if record.external_id.startswith("exchange:")] if halves else []
         made: list[tuple[Put, tuple[Record, ...]]] = []
         for record in known:
             mine = tuple(halves.pop(quoted.source) for quoted in record.evidence if quoted.source in halves)
             made.append((Put(record), mine))
-        rest = [Pair(*(half if half and half.id in halves else None for half in (pair.user, pair.agent))) for pair in some]
+        rest = [TurnPair(*(half if half and half.id in halves else None for half in (pair.user, pair.agent))) for pair in some]
         fresh = [pair for pair in rest if pair.halves]
-        records = [exchange(pair) for pair in fresh]
-        vectors = self._vectors(records)
+        records = [build_exchange(pair) for pair in fresh]
+        vectors = self._embed(records)
         return made + [(Put(r, vector=vectors.get(r.id)), pair.halves) for r, pair in zip(records, fresh, strict=True)]
 
-    def _vectors(self, records: Sequence[Record]) -> Mapping[str, Vector]:
+    def _embed(self, records: Sequence[Record]) -> Mapping[str, Vector]:
         card = self._embedder.card
         if not card.dimension or not records:
             return {}
@@ -207,11 +209,11 @@ class Moves:
         return {record.id: Vector(record.id, card.id, len(row), row.tobytes()) for record, row in zip(records, rows, strict=True)}
 
 
-def _any(pair: Pair, chosen: set[str] | None) -> bool:
+def _is_chosen(pair: TurnPair, chosen: set[str] | None) -> bool:
     return chosen is None or any(half.id in chosen for half in pair.halves)
 
 
-def _left(half: Record, by: str, at: datetime) -> Change:
+def _make_leave_change(half: Record, by: str, at: datetime) -> Change:
     """An item leaves its tier for the exchange that holds it: the journal keeps it, reads find the exchange."""
     fields: dict[str, Any] = {"status": Status.ARCHIVED, "tier": Tier.LONGTERM, "superseded_by": by, "retired_at": at}
     return Change(half.scope.owner, half.id, fields, "migrate", half.version)

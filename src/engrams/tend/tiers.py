@@ -9,26 +9,26 @@ from typing import Any, Protocol, TypeAlias
 
 from engrams.errors import EngramsError
 from engrams.ports import CONDENSE, ENFORCE, JUDGE, SWEEP, Batch, Chat, Clock, Condition, Job, JobSpec, Query, Reach, Store, Where
-from engrams.read.request import reach as reach_of
+from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import Settings
-from engrams.tend.caps import Caps
-from engrams.tend.judge import condense, judge
-from engrams.tend.sweep import Moves
+from engrams.tend.caps import CapEnforcer
+from engrams.tend.judge import condense_item, judge_importance
+from engrams.tend.sweep import TierMover
 from engrams.types import Kind, Scope, Tier
-from engrams.write.evict import left
+from engrams.write.evict import evict_turn
 
 Place: TypeAlias = Scope | str | Sequence[str]
 
-_STRAY = timedelta(hours=1)
+_STRAY_AGE = timedelta(hours=1)
 """Age from which a row of the working tier that no tier here holds is taken for one that a process left behind."""
 
 _log = logging.getLogger(__name__)
 
 
-class Live(Protocol):
+class LiveTier(Protocol):
     """What tending sees of the working tier of this process."""
 
-    def score(self, scope: Scope, id: str, importance: float) -> object: ...
+    def set_importance(self, scope: Scope, id: str, importance: float) -> object: ...
 
     def holds(self, scope: Scope, id: str) -> bool: ...
 
@@ -39,15 +39,15 @@ class Live(Protocol):
     def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]: ...
 
 
-class Tiers:
+class MemoryTiers:
     """Looks at the tiers of a scope and moves memories between them; the handlers of the jobs that do. Thread safe."""
 
     kinds = (JUDGE, CONDENSE, ENFORCE, SWEEP)
 
-    def __init__(self, store: Store, chat: Chat | None, clock: Clock, settings: Settings, live: Live, moves: Moves) -> None:
+    def __init__(self, store: Store, chat: Chat | None, clock: Clock, settings: Settings, live: LiveTier, moves: TierMover) -> None:
         self._store, self._chat, self._clock, self._settings = store, chat, clock, settings
-        self._live, self._moves = live, moves
-        self._caps = Caps(store, clock, settings, moves)
+        self._live, self._mover = live, moves
+        self._caps = CapEnforcer(store, clock, settings, moves)
 
     # ------------------------------------------------------------------------------------------------------- looking
 
@@ -61,8 +61,14 @@ class Tiers:
             **self._live.sizes(place),
             "recent": held.get(Tier.RECENT, 0),
             "longterm": held.get(Tier.LONGTERM, 0),
-            "on": section.on,
-            "caps": {"working": section.working, "hot": section.hot, "recent": section.recent, "facts": caps.facts, "rules": caps.rules},
+            "on": section.enabled,
+            "caps": {
+                "working": section.working_size,
+                "hot": section.hot_size,
+                "recent": section.recent_size,
+                "facts": caps.facts,
+                "rules": caps.rules,
+            },
             "in_flight": self.in_flight(),
         }
 
@@ -91,20 +97,20 @@ class Tiers:
         ``left``: items that left the working tier; ``moved``: items that went to the long term.
         """
         done = {"left": 0, "moved": 0}
-        for each in self._scopes(Scope.of(scope)):
-            done["left"] += self._live.release(each) + self._settle(each, timedelta(0))
-            done["moved"] += self._moves.move(self._moves.recent(each))
+        for each in self._list_scopes(Scope.of(scope)):
+            done["left"] += self._live.release(each) + self._evict_strays(each, timedelta(0))
+            done["moved"] += self._mover.move(self._mover.list_recent(each))
         return done
 
     def sweep(self, scope: Place | None = None) -> dict[str, int]:
         """What went cold goes to the long term, what a process left behind is settled, and caps are kept; all owners' with None."""
         done = {"moved": 0, "settled": 0, "capped": 0}
         failed: EngramsError | None = None
-        for each in self._store.scopes(None) if scope is None else self._scopes(Scope.of(scope)):
+        for each in self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope)):
             try:
-                if self._settings.tiers.on:
-                    done["settled"] += self._settle(each, _STRAY)
-                    done["moved"] += self._moves.sweep(each)
+                if self._settings.tiers.enabled:
+                    done["settled"] += self._evict_strays(each, _STRAY_AGE)
+                    done["moved"] += self._mover.sweep(each)
                 done["capped"] += sum(self._caps.enforce(each).values())
             except EngramsError as problem:
                 # One scope's trouble must not keep the others waiting; the job fails in the end, and is seen.
@@ -120,46 +126,45 @@ class Tiers:
 
     # ---------------------------------------------------------------------------------------------------------- jobs
 
-    def plan(self) -> None:
+    def schedule_sweep(self) -> None:
         """See that a sweep comes; one that waits already stays as it is."""
         caps = self._settings.caps
-        if self._settings.enabled and (self._settings.tiers.on or caps.facts or caps.rules or caps.entries > 0):
-            self._store.enqueue((self._next(),), self._clock())
+        if self._settings.enabled and (self._settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0):
+            self._store.enqueue((self._make_sweep_job(),), self._clock())
 
     def run(self, job: Job) -> None:
         """Do a job of one of ``kinds``."""
-        match job.kind:
-            case "importance-judge":
-                judge(job, self._store, self._chat, self._clock, self._live.score)
-            case "l1-finalize":
-                condense(job, self._store, self._chat, self._clock)
-            case "enforce-caps":
-                self._caps.enforce(Scope.parse(job.payload["scope"]))
-                self._store.finish(job.lease, self._clock())
-            case _:
-                self._swept(job)
+        if job.kind == JUDGE:
+            judge_importance(job, self._store, self._chat, self._clock, self._live.set_importance)
+        elif job.kind == CONDENSE:
+            condense_item(job, self._store, self._chat, self._clock)
+        elif job.kind == ENFORCE:
+            self._caps.enforce(Scope.parse(job.payload["scope"]))
+            self._store.finish(job.lease, self._clock())
+        else:
+            self._run_sweep(job)
 
-    def _swept(self, job: Job) -> None:
+    def _run_sweep(self, job: Job) -> None:
         """Sweep, and see that the next one comes whatever becomes of this one."""
-        self._store.enqueue((self._next(),), self._clock())
+        self._store.enqueue((self._make_sweep_job(),), self._clock())
         self.sweep()
         self._store.finish(job.lease, self._clock())
 
-    def _next(self) -> JobSpec:
+    def _make_sweep_job(self) -> JobSpec:
         due = self._clock() + timedelta(seconds=self._settings.tiers.sweep_seconds)
-        return JobSpec(SWEEP, "", due=due, attempts=self._settings.jobs.retries)
+        return JobSpec(SWEEP, "", due=due, attempts=self._settings.jobs.max_attempts)
 
-    def _scopes(self, scope: Scope) -> tuple[Scope, ...]:
+    def _list_scopes(self, scope: Scope) -> tuple[Scope, ...]:
         """The scope; of an owner every one that holds memories."""
         return self._store.scopes(scope) if scope.is_owner else (scope,)
 
-    def _settle(self, scope: Scope, older: timedelta) -> int:
+    def _evict_strays(self, scope: Scope, older: timedelta) -> int:
         """Rows of the working tier that no tier here holds leave it as if they were pushed out."""
-        now, promote = self._clock(), self._settings.tiers.promote
+        now, promote = self._clock(), self._settings.tiers.promote_importance
         where = Where("and", (Condition("tier", "eq", Tier.WORKING.value), Condition("recorded_at", "lte", now - older)))
-        rows = self._moves.listed(Query(Reach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
+        rows = self._mover.list_all(Query(Reach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
         stray = [record for record in rows if not self._live.holds(scope, record.id)]
-        changes = tuple(left(record, record.importance, promote, now) for record in stray)
+        changes = tuple(evict_turn(record, record.importance, promote, now) for record in stray)
         if changes:
             self._store.commit(Batch("engrams", "left the working tier", now, changes=changes))
         return len(changes)

@@ -16,7 +16,7 @@ from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Tu
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
-_ALONE = frozenset({"locomo", "turns", "json", "engrams"})
+_OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 """Formats whose conversations are separate worlds, each with a scope of its own; the others' are one person's chats."""
 
 
@@ -32,7 +32,7 @@ class LoadReport:
     scopes: dict[str, int] = field(default_factory=dict)
 
 
-class Writer(Protocol):
+class ImportWriter(Protocol):
     """The part of the engine that an import writes through."""
 
     def take(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str) -> tuple[Receipt, ...]: ...
@@ -43,7 +43,7 @@ class Writer(Protocol):
     def store(self) -> Store: ...
 
 
-def load(source: Path | str | Iterable[Any], scope: Scope, writer: Writer, format: str, progress: Progress | None) -> LoadReport:
+def load(source: Path | str | Iterable[Any], scope: Scope, writer: ImportWriter, format: str, progress: Progress | None) -> LoadReport:
     """Read a file (or formats' items) into memory. Interrupted and repeated, it goes on where it was."""
     report = LoadReport()
     named, total = format, 0
@@ -55,11 +55,11 @@ def load(source: Path | str | Iterable[Any], scope: Scope, writer: Writer, forma
         items = formats.read(source, named)
     else:
         items = source
-    alone = named in _ALONE
+    alone = named in _OWN_SCOPES
     done = 0
     for batch in _batches(items, _BATCH):
-        for (place, kind), parsed in _grouped(batch, scope, alone):
-            _take(parsed, place, kind, writer, report)
+        for (place, kind), parsed in _group_items(batch, scope, alone):
+            _write_turns(parsed, place, kind, writer, report)
         _restore([item for item in batch if isinstance(item, Restored | Linked)], scope, writer, report)
         report.bad.extend((item.line, item.message) for item in batch if isinstance(item, Bad))
         done += len(batch)
@@ -70,10 +70,10 @@ def load(source: Path | str | Iterable[Any], scope: Scope, writer: Writer, forma
 
 def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
     """Write everything in reach, oldest first, with edges and history (JSONL) or to read (Markdown)."""
-    return formats.write(path, _exported(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
+    return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
 
 
-def _grouped(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[Parsed]]]:
+def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[Parsed]]]:
     """Neighbours of one place and kind together, so that they are one write; order is kept."""
     group: list[Parsed] = []
     key: tuple[Scope, Kind] | None = None
@@ -91,7 +91,7 @@ def _grouped(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[
         yield key, group
 
 
-def _take(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Writer, report: LoadReport) -> None:
+def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: ImportWriter, report: LoadReport) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -104,7 +104,7 @@ def _take(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Writer, re
         receipts = writer.take(turns, scope, kind, "import")
     except (InputError, RefusedError):
         # One unusable turn must not cost its neighbours: write them one by one and report that one.
-        receipts = tuple(receipt for turn in turns for receipt in _one(turn, scope, kind, writer, report))
+        receipts = tuple(receipt for turn in turns for receipt in _write_one(turn, scope, kind, writer, report))
     for receipt in receipts:
         report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
         report.stored += receipt.outcome in ("stored", "redacted", "incognito")
@@ -112,7 +112,7 @@ def _take(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Writer, re
         report.refused += receipt.outcome == "refused"
 
 
-def _one(turn: Turn, scope: Scope, kind: Kind, writer: Writer, report: LoadReport) -> tuple[Receipt, ...]:
+def _write_one(turn: Turn, scope: Scope, kind: Kind, writer: ImportWriter, report: LoadReport) -> tuple[Receipt, ...]:
     try:
         return writer.take([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
@@ -120,18 +120,18 @@ def _one(turn: Turn, scope: Scope, kind: Kind, writer: Writer, report: LoadRepor
         return ()
 
 
-def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: Writer, report: LoadReport) -> None:
+def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: ImportWriter, report: LoadReport) -> None:
     """Records of an earlier export, under this owner, as they were."""
     if not items:
         return
     told = {item.record.id: item.history for item in items if isinstance(item, Restored)}
-    moved = [replace(item.record, scope=_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
+    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
     store, now = writer.store, writer.now()
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
     edges = [edge for item in items for edge in (item.edges if isinstance(item, Restored) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
-    puts = tuple(Put(record, history=_history(told[record.id], record)) for record in fresh)
+    puts = tuple(Put(record, history=_clean_history(told[record.id], record)) for record in fresh)
     store.commit(Batch("import", "restored from an export", now, puts=puts, edges=links))
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
@@ -140,13 +140,13 @@ def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: Writer, r
         report.scopes[record.scope.key] = report.scopes.get(record.scope.key, 0) + 1
 
 
-def _history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
+def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
     """Oldest first, one a version, none of a version that the record has not come to."""
     kept = {entry.version: entry for entry in entries if 1 <= entry.version <= record.version}
     return tuple(kept[version] for version in sorted(kept))
 
 
-def _under(theirs: Scope, ours: Scope) -> Scope:
+def _move_under(theirs: Scope, ours: Scope) -> Scope:
     """Their scope below our owner: what follows their owner is kept."""
     return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
 
@@ -162,7 +162,7 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _exported(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[Restored | Record]:
+def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[Restored | Record]:
     statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
     after, done = "", 0
     while True:

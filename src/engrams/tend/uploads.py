@@ -17,7 +17,7 @@ from engrams.clock import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
-from engrams.tend.runner import Runner
+from engrams.tend.runner import WorkerPool
 from engrams.tend.transfer import LoadReport
 from engrams.types import Scope
 
@@ -28,7 +28,7 @@ KEEP = timedelta(days=1)
 _ID = re.compile(r"[0-9a-z]{26}")
 
 
-class Loader(Protocol):
+class ImportLoader(Protocol):
     """The part of the engine that imports go through."""
 
     @property
@@ -38,7 +38,7 @@ class Loader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class FileUpload:
     """One file. ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1:
     not told and not whole yet. ``done`` of ``total`` pieces are imported. ``report``: what became of them, as LoadReport has it."""
 
@@ -55,44 +55,46 @@ class Upload:
     report: Mapping[str, Any] | None = None
 
 
-class Uploads:
+class FileUploads:
     """Each owner's files lie in a folder of their own; another owner's id is not found."""
 
-    def __init__(self, engine: Loader, folder: Path, clock: Clock, settings: JobSettings) -> None:
+    def __init__(self, engine: ImportLoader, folder: Path, clock: Clock, settings: JobSettings) -> None:
         self._engine, self._folder, self._clock, self._settings = engine, folder, clock, settings
-        self._runner = Runner(engine.store, {IMPORT: self._run}, clock, settings.model_copy(update={"workers": min(1, settings.workers)}))
+        self._runner = WorkerPool(
+            engine.store, {IMPORT: self._run_import}, clock, settings.model_copy(update={"workers": min(1, settings.workers)})
+        )
 
     def resume(self) -> None:
         """Go on with what the last process left, and sweep what nobody will finish."""
         if not self._folder.is_dir():
             return
         for place in self._folder.glob("*/*"):
-            upload = _read(place)
+            upload = _read_upload(place)
             if upload.state == "waiting":
                 # Its process may have ended between saying so and asking for the job; asking twice is asking once.
-                self._ask(upload)
+                self._enqueue(upload)
             elif upload.state in ("receiving", "done") and self._clock() - datetime.fromtimestamp(place.stat().st_mtime, UTC) > KEEP:
                 shutil.rmtree(place)
         self._runner.wake()
 
-    def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> Upload:
+    def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> FileUpload:
         """A place for a file."""
-        upload = Upload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
-        place = self._place(scope.owner, upload.id)
+        upload = FileUpload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
+        place = self._upload_folder(scope.owner, upload.id)
         place.mkdir(parents=True, mode=0o700)
-        _write(place, upload)
+        _write_upload(place, upload)
         return upload
 
     def size(self, owner: Scope, id: str) -> int:
         """Bytes received, also of a file that was imported and is gone."""
-        place = self._found(owner, id)
-        upload = _read(place)
-        return upload.length if upload.state != "receiving" else _size(place / "file")
+        place = self._find_folder(owner, id)
+        upload = _read_upload(place)
+        return upload.length if upload.state != "receiving" else _file_size(place / "file")
 
     def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
         """More of the file; the bytes received with it. ConflictError: it does not go on at ``offset``."""
-        place = self._found(owner, id)
-        if _read(place).state != "receiving":
+        place = self._find_folder(owner, id)
+        if _read_upload(place).state != "receiving":
             raise ConflictError("This file is complete.", hint="Send another one as a new import.")
         with (place / "file").open("ab") as file:
             if file.tell() != offset:
@@ -100,52 +102,52 @@ class Uploads:
             file.write(chunk)
             return file.tell()
 
-    def finish(self, owner: Scope, id: str) -> Upload:
+    def finish(self, owner: Scope, id: str) -> FileUpload:
         """The file is whole: import it. InputError: it is not as long as was said."""
-        place = self._found(owner, id)
-        upload, size = _read(place), _size(place / "file")
+        place = self._find_folder(owner, id)
+        upload, size = _read_upload(place), _file_size(place / "file")
         if upload.state != "receiving":
             return upload
         if upload.length >= 0 and size != upload.length:
             raise InputError(f"The file has {size} bytes of {upload.length}.", hint="Send the rest with PATCH.")
         (place / "file").touch()
         waiting = replace(upload, state="waiting", length=size)
-        _write(place, waiting)
-        self._ask(upload)
+        _write_upload(place, waiting)
+        self._enqueue(upload)
         self._runner.wake()
         return waiting
 
-    def get(self, owner: Scope, id: str) -> Upload:
-        return _read(self._found(owner, id))
+    def get(self, owner: Scope, id: str) -> FileUpload:
+        return _read_upload(self._find_folder(owner, id))
 
-    def list(self, owner: Scope) -> tuple[Upload, ...]:
+    def list(self, owner: Scope) -> tuple[FileUpload, ...]:
         """Latest first."""
-        home = self._home(owner)
+        home = self._owner_folder(owner)
         places = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
-        return tuple(_read(place) for place in places if _ID.fullmatch(place.name))
+        return tuple(_read_upload(place) for place in places if _ID.fullmatch(place.name))
 
     def drop(self, owner: Scope, id: str) -> None:
         """Forget a file that is still being received, or its report. ConflictError: it is being imported."""
-        place = self._found(owner, id)
-        if _read(place).state in ("waiting", "running"):
+        place = self._find_folder(owner, id)
+        if _read_upload(place).state in ("waiting", "running"):
             raise ConflictError("It is being imported.", hint="Wait until it is done.")
         shutil.rmtree(place)
 
     def close(self) -> None:
         self._runner.close()
 
-    def _ask(self, upload: Upload) -> None:
+    def _enqueue(self, upload: FileUpload) -> None:
         key = f"{upload.scope}|{upload.id}"
         self._engine.store.enqueue((JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock())
 
-    def _run(self, job: Job) -> None:
+    def _run_import(self, job: Job) -> None:
         scope = Scope.parse(job.payload["scope"])
-        place = self._found(scope.owner, job.payload["upload"])
-        upload = replace(_read(place), state="running", error="")
+        place = self._find_folder(scope.owner, job.payload["upload"])
+        upload = replace(_read_upload(place), state="running", error="")
 
         def progress(done: int, total: int) -> None:
-            _write(place, replace(upload, done=done, total=total))
-            self._engine.store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease))
+            _write_upload(place, replace(upload, done=done, total=total))
+            self._engine.store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease_seconds))
 
         if upload.report is None:
             try:
@@ -153,37 +155,37 @@ class Uploads:
             except ClosedError:
                 raise
             except EngramsError as problem:
-                _write(place, replace(upload, state="failed", error=problem.message))
+                _write_upload(place, replace(upload, state="failed", error=problem.message))
                 raise
-            upload = replace(_read(place), report={**report, "bad": report["bad"][:1000]})
-            _write(place, upload)
+            upload = replace(_read_upload(place), report={**report, "bad": report["bad"][:1000]})
+            _write_upload(place, upload)
         # The report is kept before the file goes, and "done" is said after: whoever reads it finds nothing left behind.
         (place / "file").unlink(missing_ok=True)
-        _write(place, replace(upload, state="done"))
+        _write_upload(place, replace(upload, state="done"))
         self._engine.store.finish(job.lease, self._clock())
 
-    def _home(self, owner: Scope) -> Path:
+    def _owner_folder(self, owner: Scope) -> Path:
         return self._folder / hashlib.blake2b(owner.key.encode("utf-8"), digest_size=16).hexdigest()
 
-    def _place(self, owner: Scope, id: str) -> Path:
-        return self._home(owner) / id
+    def _upload_folder(self, owner: Scope, id: str) -> Path:
+        return self._owner_folder(owner) / id
 
-    def _found(self, owner: Scope, id: str) -> Path:
-        place = self._place(owner, id) if _ID.fullmatch(id) else None
+    def _find_folder(self, owner: Scope, id: str) -> Path:
+        place = self._upload_folder(owner, id) if _ID.fullmatch(id) else None
         if place is None or not (place / "about.json").is_file():
             raise NotFoundError("There is no such import here.", hint="GET /v1/imports lists them.")
         return place
 
 
-def _read(place: Path) -> Upload:
-    return Upload(**json.loads((place / "about.json").read_text("utf-8")))
+def _read_upload(place: Path) -> FileUpload:
+    return FileUpload(**json.loads((place / "about.json").read_text("utf-8")))
 
 
-def _size(file: Path) -> int:
+def _file_size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-def _write(place: Path, upload: Upload) -> None:
+def _write_upload(place: Path, upload: FileUpload) -> None:
     """Whole or not at all."""
     new = place / f"about.{os.getpid()}.new"
     new.write_text(json.dumps(asdict(upload), ensure_ascii=False), "utf-8")

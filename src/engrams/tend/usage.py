@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store, is_skill
-from engrams.read.request import reach
-from engrams.read.retrieve import likeness
-from engrams.read.thresholds import dense
+from engrams.read.request import visible_scopes
+from engrams.read.retrieve import topic_cosines
+from engrams.read.thresholds import dense_floor
 from engrams.settings import FloorSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
 
@@ -27,7 +27,7 @@ Event = Literal["used", "unhelpful", "verified", "rejected"]
 Recalled: TypeAlias = Callable[[Scope, Sequence[str]], None]
 
 _log = logging.getLogger(__name__)
-_QUIET = 0.5
+_GATHER_SECONDS = 0.5
 """Seconds in which uses are gathered, so that many searches are one write."""
 _MOST = 1000
 """Uses that wait; of more than that the oldest are let go of, for counts are no memories."""
@@ -39,7 +39,7 @@ _STRONGER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class SearchUse:
     """One search: its selected hits, those a judge let pass, those it refused, all candidates; ``gap``: nothing came near."""
 
     query: str
@@ -52,7 +52,7 @@ class Use:
     gap: bool
 
     @classmethod
-    def of(cls, found: Found, scope: Scope, at: datetime) -> Use:
+    def from_search(cls, found: Found, scope: Scope, at: datetime) -> SearchUse:
         """What a search says about use."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
@@ -61,7 +61,7 @@ class Use:
         return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, found.abstain and bool(candidates))
 
 
-def moved(record: Record, event: Event, at: datetime) -> dict[str, Any]:
+def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
     """The fields that an event changes (003).
 
     used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02.
@@ -76,20 +76,20 @@ def moved(record: Record, event: Event, at: datetime) -> dict[str, Any]:
     return fields
 
 
-def pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
+def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
     """Every two nodes at or above the floor, the best dozen of them, each pair once in the order of ids (000)."""
     near = sorted((name for name, cosine in likeness.items() if cosine >= floor), key=lambda name: -likeness[name])[:_TOGETHER]
     return tuple(combinations(sorted(near), 2))
 
 
-class Usage:
+class UsageTracker:
     """Gathers uses and writes them in the background, or when asked. Thread safe."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, then: Recalled | None = None) -> None:
         """``then``: who else is told which memories a search in a scope selected."""
         self._then = then
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._waiting: deque[Use] = deque(maxlen=_MOST)
+        self._waiting: deque[SearchUse] = deque(maxlen=_MOST)
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -98,22 +98,22 @@ class Usage:
     def note(self, found: Found, scope: Scope) -> None:
         """A search was answered. Returns at once; nothing is written here."""
         section = self._settings.usage
-        use = Use.of(found, scope, self._clock())
-        if not section.on or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
+        use = SearchUse.from_search(found, scope, self._clock())
+        if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
             return
         with self._lock:
             self._waiting.append(use)
             if self._thread is None and self._settings.jobs.workers and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._work, name="engrams-usage", daemon=True)
+                self._thread = threading.Thread(target=self._run_writer, name="engrams-usage", daemon=True)
                 self._thread.start()
         self._wake.set()
 
-    def judge(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
+    def record_feedback(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
         """Somebody says that these were used, and whether they helped. Helpful ones are linked with each other."""
         at = self._clock()
-        changes = tuple(Change(owner, one.id, moved(one, "used" if helpful else "unhelpful", at), "used") for one in records)
+        changes = tuple(Change(owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used") for one in records)
         with self._writing:
-            edges = self._related(owner, [one.id for one in records]) if helpful else ()
+            edges = self._link_related(owner, [one.id for one in records]) if helpful else ()
             self._store.commit(Batch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
 
     def flush(self) -> None:
@@ -144,14 +144,14 @@ class Usage:
             thread.join(timeout=10)
         self.flush()
 
-    def _work(self) -> None:
+    def _run_writer(self) -> None:
         while not self._stop.is_set():
             self._wake.wait()
-            self._stop.wait(_QUIET)
+            self._stop.wait(_GATHER_SECONDS)
             self._wake.clear()
             self.flush()
 
-    def _write(self, owner: Scope, uses: Sequence[Use]) -> None:
+    def _write(self, owner: Scope, uses: Sequence[SearchUse]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
         known = {record.id: record for record in self._store.get(owner, tuple(counts)) if record.status is not Status.PURGED}
@@ -160,79 +160,79 @@ class Usage:
         }
         edges: dict[tuple[str, str, EdgeType], Edge] = {}
         for use in uses:
-            for edge in (*self._together(use, edges), *self._verified(use, known, fields)):
+            for edge in (*self._link_candidates(use, edges), *self._apply_verdicts(use, known, fields)):
                 edges[edge.source, edge.target, edge.type] = edge
         changes = tuple(Change(owner, name, values, "used") for name, values in fields.items())
-        puts = tuple(put for use in uses if use.gap for put in self._gap(use))
-        jobs = self._regroup(owner, len(uses))
+        puts = tuple(put for use in uses if use.gap for put in self._make_gap(use))
+        jobs = self._make_topic_jobs(owner, len(uses))
         if changes or puts or edges or jobs:
             made = tuple(edges.values())
             self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
 
-    def _regroup(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
+    def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
         """After every so many searches of an owner's the topics are brought up to date (003)."""
         section = self._settings.topics
-        if not section.on or not section.every:
+        if not section.enabled or not section.refresh_searches:
             return ()
         self._searches[owner] += searches
         while len(self._searches) > _OWNERS:
             del self._searches[next(iter(self._searches))]
-        if self._searches[owner] < section.every:
+        if self._searches[owner] < section.refresh_searches:
             return ()
-        self._searches[owner] %= section.every
+        self._searches[owner] %= section.refresh_searches
         return (JobSpec(TOPICS, owner.key),)
 
-    def _together(self, use: Use, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
+    def _link_candidates(self, use: SearchUse, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
         """Links between what is near the query, selected or not: one more of each pair, on top of what this write has made.
         Memories with memories, topics with topics."""
-        setting, card = self._settings.usage.co_occurs, self._embedder.card
+        setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
         if not setting or not card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
-        floor = dense(FloorSettings(dense=setting, model=self._settings.read.floors.model), card) - 1e-6
-        linked = (*pairs(self._near(use, query), floor), *pairs(self._topics(use.scope, query), floor))
-        known = self._weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
+        floor = dense_floor(FloorSettings(dense=setting, model=self._settings.read.min_scores.model), card) - 1e-6
+        linked = (*make_pairs(self._score_candidates(use, query), floor), *make_pairs(self._score_topics(use.scope, query), floor))
+        known = self._load_weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
         known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
 
-    def _near(self, use: Use, query: Floats) -> dict[str, float]:
+    def _score_candidates(self, use: SearchUse, query: Floats) -> dict[str, float]:
         """Cosines of a search's candidates."""
         rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
         if rows.shape[1] != len(query):
             return {}
         return dict(zip(use.candidates, (float(each) for each in rows @ query), strict=True))
 
-    def _topics(self, scope: Scope, query: Floats) -> dict[str, float]:
+    def _score_topics(self, scope: Scope, query: Floats) -> dict[str, float]:
         """Cosines of the topics' centres."""
-        if not self._settings.topics.on:
+        if not self._settings.topics.enabled:
             return {}
-        return likeness([one for one in self._store.topics(reach(scope)) if not one.concept], query, self._embedder.card.id)
+        return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
-    def _verified(self, use: Use, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+    def _apply_verdicts(self, use: SearchUse, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
         """What a judge said moves confidence, and links what it let pass together."""
-        if not self._settings.usage.related:
+        if not self._settings.usage.related_weight:
             return ()
         refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
         for name, record in {**refused, **{name: known[name] for name in use.verified if name in known}}.items():
-            value = moved(record, "rejected" if name in refused else "verified", use.at)["confidence"]
+            value = apply_event(record, "rejected" if name in refused else "verified", use.at)["confidence"]
             if record.status is not Status.PURGED:
                 fields.setdefault(name, {})["confidence"] = value
-        return self._related(use.scope.owner, [name for name in use.verified if name in known])
+        return self._link_related(use.scope.owner, [name for name in use.verified if name in known])
 
-    def _related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:
+    def _link_related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:
         """New links start at the setting's weight; known ones grow by a tenth, to 1 at most."""
-        start = self._settings.usage.related
-        linked = pairs(dict.fromkeys(ids, 1.0), 0.0) if start else ()
-        known = self._weights(owner, linked, EdgeType.RELATES_TO)
+        start = self._settings.usage.related_weight
+        linked = make_pairs(dict.fromkeys(ids, 1.0), 0.0) if start else ()
+        known = self._load_weights(owner, linked, EdgeType.RELATES_TO)
         return tuple(
             Edge(owner, *pair, EdgeType.RELATES_TO, min(known[pair] + _STRONGER, 1.0) if pair in known else start) for pair in linked
         )
 
-    def _weights(self, owner: Scope, linked: Sequence[tuple[str, str]], type: EdgeType) -> dict[tuple[str, str], float]:
+    def _load_weights(self, owner: Scope, linked: Sequence[tuple[str, str]], type: EdgeType) -> dict[tuple[str, str], float]:
         names = tuple(dict.fromkeys(name for pair in linked for name in pair))
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
-    def _gap(self, use: Use) -> tuple[Put, ...]:
+    def _make_gap(self, use: SearchUse) -> tuple[Put, ...]:
         """A question without an answer, held for whoever extracts next: no read finds it. The same one is kept once."""
         from engrams.write.record import clean_secrets
 

@@ -66,7 +66,7 @@ class Parts:
 
     @property
     def truth(self) -> Literal["files", "db"]:
-        return self.settings.truth
+        return self.settings.source_of_truth
 
     @property
     def there(self) -> bool:

@@ -139,7 +139,7 @@ class Intake:
                     continue
                 item.row = row
                 lost.pop((owner, item.entry.id), None)
-            elif not item.entry.id and item.row is None and not self._parts.settings.adopt:
+            elif not item.entry.id and item.row is None and not self._parts.settings.adopt_new_files:
                 self._problem(item.path, "it has no id")
                 continue
             kept.append(item)
@@ -294,7 +294,7 @@ class Intake:
         parts = self._parts
         live = [row for row in rows if not row.path.startswith(f"{DELETED}/")]
         parts.state.put(replace(row, path="", hash="", next_path="", next_hash="") for row in rows if row.path.startswith(f"{DELETED}/"))
-        if len(live) >= _AT_LEAST and len(live) > parts.settings.guard * total and not accept:
+        if len(live) >= _AT_LEAST and len(live) > parts.settings.max_missing_share * total and not accept:
             self._report.gone = len(live)
             told = f"{len(live)} of {total} files are gone: put them back, or let `engrams sync --accept` forget those memories"
             self._problem(ENTRIES, told)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from engrams.types import Record, Status
-from engrams.write.changeset import Ledger, derived_id
-from engrams.write.reconcile import Meeting
-from engrams.write.slots import same
+from engrams.write.changeset import ChangeSet, derived_id
+from engrams.write.reconcile import Reconciliation
+from engrams.write.slots import canonical_predicate
 
 
-def placed(meeting: Meeting, source: Record, ledger: Ledger) -> Meeting:
+def insert_past_value(meeting: Reconciliation, source: Record, ledger: ChangeSet) -> Reconciliation:
     """The meeting of an older value, ending where the next one begins; the value before it is made to end where this one begins.
 
     The ledger must know the slot's superseded statements.
@@ -20,20 +20,20 @@ def placed(meeting: Meeting, source: Record, ledger: Ledger) -> Meeting:
     begun = candidate.valid_from or candidate.said_at or source.recorded_at
     slot = [
         one
-        for one in ledger.seen.values()
+        for one in ledger.current.values()
         if one.status is Status.SUPERSEDED
         and one.retired_at is None
         and one.subject == candidate.subject
-        and same(one.predicate) == same(candidate.predicate)
+        and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
     ]
     for one in slot:
-        if one.valid_to is not None and _start(one) < begun < one.valid_to:
-            ledger.shorten(one, begun, derived_id(candidate), source.recorded_at)
-    after = min((one for one in slot if _start(one) > begun), key=_start, default=None)
-    if after is None or meeting.until is None or _start(after) >= meeting.until:
+        if one.valid_to is not None and _start_time(one) < begun < one.valid_to:
+            ledger.shorten_validity(one, begun, derived_id(candidate), source.recorded_at)
+    after = min((one for one in slot if _start_time(one) > begun), key=_start_time, default=None)
+    if after is None or meeting.until is None or _start_time(after) >= meeting.until:
         return meeting
-    return replace(meeting, until=_start(after), after=after)
+    return replace(meeting, until=_start_time(after), after=after)
 
 
-def _start(record: Record) -> datetime:
+def _start_time(record: Record) -> datetime:
     return record.valid_from or record.recorded_at

@@ -40,9 +40,9 @@ class Candidate:
     modality: Modality = "asserted"
     effect: Effect = "states"
     single: bool = False
-    instead: str = ""
+    wrong_value: str = ""
     hearsay: bool = False
-    whole: bool = False
+    covers_source: bool = False
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.8
     importance: float = 0.5
@@ -50,7 +50,7 @@ class Candidate:
     said_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    settled: datetime | None = None
+    effective_at: datetime | None = None
     tags: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def owner_name(scope: Scope) -> str:
     return scope.owner.labels[-1]
 
 
-def canonical(subject: str, scope: Scope) -> str:
+def canonical_subject(subject: str, scope: Scope) -> str:
     """The owner, however named, is ``user``; ``alice's sister`` is ``user's sister``; others stay as they are."""
     whole = " ".join(subject.split())
     if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):

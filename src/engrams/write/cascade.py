@@ -15,7 +15,7 @@ UNSAID = "unsaid"
 """In the metadata of a fact whose source no longer says it: saying it again brings the fact back."""
 
 
-def restated(record: Record, text: str) -> dict[str, Any]:
+def restate_object(record: Record, text: str) -> dict[str, Any]:
     """The object that a new text puts in the old one's place; no statement where the text is another. Pure."""
     if not record.object or record.object in text or record.object not in record.text:
         return {}
@@ -26,18 +26,18 @@ def restated(record: Record, text: str) -> dict[str, Any]:
     return {"object": thing} if held and thing else {"predicate": "", "object": ""}
 
 
-def ripple(record: Record, values: Mapping[str, Any], records: Records, at: datetime) -> tuple[Change, ...]:
+def cascade_changes(record: Record, values: Mapping[str, Any], records: Records, at: datetime) -> tuple[Change, ...]:
     """The changes of other records that these new values of one call for; one transaction with it."""
     if values.get("status") is Status.FORGOTTEN:
-        return edit.forget(edit.dependents(record, records), at, "").changes
+        return edit.build_forget(edit.find_dependents(record, records), at, "").changes
     if record.status is Status.FORGOTTEN and "status" in values:
-        return edit.restore(edit.dependents(record, records), at).changes
+        return edit.build_restore(edit.find_dependents(record, records), at).changes
     if record.status is not Status.ACTIVE or "text" not in values:
         return ()
-    return _learned(record, values["text"], records, at) if record.kind in _SAID else _notes(record, records, at)
+    return _cascade_facts(record, values["text"], records, at) if record.kind in _SAID else _cascade_notes(record, records, at)
 
 
-def _learned(source: Record, text: str, records: Records, at: datetime) -> tuple[Change, ...]:
+def _cascade_facts(source: Record, text: str, records: Records, at: datetime) -> tuple[Change, ...]:
     """Facts learned from this source alone: those that it no longer says go, those that it says again come back."""
     owner = source.scope.owner
     query = Query(Reach(owner, (owner,), tree=True), statuses=(Status.ACTIVE, Status.SUPERSEDED), sources=(source.id,), limit=1000)
@@ -45,7 +45,7 @@ def _learned(source: Record, text: str, records: Records, at: datetime) -> tuple
     for fact in records.find(query).records:
         if {quote.source for quote in fact.evidence} != {source.id}:
             continue
-        said = _says(text, fact)
+        said = _supports_fact(text, fact)
         if fact.status is Status.ACTIVE and not said:
             fields: dict[str, Any] = {"status": Status.SUPERSEDED, "retired_at": at, "meta": {**fact.meta, UNSAID: True}}
         elif fact.status is Status.SUPERSEDED and said and fact.meta.get(UNSAID):
@@ -57,7 +57,7 @@ def _learned(source: Record, text: str, records: Records, at: datetime) -> tuple
     return tuple(changes)
 
 
-def _notes(fact: Record, records: Records, at: datetime) -> tuple[Change, ...]:
+def _cascade_notes(fact: Record, records: Records, at: datetime) -> tuple[Change, ...]:
     """A note that said this and nothing else is superseded with it; a turn stays: it was said."""
     if not fact.meta.get("whole") or not fact.evidence:
         return ()
@@ -67,7 +67,7 @@ def _notes(fact: Record, records: Records, at: datetime) -> tuple[Change, ...]:
     return tuple(Change(fact.scope.owner, note.id, dict(fields), "supersede", note.version) for note in notes)
 
 
-def _says(text: str, fact: Record) -> bool:
+def _supports_fact(text: str, fact: Record) -> bool:
     """Whether a text still holds what a fact rests on; one that a hand has restated rests on its own object."""
     if any(quote.quote and quote.quote in text for quote in fact.evidence):
         return True

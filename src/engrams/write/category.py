@@ -17,7 +17,7 @@ _OF_KIND = {
 }
 
 
-def category_of(given: str, kind: Kind) -> str:
+def normalize_category(given: str, kind: Kind) -> str:
     """The category that a model gave, in one spelling; where it gave none, the one of the kind."""
     word = " ".join(given.casefold().split())
     return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")

@@ -12,8 +12,8 @@ from engrams import clock
 from engrams.ports import Batch, Change, Put
 from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import Candidate
-from engrams.write.policy import Ruling
-from engrams.write.reconcile import Meeting
+from engrams.write.policy import PolicyDecision
+from engrams.write.reconcile import Reconciliation
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME = 10
@@ -41,53 +41,53 @@ def stable_id(after: str, key: str) -> str:
 
 
 @dataclass(slots=True)
-class Ledger:
+class ChangeSet:
     """What a digest has decided so far. Later statements of the same digest meet the earlier ones through ``near``."""
 
     owner: Scope
     scope: Scope
     now: datetime
-    seen: dict[str, Record] = field(default_factory=dict)
-    fresh: dict[str, Record] = field(default_factory=dict)
-    before: dict[str, Record] = field(default_factory=dict)
+    current: dict[str, Record] = field(default_factory=dict)
+    created: dict[str, Record] = field(default_factory=dict)
+    originals: dict[str, Record] = field(default_factory=dict)
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     derived: list[Derived] = field(default_factory=list)
 
-    def learn(self, records: Sequence[Record]) -> None:
+    def add_stored(self, records: Sequence[Record]) -> None:
         """Take note of stored records; those changed here stay as changed."""
         for record in records:
-            self.before.setdefault(record.id, record)
-            self.seen.setdefault(record.id, record)
+            self.originals.setdefault(record.id, record)
+            self.current.setdefault(record.id, record)
 
-    def apply(self, meeting: Meeting, ruling: Ruling, source: Record) -> str:
+    def apply(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> str:
         """Carry out one meeting; the id of the record that now says it."""
         candidate = meeting.candidate
         if meeting.verdict == "keep":
-            return self._bump(meeting, ruling, source)
-        new = self._record(meeting, ruling, source)
+            return self._reinforce(meeting, ruling, source)
+        new = self._build_record(meeting, ruling, source)
         held = new.status is Status.CANDIDATE
         if held and meeting.verdict in ("replace", "refine", "remove"):
             new = replace(new, meta={**new.meta, "awaits": [record.id for record in meeting.targets]})
-            meeting = Meeting("add", candidate, reason=meeting.reason)
+            meeting = Reconciliation("add", candidate, reason=meeting.reason)
         match meeting.verdict:
             case "add" | "keep":
                 pass
             case "replace" | "remove":
-                new = self._close(meeting, new)
+                new = self._close_targets(meeting, new)
             case "refine":
-                new = self._refine(meeting, new)
+                new = self._refine_targets(meeting, new)
             case "conflict":
                 for target in meeting.targets:
-                    self._edge(new.id, target.id, EdgeType.CONTRADICTS)
+                    self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
             case _ as never:
                 assert_never(never)
         if meeting.after is not None:
-            self._edge(meeting.after.id, new.id, EdgeType.SUPERSEDES)
-        self.fresh[new.id] = new
-        self.seen[new.id] = new
+            self._add_edge(meeting.after.id, new.id, EdgeType.SUPERSEDES)
+        self.created[new.id] = new
+        self.current[new.id] = new
         for origin in candidate.sources or (source.id,):
-            self._edge(new.id, origin, EdgeType.DERIVED_FROM)
+            self._add_edge(new.id, origin, EdgeType.DERIVED_FROM)
         verdict = "hold" if held else meeting.verdict
         replaced = tuple(target.id for target in meeting.targets) if verdict in ("replace", "refine", "remove") else ()
         self.derived.append(Derived(new.id, new.kind, new.text, verdict, replaced, f"{meeting.reason}; {ruling.reason}"[:240]))
@@ -96,32 +96,32 @@ class Ledger:
     def remove(self, targets: Sequence[Record], reason: str) -> None:
         """End statements that nothing new takes the place of."""
         for target in targets:
-            self._change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
+            self._add_change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
             self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
-    def shorten(self, record: Record, end: datetime, by: str, said: datetime) -> None:
+    def shorten_validity(self, record: Record, end: datetime, by: str, said: datetime) -> None:
         """A value of the past ended earlier than was thought: another one came between."""
-        self._change(record, "shorten", "another value came between", valid_to=end, ended_at=said, superseded_by=by)
+        self._add_change(record, "shorten", "another value came between", valid_to=end, ended_at=said, superseded_by=by)
 
-    def supersede(self, note: Record, fact: Record) -> None:
+    def supersede_note(self, note: Record, fact: Record) -> None:
         """A note that was nothing but the statement that ``fact`` lost goes with it."""
-        self._change(
+        self._add_change(
             note, "supersede", f"all it said was superseded by {fact.superseded_by}", status=Status.SUPERSEDED, valid_to=fact.valid_to,
             ended_at=fact.ended_at, retired_at=fact.retired_at, superseded_by=fact.superseded_by,
         )  # fmt: skip
 
-    def batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
+    def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
         """Everything in one transaction."""
         changes = [
             Change(self.owner, name, fields, self.actions[name][0], old.version)
-            for name, old in self.before.items()
-            if (fields := _differences(old, self.seen[name]))
+            for name, old in self.originals.items()
+            if (fields := _changed_fields(old, self.current[name]))
         ]
-        puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.fresh.values())
+        puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.created.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
         return Batch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
 
-    def _record(self, meeting: Meeting, ruling: Ruling, source: Record) -> Record:
+    def _build_record(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> Record:
         candidate = meeting.candidate
         meta: dict[str, Any] = {}
         if not candidate.polarity:
@@ -131,7 +131,7 @@ class Ledger:
         for name, value in (
             ("event", candidate.effect == "changes" or candidate.category == "event"),
             ("hearsay", candidate.hearsay),
-            ("whole", candidate.whole),
+            ("whole", candidate.covers_source),
         ):
             if value:
                 meta[name] = True
@@ -142,7 +142,7 @@ class Ledger:
         status = Status.ACTIVE
         if ruling.action in ("commit_at_session_end", "require_repetition"):
             status, meta["hold"] = Status.CANDIDATE, ruling.action
-            if ruling.awaits:
+            if ruling.awaits_review:
                 meta["review"] = True
         elif meeting.until is not None:
             status = Status.SUPERSEDED
@@ -177,31 +177,31 @@ class Ledger:
             meta=meta,
         )
 
-    def _close(self, meeting: Meeting, new: Record) -> Record:
+    def _close_targets(self, meeting: Reconciliation, new: Record) -> Record:
         """The targets end where the new statement begins; a correction retires them instead: they were never so."""
         said = new.recorded_at
         begun = new.valid_from or said
         for target in meeting.targets:
-            self._edge(new.id, target.id, EdgeType.SUPERSEDES)
+            self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
             if meeting.retract:
-                self._change(target, "retract", meeting.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
+                self._add_change(target, "retract", meeting.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
             else:
                 end = max(begun, target.valid_from) if target.valid_from else begun
-                self._change(
+                self._add_change(
                     target, "supersede", meeting.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
                 )
         return new if meeting.retract else replace(new, valid_from=begun)
 
-    def _refine(self, meeting: Meeting, new: Record) -> Record:
+    def _refine_targets(self, meeting: Reconciliation, new: Record) -> Record:
         """The same fact in better words: it keeps the time from which it was true."""
         begun = [target.valid_from for target in meeting.targets if target.valid_from]
         for target in meeting.targets:
-            self._edge(new.id, target.id, EdgeType.SUPERSEDES)
-            self._change(target, "refine", meeting.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
+            self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
+            self._add_change(target, "refine", meeting.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
         strength = 1 + max((target.strength for target in meeting.targets), default=0)
         return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength)
 
-    def _bump(self, meeting: Meeting, ruling: Ruling, source: Record) -> str:
+    def _reinforce(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> str:
         if not meeting.targets:
             return ""
         target = meeting.targets[0]
@@ -214,35 +214,35 @@ class Ledger:
         values: dict[str, Any] = {"strength": target.strength + 1, "confidence": min(1.0, target.confidence + 0.05)}
         quotes = meeting.candidate.evidence or (Evidence(source.text[:200], source.id, source.speaker),)
         values["evidence"] = (*target.evidence, *quotes)[:_MOST_EVIDENCE]
-        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or not _waits(target, source)):
+        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or not _stays_held(target, source)):
             meta.pop("hold", None)
             values["status"] = Status.ACTIVE
         values["meta"] = meta
-        self._change(target, "bump", meeting.reason, **values)
-        self._edge(target.id, source.id, EdgeType.DERIVED_FROM)
+        self._add_change(target, "bump", meeting.reason, **values)
+        self._add_edge(target.id, source.id, EdgeType.DERIVED_FROM)
         self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), meeting.reason))
         return target.id
 
-    def _change(self, target: Record, action: str, reason: str, **values: Any) -> None:
-        current = self.fresh.get(target.id) or self.seen.get(target.id) or target
+    def _add_change(self, target: Record, action: str, reason: str, **values: Any) -> None:
+        current = self.created.get(target.id) or self.current.get(target.id) or target
         changed = replace(current, **values)
-        if target.id in self.fresh:
-            self.fresh[target.id] = changed
+        if target.id in self.created:
+            self.created[target.id] = changed
         else:
-            self.before.setdefault(target.id, target)
+            self.originals.setdefault(target.id, target)
             self.actions[target.id] = (action, reason)
-        self.seen[target.id] = changed
+        self.current[target.id] = changed
 
-    def _edge(self, source: str, target: str, type: EdgeType) -> None:
+    def _add_edge(self, source: str, target: str, type: EdgeType) -> None:
         self.edges[source, target, type] = Edge(self.owner, source, target, type)
 
 
-def _waits(held: Record, source: Record) -> bool:
+def _stays_held(held: Record, source: Record) -> bool:
     """Whether a held statement that is said again stays held: unreviewed, or until the end of the session it was first said in."""
     same = bool(source.session) and source.session == held.session
     return bool(held.meta.get("review")) or (same and held.meta.get("hold") == "commit_at_session_end")
 
 
-def _differences(old: Record, new: Record) -> dict[str, Any]:
+def _changed_fields(old: Record, new: Record) -> dict[str, Any]:
     names = ("status", "valid_from", "valid_to", "ended_at", "retired_at", "superseded_by", "strength", "confidence", "evidence", "meta")
     return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}

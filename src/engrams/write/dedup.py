@@ -11,7 +11,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
 from engrams.write.candidate import Candidate
-from engrams.write.slots import same
+from engrams.write.slots import canonical_predicate
 from engrams.write.wordlist import word_set
 
 _NEGATION = word_set(
@@ -31,34 +31,34 @@ _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
 _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
 
 
-def exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
+def find_exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
     """The record that says the same: equal text, or equal subject, predicate, object and polarity."""
     wanted = content_hash(candidate.text)
-    thing = bare(candidate.object)
+    thing = object_terms(candidate.object)
     for record in known:
         if content_hash(record.text) == wanted:
             return record
         if (
             thing
-            and alike(candidate, record)
-            and bare(record.object) == thing
-            and polarity(record) == candidate.polarity
-            and ends(record) == (candidate.effect == "ends")
+            and is_same_slot(candidate, record)
+            and object_terms(record.object) == thing
+            and is_affirmative(record) == candidate.polarity
+            and is_ending(record) == (candidate.effect == "ends")
         ):
             return record
     return None
 
 
-def near(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
+def find_near_duplicate(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
     """The record of the same subject and predicate whose words overlap by ``threshold`` (Jaccard, 0..1) or more and that
     differs in no number, name, date or negation; the closest of several."""
     best: Record | None = None
     most = threshold
     for record in known:
-        if not alike(candidate, record) or polarity(record) != candidate.polarity or ends(record) != (candidate.effect == "ends"):
+        if not is_same_slot(candidate, record) or is_affirmative(record) != candidate.polarity or is_ending(record) != (candidate.effect == "ends"):
             continue
         overlap = jaccard(candidate.text, record.text)
-        if overlap >= most and not differs(candidate.text, record.text) and not _apart(candidate.valid_from, record.valid_from):
+        if overlap >= most and not has_distinct_detail(candidate.text, record.text) and not _are_days_apart(candidate.valid_from, record.valid_from):
             best, most = record, overlap
     return best
 
@@ -69,7 +69,7 @@ def jaccard(one: str, other: str) -> float:
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
-def differs(one: str, other: str) -> bool:
+def has_distinct_detail(one: str, other: str) -> bool:
     """Whether two texts differ in something that a few words can hide: a negation, a number, a name, a date."""
     left, right = _tokens(one), _tokens(other)
     changed = left ^ right
@@ -81,9 +81,9 @@ def differs(one: str, other: str) -> bool:
     return bool(names & changed)
 
 
-def alike(candidate: Candidate, record: Record) -> bool:
+def is_same_slot(candidate: Candidate, record: Record) -> bool:
     """The same subject and, canonically, the same predicate."""
-    return fold(candidate.subject) == fold(record.subject) and same(candidate.predicate) == same(record.predicate)
+    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(record.predicate)
 
 
 @memo(16_384)
@@ -93,21 +93,21 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 @memo(16_384)
-def bare(thing: str) -> tuple[str, ...]:
+def object_terms(thing: str) -> tuple[str, ...]:
     """The words of an object without articles and possessives, stemmed."""
     words = [word for word in tokens(thing) if word not in _SMALL]
     return tuple(terms(" ".join(words))) if words else ()
 
 
-def polarity(record: Record) -> bool:
+def is_affirmative(record: Record) -> bool:
     """Whether a stored statement affirms."""
     return bool(record.meta.get("polarity", True))
 
 
-def ends(record: Record) -> bool:
+def is_ending(record: Record) -> bool:
     """Whether a stored statement says that something is no longer so."""
     return record.meta.get("effect") == "ends"
 
 
-def _apart(one: datetime | None, other: datetime | None) -> bool:
+def _are_days_apart(one: datetime | None, other: datetime | None) -> bool:
     return one is not None and other is not None and abs((one - other).days) >= 1

@@ -9,7 +9,7 @@ from engrams.settings import Limits, WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Deps:
+class WriteDeps:
     """Stores, models and settings. ``ignore``: lines of a project's ignore files (``ignored.read``).
 
     ``gaps``: questions that memory could not answer, for a model to watch out for. ``lane``: the one lane that is asked again.

@@ -21,29 +21,29 @@ def fingerprint(text: str) -> str:
     return content_hash(" ".join(tokens(text)))
 
 
-def marks(text: str) -> frozenset[str]:
+def fingerprint_pieces(text: str) -> frozenset[str]:
     """Fingerprints of a text: of the whole, each line and each sentence that has four words at least."""
-    return frozenset(fingerprint(piece) for piece in {text, *text.splitlines(), *_sentences(text)} if word_count(piece) >= _LEAST)
+    return frozenset(fingerprint(piece) for piece in {text, *text.splitlines(), *_split_sentences(text)} if word_count(piece) >= _LEAST)
 
 
-def without(text: str, echoes: Collection[str]) -> str:
+def remove_echoes(text: str, echoes: Collection[str]) -> str:
     """The text without the lines and sentences that are echoes; empty where nothing else was in it."""
     if not echoes or len(text) > _MOST:
         return text
     if fingerprint(text) in echoes:
         return ""
-    kept = [line for line in text.splitlines(keepends=True) if not _is(line, echoes)]
-    return "".join(piece for line in kept for piece in _sentences(line) if not _is(piece, echoes)).strip()
+    kept = [line for line in text.splitlines(keepends=True) if not _is_echo(line, echoes)]
+    return "".join(piece for line in kept for piece in _split_sentences(line) if not _is_echo(piece, echoes)).strip()
 
 
-def echoed(text: str, known: Collection[str]) -> tuple[str, ...]:
+def find_echoes(text: str, known: Collection[str]) -> tuple[str, ...]:
     """Those of the text's own fingerprints that are known, in a fixed order."""
-    return tuple(sorted(marks(text) & set(known))) if known and len(text) <= _MOST else ()
+    return tuple(sorted(fingerprint_pieces(text) & set(known))) if known and len(text) <= _MOST else ()
 
 
-def _is(piece: str, echoes: Collection[str]) -> bool:
+def _is_echo(piece: str, echoes: Collection[str]) -> bool:
     return word_count(piece) >= _LEAST and fingerprint(piece) in echoes
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     return (found for found in _PIECE.findall(text) if found)

@@ -22,7 +22,7 @@ _STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
 
-def checked(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
+def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values as fields of a record. InputError: not editable, or not what that field holds."""
     if record.status is Status.PURGED:
         raise RefusedError("A purged memory cannot be edited.", hint="Add it anew.")
@@ -30,10 +30,10 @@ def checked(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
     if unknown or not values:
         raise InputError(f"Cannot edit {', '.join(unknown) or 'nothing'}.", hint=f"Editable: {', '.join(sorted(EDITABLE))}.")
     known = {field.name for field in fields_of(Record)}
-    return {name: _value(name, value) for name, value in values.items() if name in known}
+    return {name: _validate_value(name, value) for name, value in values.items() if name in known}
 
 
-def _value(name: str, value: Any) -> Any:
+def _validate_value(name: str, value: Any) -> Any:
     match name:
         case "importance" | "confidence":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -61,15 +61,15 @@ def _value(name: str, value: Any) -> Any:
             return value
 
 
-def edit(record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None) -> Batch:
+def build_edit(record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None) -> Batch:
     """New values for one record."""
     change = Change(record.scope.owner, record.id, dict(fields), "edit", expect)
-    new, gone = tag_edges(record, fields.get("tags", record.tags))
+    new, gone = diff_tag_edges(record, fields.get("tags", record.tags))
     known = tuple((record.scope.owner, v) for v in vectors)
     return Batch(_BY_HAND, reason or "edited", at, changes=(change,), vectors=known, edges=new, unlink=gone)
 
 
-def tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def diff_tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     """The links to add and to remove where a record's tags become ``tags``."""
 
     def edges(names: Sequence[str]) -> tuple[Edge, ...]:
@@ -78,7 +78,7 @@ def tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tu
     return edges([tag for tag in tags if tag not in record.tags]), edges([tag for tag in record.tags if tag not in tags])
 
 
-def forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
+def build_forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
     """Tombstones, which remember what the status was."""
     changes = tuple(
         Change(r.scope.owner, r.id, {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**r.meta, "was": r.status.value}}, "forget")
@@ -88,7 +88,7 @@ def forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
     return Batch(_BY_HAND, reason or "asked to forget", at, changes=changes)
 
 
-def restore(records: Sequence[Record], at: datetime) -> Batch:
+def build_restore(records: Sequence[Record], at: datetime) -> Batch:
     """Tombstones back to what they were."""
     changes = []
     for record in records:
@@ -99,27 +99,27 @@ def restore(records: Sequence[Record], at: datetime) -> Batch:
     return Batch(_BY_HAND, "restored", at, changes=tuple(changes))
 
 
-def dependents(record: Record, records: Records) -> tuple[Record, ...]:
+def find_dependents(record: Record, records: Records) -> tuple[Record, ...]:
     """Memories that quote this one and nothing else; and where it is an exchange, or part of one, what holds the same words."""
-    quoting = _quoting(record, records)
-    found = [*_alone(record, quoting), *(one for one in quoting if _holds(one))]
-    if _holds(record):
+    quoting = _find_quoting(record, records)
+    found = [*_select_quoting_only(record, quoting), *(one for one in quoting if _repeats_quotes(one))]
+    if _repeats_quotes(record):
         halves = records.get(record.scope.owner, [quote.source for quote in record.evidence])
-        found += [one for half in halves for one in (half, *_alone(half, _quoting(half, records)))]
-    found += _held(record, records)
+        found += [one for half in halves for one in (half, *_select_quoting_only(half, _find_quoting(half, records)))]
+    found += _find_held(record, records)
     found += records.get(record.scope.owner, [id for one in (record, *found) for id in one.meta.get(ABSORBED, ())])
-    found += _summaries([record, *found], records)
+    found += _find_summaries([record, *found], records)
     return tuple({one.id: one for one in found if one.id != record.id}.values())
 
 
-def _summaries(quoted: Sequence[Record], records: Records) -> tuple[Record, ...]:
+def _find_summaries(quoted: Sequence[Record], records: Records) -> tuple[Record, ...]:
     """What any of these went into and cannot be taken out of again: running summaries, accounts of sessions, merged facts."""
     owner, ids = quoted[0].scope.owner, tuple(one.id for one in quoted)
     query = Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=ids, limit=1000)
     return tuple(one for one in records.find(query).records if one.kind is Kind.EPISODE or {RUNNING, MERGED} & one.meta.keys())
 
 
-def release(gone: Sequence[Record], records: Records, at: datetime) -> None:
+def release_merged(gone: Sequence[Record], records: Records, at: datetime) -> None:
     """Facts that were merged into one of ``gone``, and do not go themselves, are active again."""
     names = {one.id for one in gone}
     held = [(one.id, name) for one in gone for name in one.meta.get(MERGED, ()) if name not in names]
@@ -131,26 +131,26 @@ def release(gone: Sequence[Record], records: Records, at: datetime) -> None:
         records.commit(Batch(_BY_HAND, "what it was merged into is gone", at, changes=changes))
 
 
-def _held(record: Record, records: Records) -> tuple[Record, ...]:
+def _find_held(record: Record, records: Records) -> tuple[Record, ...]:
     """What says the same and waits for the end of its session: it must not come back then."""
     if record.kind not in _STATEMENTS:
         return ()
-    from engrams.write.promote import matching  # nothing else here needs the policy's patterns
+    from engrams.write.promote import find_matching  # nothing else here needs the policy's patterns
 
     owner = record.scope.owner
     waiting = records.find(Query(Reach(owner, (owner,), tree=True), _STATEMENTS, (Status.CANDIDATE,), limit=1000)).records
-    return matching(record, waiting)
+    return find_matching(record, waiting)
 
 
-def _quoting(record: Record, records: Records) -> tuple[Record, ...]:
+def _find_quoting(record: Record, records: Records) -> tuple[Record, ...]:
     owner: Scope = record.scope.owner
     return records.find(Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=(record.id,), limit=1000)).records
 
 
-def _alone(record: Record, quoting: Sequence[Record]) -> list[Record]:
+def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Record]:
     return [one for one in quoting if {quote.source for quote in one.evidence} == {record.id}]
 
 
-def _holds(record: Record) -> bool:
+def _repeats_quotes(record: Record) -> bool:
     """Whether it repeats what it quotes, word by word."""
     return record.kind is Kind.EXCHANGE and bool(record.evidence)

@@ -8,7 +8,7 @@ from engrams.ports import Change
 from engrams.types import Record, Status, Tier
 
 
-def left(record: Record, importance: float, promote: float, at: datetime) -> Change:
+def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> Change:
     """Recent from the importance ``promote`` on; else put away: the journal keeps it, and no read finds it (000)."""
     if importance >= promote:
         return Change(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")

@@ -15,25 +15,25 @@ from engrams.text.terms import terms
 from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status, Turn, Vector
 from engrams.write import llm, policy
 from engrams.write import record as journals
-from engrams.write.candidate import Candidate, canonical
-from engrams.write.changeset import Ledger, derived_id
-from engrams.write.deps import Deps as Deps
-from engrams.write.echo import without
-from engrams.write.gate import gate
+from engrams.write.candidate import Candidate, canonical_subject
+from engrams.write.changeset import ChangeSet, derived_id
+from engrams.write.deps import WriteDeps as WriteDeps
+from engrams.write.echo import remove_echoes
+from engrams.write.gate import gate_text
 from engrams.write.llm.reconcile import NO_COST
-from engrams.write.neighbours import NEAR, OPEN, around, lately_known, meet, nearest, neighbours, rivals, voices
+from engrams.write.neighbours import NEAR, OPEN, scopes_in_reach, find_known, reconcile_candidate, find_nearest, find_neighbours, find_rivals, known_speakers
 from engrams.write.neighbours import STATEMENTS as STATEMENTS
-from engrams.write.reconcile import Meeting
-from engrams.write.rules import Speech, extract, is_explicit
-from engrams.write.slots import same
+from engrams.write.reconcile import Reconciliation
+from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
+from engrams.write.slots import canonical_predicate
 
 _MOST_KNOWN = 40
 
-Ruled: TypeAlias = "tuple[Candidate, policy.Ruling]"
+RuledCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
-class Journaled:
+class JournalResult:
     """What journaling asks to store, and a receipt for each turn in order. ``records``: those to store, for ``digest``."""
 
     puts: tuple[Put, ...]
@@ -42,7 +42,7 @@ class Journaled:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class DigestResult:
     """What a digest asks to store, and what it decided. ``by_source``: derived memories by the record they came from.
     ``failed``: the lane of a model's extraction that is to be tried again."""
 
@@ -54,48 +54,48 @@ class Digest:
     failed: str = ""
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing to store."""
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Extraction:
     """What was said, before it meets anything that is known: by record, in order, what may be stored of it."""
 
-    ruled: tuple[tuple[Record, tuple[Ruled, ...]], ...] = ()
+    by_record: tuple[tuple[Record, tuple[RuledCandidate, ...]], ...] = ()
     decisions: tuple[Decision, ...] = ()
     cost: Cost = NO_COST
     failed: str = ""
 
     @property
-    def news(self) -> bool:
+    def has_candidates(self) -> bool:
         """Whether there is anything that could be stored."""
-        return any(ruled for _, ruled in self.ruled)
+        return any(ruled for _, ruled in self.by_record)
 
 
-def journal(turns: Sequence[Turn], scope: Scope, deps: Deps, *, kind: Kind = Kind.TURN, channel: str = "") -> Journaled:
+def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
     """Turns as records to store, cleaned and rid of secrets, with receipts. No model is asked, except an inline embedder.
 
     A refused turn has a receipt and no record. InputError: a turn is empty, too large or malformed; then none is journaled.
     """
     now = deps.clock()
     entries = [
-        journals.enter(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns
+        journals.ingest_turn(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns
     ]
     records = [entry.record for entry in entries if entry.record is not None]
     inline = deps.embedder if deps.embedder is not None and deps.embedder.card.inline else None
-    vectors, notes = _embed(records, inline)
-    receipts = tuple(_receipt(entry, scope, now, vectors, notes) for entry in entries)
-    return Journaled(tuple(Put(record, vector=vectors.get(record.id)) for record in records), receipts, tuple(records))
+    vectors, notes = _embed_records(records, inline)
+    receipts = tuple(_build_receipt(entry, scope, now, vectors, notes) for entry in entries)
+    return JournalResult(tuple(Put(record, vector=vectors.get(record.id)) for record in records), receipts, tuple(records))
 
 
-def digest(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = (), actor: str = "digest") -> Digest:
+def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = (), actor: str = "digest") -> DigestResult:
     """What is learned from journaled records: one batch to commit. Doing it again for the same records stores nothing twice."""
-    return settle(hear(records, deps, echoes=echoes), deps, actor=actor)
+    return reconcile_extraction(extract_candidates(records, deps, echoes=echoes), deps, actor=actor)
 
 
-def hear(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = ()) -> Heard:
+def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> Extraction:
     """gate, extract, policy: what journaled records say, and what of it may be stored. It holds whatever else is learned meanwhile.
 
     The records must share one owner. ``echoes``: fingerprints of what was injected into prompts, besides those that a turn brings
@@ -103,46 +103,46 @@ def hear(records: Sequence[Record], deps: Deps, *, echoes: Collection[str] = ())
     in the journal.
     """
     if not records:
-        return Heard()
+        return Extraction()
     decisions: list[Decision] = []
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
-    open_ = [own for record in ordered if (own := _admit(record, deps.settings, echoes, decisions)) is not None]
-    found, cost, failed = _extract(open_, deps, decisions)
-    done = _done([candidate for candidates in found.values() for candidate in candidates], ordered[0].scope.owner, deps)
-    heard: list[tuple[Record, tuple[Ruled, ...]]] = []
+    open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, decisions)) is not None]
+    found, cost, failed = _extract_by_record(open_, deps, decisions)
+    done = _find_stored([candidate for candidates in found.values() for candidate in candidates], ordered[0].scope.owner, deps)
+    heard: list[tuple[Record, tuple[RuledCandidate, ...]]] = []
     for record in open_:
-        fresh = [candidate for candidate in found.get(record.id, ()) if not _repeated(candidate, done, decisions)]
-        ruled, spent = _ruled(record, fresh, deps, decisions)
+        fresh = [candidate for candidate in found.get(record.id, ()) if not _is_repeated(candidate, done, decisions)]
+        ruled, spent = _apply_policy(record, fresh, deps, decisions)
         cost += spent
         heard.append((record, tuple(ruled)))
-    return Heard(tuple(heard), tuple(decisions), cost, failed)
+    return Extraction(tuple(heard), tuple(decisions), cost, failed)
 
 
-def settle(heard: Heard, deps: Deps, *, actor: str = "digest") -> Digest:
+def reconcile_extraction(heard: Extraction, deps: WriteDeps, *, actor: str = "digest") -> DigestResult:
     """dedup, reconcile, persist: what was heard meets what is known now. It can be done again where that changed meanwhile."""
     now = deps.clock()
-    if not heard.ruled:
-        return Digest(Batch(actor, "nothing to learn from", now), (), heard.decisions, heard.cost, failed=heard.failed)
+    if not heard.by_record:
+        return DigestResult(Batch(actor, "nothing to learn from", now), (), heard.decisions, heard.cost, failed=heard.failed)
     decisions, cost = list(heard.decisions), heard.cost
     by_source: dict[str, tuple[Derived, ...]] = {}
-    first = heard.ruled[0][0]
-    ledger = Ledger(first.scope.owner, first.scope, now)
-    for record, ruled in heard.ruled:
+    first = heard.by_record[0][0]
+    ledger = ChangeSet(first.scope.owner, first.scope, now)
+    for record, ruled in heard.by_record:
         ledger.scope = record.scope
         start = len(ledger.derived)
-        cost += _learn(record, ruled, deps, ledger, decisions)
+        cost += _reconcile_record(record, ruled, deps, ledger, decisions)
         by_source[record.id] = tuple(ledger.derived[start:])
     _supersede_notes(ledger, deps)
-    vectors, notes = _embed(list(ledger.fresh.values()), deps.embedder)
+    vectors, notes = _embed_records(list(ledger.created.values()), deps.embedder)
     decisions.extend(notes)
-    batch = ledger.batch(actor, "learned from what was said", vectors)
-    return Digest(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, heard.failed)
+    batch = ledger.to_batch(actor, "learned from what was said", vectors)
+    return DigestResult(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, heard.failed)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
 
 
-def _admit(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
+def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
     """gate: is this somebody's statement, and is there anything in it? The record, without what was only an echo; None: no."""
     # What was said is learned from even where the turn itself left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
@@ -151,30 +151,30 @@ def _admit(record: Record, settings: WriteSettings, echoes: Collection[str], dec
         return None
     if record.kind is Kind.NOTE:
         return record
-    if record.role not in settings.speakers:
+    if record.role not in settings.roles:
         decisions.append(Decision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
         return None
     told = record.meta.get("echo")
     known = {*echoes, *(mark for mark in told if isinstance(mark, str))} if isinstance(told, list | tuple) else echoes
-    own = without(record.text, known)
-    refused = gate(own, min_words=settings.min_words) if settings.gate and own else None
+    own = remove_echoes(record.text, known)
+    refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
     if refused is not None or not own:
         decisions.append(replace(refused or Decision("gate", "skip", "echo", record.text[:80]), record=record.id))
         return None
     return record if own == record.text else replace(record, text=own)
 
 
-def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tuple[dict[str, list[Candidate]], Cost, str]:
+def _extract_by_record(records: list[Record], deps: WriteDeps, decisions: list[Decision]) -> tuple[dict[str, list[Candidate]], Cost, str]:
     """extract: candidates by the record they come from, and the lane that failed."""
     mode = deps.settings.extract
     if mode == "off" or not records:
         return {}, Cost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
-        briefing = llm.Briefing(lately_known(records[0], deps), deps.gaps)
+        briefing = llm.ExtractionBriefing(find_known(records[0], deps), deps.gaps)
         try:
-            if deps.settings.lanes == "two" or deps.lane:
-                return llm.lanes(records, briefing, deps.chat, deps.settings.batch, decisions, deps.lane)
-            return (*llm.extract(records, briefing, deps.chat, deps.settings.batch, decisions), "")
+            if deps.settings.extraction_passes == 2 or deps.lane:
+                return llm.extract_in_lanes(records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane)
+            return (*llm.extract_by_model(records, briefing, deps.chat, deps.settings.batch_turns, decisions), "")
         except BudgetError as problem:
             if mode == "llm":
                 raise
@@ -185,101 +185,101 @@ def _extract(records: list[Record], deps: Deps, decisions: list[Decision]) -> tu
             hint="Set chat.provider, or write.extract to auto.",
             retryable=False,
         )
-    names = voices(records, deps)
-    return {record.id: _by_rules(record, names) for record in records}, Cost(), ""
+    names = known_speakers(records, deps)
+    return {record.id: _extract_by_rules(record, names) for record in records}, Cost(), ""
 
 
-def _by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
+def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
     named = record.speaker.strip()
-    subject = canonical(named, record.scope) if named else "user"
-    speech = Speech(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
-    found = [replace(candidate, subject=canonical(candidate.subject, record.scope)) for candidate in extract(record.text, speech)]
-    if record.kind is Kind.NOTE and found and _covers(record.text, found[0]):
+    subject = canonical_subject(named, record.scope) if named else "user"
+    speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
+    found = [replace(candidate, subject=canonical_subject(candidate.subject, record.scope)) for candidate in extract_statements(record.text, speech)]
+    if record.kind is Kind.NOTE and found and _covers_text(record.text, found[0]):
         found[0] = replace(found[0], whole=True)
     return found
 
 
-def _ruled(record: Record, candidates: Sequence[Candidate], deps: Deps, decisions: list[Decision]) -> tuple[list[Ruled], Cost]:
+def _apply_policy(record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]) -> tuple[list[RuledCandidate], Cost]:
     """policy: what may be stored, and whether at once."""
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
-    rulings = [policy.judge(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates]
+    rulings = [policy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates]
     cost = Cost()
     if settings.policy == "llm" and deps.chat is not None:
         asked = [at for at, ruling in enumerate(rulings) if ruling.action != "drop"]
-        judged, cost = llm.judge(record, [candidates[at] for at in asked], deps.chat)
+        judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], deps.chat)
         for at, ruling in zip(asked, judged, strict=True):
             rulings[at] = ruling
     if settings.policy == "rules" and record.kind is not Kind.NOTE:
-        rulings = [policy.clamp(candidate, ruling) for candidate, ruling in zip(candidates, rulings, strict=True)]
+        rulings = [policy.clamp_decision(candidate, ruling) for candidate, ruling in zip(candidates, rulings, strict=True)]
     pairs = list(zip(candidates, rulings, strict=True))
     decisions.extend(Decision("policy", ruling.action, ruling.reason, candidate.text[:200], record.id) for candidate, ruling in pairs)
     return [(candidate, ruling) for candidate, ruling in pairs if ruling.action != "drop"], cost
 
 
-def _learn(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, decisions: list[Decision]) -> Cost:
+def _reconcile_record(record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]) -> Cost:
     """dedup, reconcile and persist for the candidates of one record, each seeing what the ones before it did."""
     if not ruled:
         return Cost()
     mode = deps.settings.reconcile
     if deps.chat is not None and mode in ("llm", "auto"):
-        return _asked(record, ruled, deps, ledger, decisions)
+        return _reconcile_by_model(record, ruled, deps, ledger, decisions)
     for candidate, ruling in ruled:
-        meeting = Meeting("add", candidate, reason="reconcile off") if mode == "off" else meet(candidate, record, deps, ledger)
+        meeting = Reconciliation("add", candidate, reason="reconcile off") if mode == "off" else reconcile_candidate(candidate, record, deps, ledger)
         ledger.apply(meeting, ruling, record)
     return Cost()
 
 
-def _asked(record: Record, ruled: Sequence[Ruled], deps: Deps, ledger: Ledger, decisions: list[Decision]) -> Cost:
+def _reconcile_by_model(record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]) -> Cost:
     """reconcile by a model: the candidates of one record together, against what lies near any of them."""
     if deps.chat is None:
         return Cost()
     near: dict[str, Record] = {}
     for candidate, _ in ruled:
-        if deps.settings.contradicts:
-            near |= {one.id: one for one in rivals(candidate, record, deps, ledger)}
+        if deps.settings.contradiction_cosine:
+            near |= {one.id: one for one in find_rivals(candidate, record, deps, ledger)}
             continue
-        close = neighbours(candidate, record, deps, ledger)
-        mine = [one for one in close if one.subject == candidate.subject and same(one.predicate) == same(candidate.predicate)]
-        near |= {one.id: one for one in [*mine[:NEAR], *nearest(candidate, record, around(record.scope), deps)] if one.id in ledger.seen}
-    known = [ledger.seen[name] for name in near if ledger.seen[name].status in OPEN][:_MOST_KNOWN]
-    met = llm.meet([candidate for candidate, _ in ruled], known, deps.chat, deps.settings, decisions)
+        close = find_neighbours(candidate, record, deps, ledger)
+        mine = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)]
+        near |= {one.id: one for one in [*mine[:NEAR], *find_nearest(candidate, record, scopes_in_reach(record.scope), deps)] if one.id in ledger.current}
+    known = [ledger.current[name] for name in near if ledger.current[name].status in OPEN][:_MOST_KNOWN]
+    met = llm.reconcile_by_model([candidate for candidate, _ in ruled], known, deps.chat, deps.settings, decisions)
     for meeting, (_, ruling) in zip(met.meetings, ruled, strict=True):
-        hold = deps.settings.on_error == "hold" and any(meeting is one for one in met.unsure)
-        ledger.apply(meeting, policy.Ruling("commit_at_session_end", "not reconciled") if hold else ruling, record)
+        hold = deps.settings.reconcile_fallback == "hold" and any(meeting is one for one in met.unsure)
+        ledger.apply(meeting, policy.PolicyDecision("commit_at_session_end", "not reconciled") if hold else ruling, record)
     ledger.remove(met.removed, "a model removed it")
     return met.cost
 
 
-def _done(candidates: Sequence[Candidate], owner: Scope, deps: Deps) -> frozenset[str]:
+def _find_stored(candidates: Sequence[Candidate], owner: Scope, deps: WriteDeps) -> frozenset[str]:
     """Ids of candidates that became records at an earlier run."""
     ids = list(dict.fromkeys(derived_id(candidate) for candidate in candidates))
     return frozenset(record.id for record in deps.records.get(owner, ids)) if ids else frozenset()
 
 
-def _repeated(candidate: Candidate, done: frozenset[str], decisions: list[Decision]) -> bool:
+def _is_repeated(candidate: Candidate, done: frozenset[str], decisions: list[Decision]) -> bool:
     if derived_id(candidate) not in done:
         return False
     decisions.append(Decision("dedup", "skip", "stored by an earlier run", candidate.text[:200], derived_id(candidate)))
     return True
 
 
-def _supersede_notes(ledger: Ledger, deps: Deps) -> None:
+def _supersede_notes(ledger: ChangeSet, deps: WriteDeps) -> None:
     """A note that says one thing only is superseded with it; a turn stays: it was said."""
     lost = [
         record
-        for record in ledger.seen.values()
+        for record in ledger.current.values()
         if record.status is Status.SUPERSEDED and record.meta.get("whole") and record.superseded_by
     ]
-    changed = [record for record in lost if record.id in ledger.fresh or ledger.before[record.id].status is not Status.SUPERSEDED]
+    changed = [record for record in lost if record.id in ledger.created or ledger.originals[record.id].status is not Status.SUPERSEDED]
     sources = {item.source: record for record in changed for item in record.evidence[:1]}
     for note in deps.records.get(ledger.owner, list(sources)) if sources else ():
         if note.kind is Kind.NOTE and note.status is Status.ACTIVE:
-            ledger.learn([note])
-            ledger.supersede(note, sources[note.id])
+            ledger.add_stored([note])
+            ledger.supersede_note(note, sources[note.id])
 
 
-def _covers(text: str, candidate: Candidate) -> bool:
+def _covers_text(text: str, candidate: Candidate) -> bool:
     """Whether the candidate's quote is all that the text says."""
     quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
     return not any(word not in quoted and word not in STOP for word in terms(text))
@@ -288,7 +288,7 @@ def _covers(text: str, candidate: Candidate) -> bool:
 # ------------------------------------------------------------------------------------------------------------- models
 
 
-def _embed(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
+def _embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
     """Vectors by record id; none, and a decision that says so, where the embedder fails: the text is findable without."""
     if embedder is None or not records:
         return {}, ()
@@ -301,7 +301,7 @@ def _embed(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[s
     return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
 
 
-def _receipt(entry: journals.Entry, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]) -> Receipt:
+def _build_receipt(entry: journals.IngestedTurn, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]) -> Receipt:
     record = entry.record
     if record is None:
         return Receipt("", scope, "refused", now, decisions=entry.decisions)

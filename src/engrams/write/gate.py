@@ -79,13 +79,13 @@ _FORBID = re.compile(
 _NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
 
 
-def gate(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> Decision | None:
+def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> Decision | None:
     """None lets ``text`` through; else a Decision of stage ``gate`` whose reason says why nothing is learned from it.
 
     Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself), ``small_talk``, ``noise``
     (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with content).
     """
-    reason = _reason(text, min_words, echoes)
+    reason = _find_refusal(text, min_words, echoes)
     return Decision("gate", "skip", reason, text[:80]) if reason else None
 
 
@@ -96,7 +96,7 @@ def is_small_talk(text: str) -> bool:
         return False
     words = [word.replace("'", "") for word in tokens(stripped)]
     content = [word for word in words if word not in STOP and not _is_symbol(word)]
-    return bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_known(word) for word in words))
+    return bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_is_small_talk_word(word) for word in words))
 
 
 def is_control(text: str) -> bool:
@@ -105,7 +105,7 @@ def is_control(text: str) -> bool:
     return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
 
 
-def forbids(text: str) -> bool:
+def forbids_storage(text: str) -> bool:
     """A wish that what is said here is not kept: don't save this, off the record. Ordinary talk about memory is none."""
     return bool(_FORBID.search(fold(text[:2000])))
 
@@ -116,7 +116,7 @@ def is_noise(text: str) -> bool:
     return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
 
 
-def _reason(text: str, min_words: int, echoes: Collection[str]) -> str:
+def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
     if echoes and word_count(text) >= _ECHO_WORDS and fingerprint(text) in echoes:
         return "echo"
     if is_control(text):
@@ -136,5 +136,5 @@ def _is_symbol(word: str) -> bool:
     return not any(char.isalnum() for char in word)
 
 
-def _known(word: str) -> bool:
+def _is_small_talk_word(word: str) -> bool:
     return word in _SMALL_TALK or _is_symbol(word)

@@ -21,7 +21,7 @@ ALWAYS = (
 )  # fmt: skip
 
 
-def ignored(path: str, rules: Sequence[str] = ()) -> str:
+def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
     """The rule that keeps the file at ``path`` out of memory; empty where none does.
 
     ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; of several that match the last
@@ -34,12 +34,12 @@ def ignored(path: str, rules: Sequence[str] = ()) -> str:
         if not line or line.startswith("#"):
             continue
         allowed = line.startswith("!")
-        if _pattern(line.removeprefix("!").removeprefix("\\")).search(plain):
+        if _compile_rule(line.removeprefix("!").removeprefix("\\")).search(plain):
             found = "" if allowed else line
     return found
 
 
-def read(folder: Path) -> tuple[str, ...]:
+def read_rules(folder: Path) -> tuple[str, ...]:
     """The rules of the ignore files in a project's folder; files that are not there or not text have none."""
     rules: list[str] = []
     for name in FILES:
@@ -49,10 +49,10 @@ def read(folder: Path) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def within(folder: Path) -> tuple[str, ...]:
+def read_rooted_rules(folder: Path) -> tuple[str, ...]:
     """``read``, for paths from the root of the disk too: a rule with a place in it also counts below the folder. SettingsError."""
     try:
-        rules = read(folder)
+        rules = read_rules(folder)
         root = folder.resolve().as_posix().rstrip("/")
     except OSError as problem:
         raise SettingsError(f"The ignore files in {folder} cannot be read: {problem}.", hint="Set `write.ignore_root`.") from None
@@ -66,7 +66,7 @@ def within(folder: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _class(body: str) -> str:
+def _translate_class(body: str) -> str:
     """``[a-z]`` and ``[!a-z]``; a malformed range stands for itself."""
     inverted = body.startswith(("!", "^"))
     inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", body[1:] if inverted else body)
@@ -78,7 +78,7 @@ def _class(body: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _pattern(rule: str) -> re.Pattern[str]:
+def _compile_rule(rule: str) -> re.Pattern[str]:
     """A .gitignore line as a pattern over paths with forward slashes (gitignore(5))."""
     anchored = "/" in rule.rstrip("/")
     folder = rule.endswith("/")
@@ -96,7 +96,7 @@ def _pattern(rule: str) -> re.Pattern[str]:
             case "?":
                 parts.append("[^/]")
             case _ if piece.startswith("[") and piece.endswith("]"):
-                parts.append(_class(piece[1:-1]))
+                parts.append(_translate_class(piece[1:-1]))
             case _:
                 parts.append(re.escape(piece))
     start = "^" if anchored else "(?:^|/)"

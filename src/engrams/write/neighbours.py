@@ -9,13 +9,13 @@ from engrams.errors import ModelError
 from engrams.ports import Condition, Query, Reach, Seek, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
-from engrams.write.backdate import placed
+from engrams.write.backdate import insert_past_value
 from engrams.write.candidate import Candidate
-from engrams.write.changeset import Ledger
-from engrams.write.deps import Deps
-from engrams.write.reconcile import Meeting, reconcile
-from engrams.write.slots import also_ends, is_single, same
-from engrams.write.synonyms import kindred
+from engrams.write.changeset import ChangeSet
+from engrams.write.deps import WriteDeps
+from engrams.write.reconcile import Reconciliation, reconcile
+from engrams.write.slots import closed_slots, is_single, canonical_predicate
+from engrams.write.synonyms import find_synonyms
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 OPEN = (Status.ACTIVE, Status.CANDIDATE)
@@ -26,64 +26,64 @@ _EDGE = 1e-6
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
-def meet(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> Meeting:
-    known = neighbours(candidate, record, deps, ledger)
-    kin = _kin(candidate, record, deps, ledger)
+def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> Reconciliation:
+    known = find_neighbours(candidate, record, deps, ledger)
+    kin = _find_synonymous(candidate, record, deps, ledger)
     meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
     if meeting.until is None:
         return meeting
-    slot = Query(around(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=(same(candidate.predicate),))
-    ledger.learn(deps.records.find(replace(slot, limit=_SLOT)).records)
-    return placed(meeting, record, ledger)
+    slot = Query(scopes_in_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=(canonical_predicate(candidate.predicate),))
+    ledger.add_stored(deps.records.find(replace(slot, limit=_SLOT)).records)
+    return insert_past_value(meeting, record, ledger)
 
 
-def neighbours(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
+def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
     """The statements a candidate must meet: those of its slot, of its subject where it corrects, and the nearest in meaning."""
-    reach = around(record.scope)
+    reach = scopes_in_reach(record.scope)
     found: list[Record] = []
-    also = [predicate for predicate, _ in also_ends(candidate.predicate, candidate.object)]
+    also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
     # Of a slot that holds many values, those that matter share words with the candidate: the search below finds them.
     most = _SLOT if is_single(candidate.predicate, candidate.subject) or candidate.effect != "states" else _LATEST
-    for predicate in dict.fromkeys((candidate.predicate, same(candidate.predicate), *also)):
+    for predicate in dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)):
         query = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, predicates=(predicate,), limit=most)
         found += deps.records.find(query).records
     if candidate.effect == "corrects" and not candidate.predicate:
-        return _lately(record, reach, deps, ledger)
+        return _find_recent(record, reach, deps, ledger)
     if candidate.effect == "corrects":
         found += deps.records.find(Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)).records
-    found += nearest(candidate, record, reach, deps)
-    mine = home(record.scope)
-    close = [one for one in found if home(one.scope) in mine.chain()]
-    ledger.learn(close)
-    near = dict.fromkeys((*(one.id for one in close), *ledger.fresh))
-    return [one for name in near if (one := ledger.seen[name]).status in OPEN and one.kind in STATEMENTS]
+    found += find_nearest(candidate, record, reach, deps)
+    mine = durable_scope(record.scope)
+    close = [one for one in found if durable_scope(one.scope) in mine.chain()]
+    ledger.add_stored(close)
+    near = dict.fromkeys((*(one.id for one in close), *ledger.created))
+    return [one for name in near if (one := ledger.current[name]).status in OPEN and one.kind in STATEMENTS]
 
 
-def _kin(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> tuple[Record, ...]:
+def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> tuple[Record, ...]:
     """Statements of a slot with another name and the same meaning; none where that cannot be told."""
     if deps.embedder is None or not candidate.single or candidate.effect == "ends":
         return ()
-    reach, mine = around(record.scope), home(record.scope)
+    reach, mine = scopes_in_reach(record.scope), durable_scope(record.scope)
     attributes = Query(reach, STATEMENTS, OPEN, predicates=("is",), limit=NEAR * 10)
     of_theirs = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=NEAR * 10)
     known = deps.records.find(attributes if candidate.predicate == "is" else of_theirs).records
-    ledger.learn([one for one in known if home(one.scope) in mine.chain()])
-    open_ = [ledger.seen[one.id] for one in known if one.id in ledger.seen and ledger.seen[one.id].status in OPEN]
+    ledger.add_stored([one for one in known if durable_scope(one.scope) in mine.chain()])
+    open_ = [ledger.current[one.id] for one in known if one.id in ledger.current and ledger.current[one.id].status in OPEN]
     try:
-        return kindred(candidate, open_, deps.embedder)
+        return find_synonyms(candidate, open_, deps.embedder)
     except ModelError:
         return ()  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
 
 
-def _lately(record: Record, reach: Reach, deps: Deps, ledger: Ledger) -> list[Record]:
+def _find_recent(record: Record, reach: Reach, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
     """What the same speaker last stated in the same session: all that a bare "no, it's Berlin" can mean."""
     found = deps.records.find(Query(reach, STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)).records
-    ledger.learn([one for one in found if one.scope == record.scope])
-    now = [one for one in ledger.seen.values() if one.status in OPEN and one.kind in STATEMENTS]
+    ledger.add_stored([one for one in found if one.scope == record.scope])
+    now = [one for one in ledger.current.values() if one.status in OPEN and one.kind in STATEMENTS]
     return [one for one in now if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at]
 
 
-def nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> list[Record]:
+def find_nearest(candidate: Candidate, record: Record, reach: Reach, deps: WriteDeps) -> list[Record]:
     """The statements nearest in words, and in meaning where vectors are cheap."""
     if deps.search is None:
         return []
@@ -102,34 +102,34 @@ def nearest(candidate: Candidate, record: Record, reach: Reach, deps: Deps) -> l
     return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
 
 
-def rivals(candidate: Candidate, record: Record, deps: Deps, ledger: Ledger) -> list[Record]:
-    """What a candidate may contradict (003): of its category, ``write.contradicts`` near it in meaning, the nearest five."""
-    floor, category = deps.settings.contradicts, candidate.category
+def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
+    """What a candidate may contradict (003): of its category, ``write.contradiction_cosine`` near it in meaning, the nearest five."""
+    floor, category = deps.settings.contradiction_cosine, candidate.category
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
         return []
-    fresh = [one for one in ledger.fresh.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
+    fresh = [one for one in ledger.created.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
     try:
         own, *others = deps.embedder.embed([candidate.text, *(one.search_text for one in fresh)])
     except ModelError:
         return []
     same_category = Where("and", (Condition("category", "eq", category),))
-    reach, mine = around(record.scope), home(record.scope)
+    reach, mine = scopes_in_reach(record.scope), durable_scope(record.scope)
     seek = Seek(reach, record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category)
     pool = deps.search.seek(seek)
     close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
-    stored = [one for one in deps.records.get(record.scope.owner, list(close)) if home(one.scope) in mine.chain()]
-    ledger.learn(stored)
+    stored = [one for one in deps.records.get(record.scope.owner, list(close)) if durable_scope(one.scope) in mine.chain()]
+    ledger.add_stored(stored)
     close |= {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
-    found = [ledger.seen[one.id] for one in (*stored, *fresh) if one.id in close and ledger.seen[one.id].status in OPEN]
+    found = [ledger.current[one.id] for one in (*stored, *fresh) if one.id in close and ledger.current[one.id].status in OPEN]
     return sorted(found, key=lambda one: (-close[one.id], one.id))[:NEAR]
 
 
-def lately_known(record: Record, deps: Deps) -> tuple[Record, ...]:
+def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
     """What the model is told not to repeat."""
-    return deps.records.find(Query(around(record.scope), STATEMENTS, limit=80)).records
+    return deps.records.find(Query(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
 
 
-def home(scope: Scope) -> Scope:
+def durable_scope(scope: Scope) -> Scope:
     """The scope without its trailing conversation: a person's facts hold across conversations, a project's within it."""
     labels = scope.labels
     while len(labels) > 2 and labels[-2] in _INNER:
@@ -137,13 +137,13 @@ def home(scope: Scope) -> Scope:
     return Scope(labels)
 
 
-def around(scope: Scope) -> Reach:
-    return Reach(scope.owner, home(scope).chain(), tree=True)
+def scopes_in_reach(scope: Scope) -> Reach:
+    return Reach(scope.owner, durable_scope(scope).chain(), tree=True)
 
 
-def voices(records: Sequence[Record], deps: Deps) -> frozenset[str]:
+def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
     """Who takes part in the conversation, lower case; the user's own bare roles are no names."""
     named = {record.speaker for record in records}
     if deps.search is not None:
-        named |= set(deps.search.speakers(around(records[0].scope)))
+        named |= set(deps.search.speakers(scopes_in_reach(records[0].scope)))
     return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}

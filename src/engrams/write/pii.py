@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from engrams.write.secrets import Finding, replace
+from engrams.write.secrets import SecretFinding, replace_findings
 
 _CARD = re.compile(r"(?<![\w.+-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")
@@ -21,32 +21,32 @@ _SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?
 _DATE = re.compile(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 
-def scan(text: str) -> tuple[Finding, ...]:
+def scan(text: str) -> tuple[SecretFinding, ...]:
     """Personal data by family (card, iban, email, phone, ip, ssn), in order, without overlaps; numbers are checked, not just shaped."""
     if not any(char.isdigit() for char in text) and "@" not in text:
         return ()
-    found: list[Finding] = []
+    found: list[SecretFinding] = []
     for name, find, check in _FAMILIES:
         for match in find.finditer(text):
             if check(match[0]) and not any(match.start() < other.end and other.start < match.end() for other in found):
-                found.append(Finding(name, *match.span()))
+                found.append(SecretFinding(name, *match.span()))
     return tuple(sorted(found, key=lambda item: item.start))
 
 
-def redact(text: str) -> tuple[str, tuple[Finding, ...]]:
+def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
     """The text with personal data replaced by ``[redacted:family]``, and what was found."""
     findings = scan(text)
-    return replace(text, findings), findings
+    return replace_findings(text, findings), findings
 
 
-def luhn(number: str) -> bool:
+def is_luhn_valid(number: str) -> bool:
     """Whether the last digit is the check digit of the others (ISO/IEC 7812)."""
     digits = [int(char) for char in number if char.isascii() and char.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return bool(digits) and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def mod97(iban: str) -> bool:
+def is_mod97_valid(iban: str) -> bool:
     """Whether an account number's check digits fit (ISO 13616): its rearranged number leaves 1 when divided by 97."""
     bare = iban.replace(" ", "").upper()
     if not bare.isascii() or not bare.isalnum() or len(bare) < 5:
@@ -54,32 +54,32 @@ def mod97(iban: str) -> bool:
     return int("".join(str(int(char, 36)) for char in bare[4:] + bare[:4])) % 97 == 1
 
 
-def _card(text: str) -> bool:
+def _is_card(text: str) -> bool:
     digits = [char for char in text if char.isdigit()]
-    return 13 <= len(digits) <= 19 and digits[0] in "23456" and len(set(digits)) > 1 and luhn(text)
+    return 13 <= len(digits) <= 19 and digits[0] in "23456" and len(set(digits)) > 1 and is_luhn_valid(text)
 
 
-def _phone(text: str) -> bool:
+def _is_phone(text: str) -> bool:
     return 7 <= sum(char.isdigit() for char in text) <= 15 and not _DATE.match(text)
 
 
-def _address(text: str) -> bool:
+def _is_ip_address(text: str) -> bool:
     try:
         return not ipaddress.ip_address(text).is_unspecified
     except ValueError:
         return False
 
 
-def _any(_: str) -> bool:
+def _accept_any(_: str) -> bool:
     return True
 
 
 _FAMILIES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
-    ("email", _EMAIL, _any),
-    ("iban", _IBAN, mod97),
-    ("card", _CARD, _card),
-    ("ssn", _SSN, _any),
-    ("ip", _IPV4, _address),
-    ("ip", _IPV6, _address),
-    ("phone", _PHONE, _phone),
+    ("email", _EMAIL, _accept_any),
+    ("iban", _IBAN, is_mod97_valid),
+    ("card", _CARD, _is_card),
+    ("ssn", _SSN, _accept_any),
+    ("ip", _IPV4, _is_ip_address),
+    ("ip", _IPV6, _is_ip_address),
+    ("phone", _PHONE, _is_phone),
 )

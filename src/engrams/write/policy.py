@@ -47,64 +47,64 @@ _SELF_BELIEF = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class PolicyDecision:
     """What becomes of a candidate, and why, in at most 240 characters. ``awaits``: nobody has looked at it yet."""
 
     action: Action
     reason: str
-    awaits: bool = False
+    awaits_review: bool = False
 
 
-def judge(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> Ruling:
+def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> PolicyDecision:
     """The ruling on one candidate under the policy ``mode``.
 
     ``explicit``: the user asked for it to be remembered. ``floor``: the confidence below which nothing is stored. With
     ``llm`` and no model's word yet, what the guards let through is held: never written unreviewed.
     """
-    guarded = guard(candidate)
+    guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
     if candidate.confidence < floor:
-        return Ruling("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
+        return PolicyDecision("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
     match mode:
         case "off":
-            return Ruling("commit_now", "policy off")
+            return PolicyDecision("commit_now", "policy off")
         case "rules":
-            return _rules(candidate, explicit=explicit)
+            return _decide_by_rules(candidate, explicit=explicit)
         case "llm":
-            return Ruling("commit_at_session_end", "awaits review", awaits=True)
+            return PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 
 
-def guard(candidate: Candidate) -> Ruling | None:
+def check_guards(candidate: Candidate) -> PolicyDecision | None:
     """The hard guards: what is dropped whatever anybody says."""
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
     if candidate.predicate.lower() in _PROVENANCE:
-        return Ruling("drop", "guard: only says where something was said")
+        return PolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
-        return Ruling("drop", "guard: a request about memory itself")
+        return PolicyDecision("drop", "guard: a request about memory itself")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION) and _SAFETY.search(text):
-        return Ruling("drop", "guard: asks to give up a safety measure")
+        return PolicyDecision("drop", "guard: asks to give up a safety measure")
     if "[redacted" in text or secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
-        return Ruling("drop", "guard: holds a secret")
-    if _passing(candidate, text):
-        return Ruling("drop", "guard: true for this turn only")
+        return PolicyDecision("drop", "guard: holds a secret")
+    if _is_passing(candidate, text):
+        return PolicyDecision("drop", "guard: true for this turn only")
     return None
 
 
-def clamp(candidate: Candidate, ruling: Ruling) -> Ruling:
+def clamp_decision(candidate: Candidate, ruling: PolicyDecision) -> PolicyDecision:
     """A model's ruling within what the guards allow: losses and triggers never at once, a low view of oneself only if repeated."""
-    guarded = guard(candidate)
+    guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
     text = fold(candidate.text)
     if ruling.action == "commit_now" and _SELF_BELIEF.search(text):
-        return Ruling("require_repetition", "clamp: a low view of oneself")
+        return PolicyDecision("require_repetition", "clamp: a low view of oneself")
     if ruling.action == "commit_now" and _LOSS.search(text):
-        return Ruling("commit_at_session_end", "clamp: a loss or trigger")
+        return PolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
     return replace(ruling, reason=ruling.reason[:_REASON])
 
 
-def promotes(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
+def has_support(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
     """Whether a held candidate has the support to be stored (004): said twice; or once, and borne out by the session's arc
     twice or by an earlier session. ``repetition``: it was held for repetition, so an arc alone does not count."""
     if support >= 2:
@@ -114,22 +114,22 @@ def promotes(support: int, *, repetition: bool = False, transcript: int = 0, arc
     return transcript >= 1 and (arc >= 2 or earlier >= 1)
 
 
-def _rules(candidate: Candidate, *, explicit: bool) -> Ruling:
+def _decide_by_rules(candidate: Candidate, *, explicit: bool) -> PolicyDecision:
     text = fold(candidate.text)
     if _SELF_BELIEF.search(text) and not explicit:
-        return Ruling("require_repetition", "a low view of oneself")
+        return PolicyDecision("require_repetition", "a low view of oneself")
     if _LOSS.search(text) and not explicit:
-        return Ruling("commit_at_session_end", "a loss or trigger")
+        return PolicyDecision("commit_at_session_end", "a loss or trigger")
     if explicit:
-        return Ruling("commit_now", "asked to remember")
+        return PolicyDecision("commit_now", "asked to remember")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION):
-        return Ruling("commit_now", "a lasting instruction")
+        return PolicyDecision("commit_now", "a lasting instruction")
     if candidate.kind is Kind.PREFERENCE and candidate.confidence < 0.65:
-        return Ruling("commit_at_session_end", "an implied preference")
-    return Ruling("commit_now", "stated plainly")
+        return PolicyDecision("commit_at_session_end", "an implied preference")
+    return PolicyDecision("commit_now", "stated plainly")
 
 
-def _passing(candidate: Candidate, text: str) -> bool:
+def _is_passing(candidate: Candidate, text: str) -> bool:
     """A state or wish tied to this turn: ``I'm vegan today``; a dated event is lasting."""
     if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
         return False

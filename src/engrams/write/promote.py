@@ -10,12 +10,12 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status
 from engrams.write.candidate import Candidate, Effect
-from engrams.write.changeset import Ledger
-from engrams.write.deps import Deps
-from engrams.write.neighbours import meet
-from engrams.write.policy import Ruling, promotes
-from engrams.write.reconcile import Meeting
-from engrams.write.slots import is_single, same
+from engrams.write.changeset import ChangeSet
+from engrams.write.deps import WriteDeps
+from engrams.write.neighbours import reconcile_candidate
+from engrams.write.policy import PolicyDecision, has_support
+from engrams.write.reconcile import Reconciliation
+from engrams.write.slots import is_single, canonical_predicate
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -29,7 +29,7 @@ _HIGH, _SURE = 0.9, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class HeldCluster:
     """Held candidates that say one thing, the one that speaks for them first."""
 
     members: tuple[Record, ...]
@@ -39,7 +39,7 @@ class Cluster:
         return self.members[0]
 
     @property
-    def procedural(self) -> bool:
+    def is_procedural(self) -> bool:
         return self.lead.layer is Layer.PROCEDURAL
 
     @property
@@ -48,12 +48,12 @@ class Cluster:
         return sum(record.strength for record in self.members)
 
     @property
-    def repetition(self) -> bool:
+    def needs_repetition(self) -> bool:
         return any(record.meta.get("hold") == "require_repetition" for record in self.members)
 
 
 @dataclass(frozen=True, slots=True)
-class Bearing:
+class PromotionEvidence:
     """What may bear a candidate out: what was said in the session, the parts of its account, statements of earlier sessions."""
 
     transcript: Sequence[Record] = ()
@@ -62,19 +62,19 @@ class Bearing:
     vectors: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def clusters(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[Cluster, ...]:
+def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[HeldCluster, ...]:
     """Held candidates by what they say, in the order in which that was first said. Where a rule is among them, it speaks for all."""
     groups: list[list[Record]] = []
     for record in sorted(held, key=lambda one: (one.recorded_at, one.id)):
-        group = next((group for group in groups if any(alike(record, one, vectors or {}) for one in group)), None)
+        group = next((group for group in groups if any(is_same_statement(record, one, vectors or {}) for one in group)), None)
         if group is None:
             groups.append([record])
         else:
             group.append(record)
-    return tuple(Cluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups)
+    return tuple(HeldCluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups)
 
 
-def alike(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
+def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
     """The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning.
 
     Near in meaning alone is not enough: "allergic to nuts" and "allergic to shellfish" stay apart. So does what is denied.
@@ -84,9 +84,9 @@ def alike(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
     if one.meta.get("polarity") != other.meta.get("polarity") or (not about and rules[0] == rules[1]):
         return False
     equal = bool(one.object) and fold(one.object) == fold(other.object)
-    if equal and about and same(one.predicate) == same(other.predicate):
+    if equal and about and canonical_predicate(one.predicate) == canonical_predicate(other.predicate):
         return True
-    mine, theirs = _words(one), _words(other)
+    mine, theirs = _object_terms(one), _object_terms(other)
     both = len(mine & theirs)
     if both and (both >= _SHARED or both >= _OVERLAP * len(mine | theirs)):
         return True
@@ -94,60 +94,60 @@ def alike(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
     return equal and near[0] is not None and near[1] is not None and float(near[0] @ near[1]) >= _CLOSE
 
 
-def matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
+def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
     """Those held that say what the record says, or were taken from it."""
     return tuple(
         one
         for one in held
-        if one.id != record.id and (record.id in {quote.source for quote in one.evidence} or (_words(record) and alike(one, record, {})))
+        if one.id != record.id and (record.id in {quote.source for quote in one.evidence} or (_object_terms(record) and is_same_statement(one, record, {})))
     )
 
 
-def ripe(cluster: Cluster, bearing: Bearing) -> str:
+def promotion_reason(cluster: HeldCluster, bearing: PromotionEvidence) -> str:
     """Why a cluster is to be stored; empty: it stays held. A rule must have been given twice; else support decides (004)."""
     if any(record.meta.get("review") for record in cluster.members):
         return ""
     support = cluster.support
-    if cluster.procedural:
+    if cluster.is_procedural:
         return f"given {support} times" if support >= 2 else ""
-    transcript = sum(_said(cluster, turn) for turn in bearing.transcript)
+    transcript = sum(_is_said_in(cluster, turn) for turn in bearing.transcript)
     account = sum(_mentions(cluster.lead, part) for part in bearing.account)
-    earlier = sum(any(alike(one, member, bearing.vectors) for member in cluster.members) for one in bearing.earlier)
-    if not promotes(support, repetition=cluster.repetition, transcript=transcript, arc=account, earlier=earlier):
+    earlier = sum(any(is_same_statement(one, member, bearing.vectors) for member in cluster.members) for one in bearing.earlier)
+    if not has_support(support, repetition=cluster.needs_repetition, transcript=transcript, arc=account, earlier=earlier):
         return ""
     return f"support: said {support}, in the session's account {account}, in earlier sessions {earlier}"
 
 
-def merged(cluster: Cluster) -> Record:
+def merge_cluster(cluster: HeldCluster) -> Record:
     """The one record that a cluster becomes: its lead, with everybody's quotes and strength."""
     quotes: dict[tuple[str, str], Evidence] = {(item.quote, item.source): item for one in cluster.members for item in one.evidence}
     evidence = tuple(quotes.values())
     lead = cluster.lead
-    if not cluster.procedural:
+    if not cluster.is_procedural:
         return replace(lead, evidence=evidence, strength=cluster.support, confidence=max(one.confidence for one in cluster.members))
     confidence = max(lead.confidence, _HIGH) if cluster.support >= _SURE else min(lead.confidence, 0.6)
     return replace(lead, evidence=evidence[:_QUOTES], strength=cluster.support, confidence=confidence)
 
 
-def release(promoted: Sequence[tuple[Cluster, str]], held: Sequence[Record], deps: Deps) -> Ledger:
+def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence[Record], deps: WriteDeps) -> ChangeSet:
     """A ledger in which each cluster is one active memory; ``held``: every candidate, of which none is known to the others.
 
     Its batch holds changes only: doing it again after a crash asks for the same ones, and a conflict where they were made.
     """
     first = held[0]
-    ledger = Ledger(first.scope.owner, first.scope, deps.clock())
-    ledger.before = {record.id: record for record in held}
+    ledger = ChangeSet(first.scope.owner, first.scope, deps.clock())
+    ledger.originals = {record.id: record for record in held}
     # Out of sight while the others meet what is known: two that were held are no news to each other.
-    ledger.seen = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
+    ledger.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
     for cluster, why in promoted:
-        _release(cluster, why, deps, ledger)
+        _promote_cluster(cluster, why, deps, ledger)
     for record in held:
         if record.id not in ledger.actions:
-            ledger.seen[record.id] = record
+            ledger.current[record.id] = record
     return ledger
 
 
-def candidate_of(record: Record) -> Candidate:
+def to_candidate(record: Record) -> Candidate:
     """What a held record says, as a candidate again."""
     meta = record.meta
     effect: Effect = meta.get("effect") or ("changes" if meta.get("event") and record.category != "event" else "states")
@@ -163,7 +163,7 @@ def candidate_of(record: Record) -> Candidate:
         effect=effect,
         single=is_single(record.predicate, record.subject, record.object),
         hearsay=bool(meta.get("hearsay")),
-        whole=bool(meta.get("whole")),
+        covers_source=bool(meta.get("whole")),
         evidence=record.evidence,
         confidence=record.confidence,
         importance=record.importance,
@@ -171,7 +171,7 @@ def candidate_of(record: Record) -> Candidate:
         said_at=record.recorded_at,
         valid_from=record.valid_from,
         valid_to=record.valid_to,
-        settled=record.recorded_at,
+        effective_at=record.recorded_at,
         extractor=record.provenance.extractor,
         prompt=record.provenance.prompt,
         reason=record.provenance.reason,
@@ -179,20 +179,20 @@ def candidate_of(record: Record) -> Candidate:
     )
 
 
-def _release(cluster: Cluster, why: str, deps: Deps, ledger: Ledger) -> None:
-    whole, lead = merged(cluster), cluster.lead
+def _promote_cluster(cluster: HeldCluster, why: str, deps: WriteDeps, ledger: ChangeSet) -> None:
+    whole, lead = merge_cluster(cluster), cluster.lead
     ledger.scope = lead.scope
-    candidate = candidate_of(whole)
+    candidate = to_candidate(whole)
     off = deps.settings.reconcile == "off"
-    meeting = Meeting("add", candidate, reason="reconcile off") if off else meet(candidate, lead, deps, ledger)
-    name = ledger.apply(meeting, Ruling("commit_now", why), lead)
-    new = ledger.fresh.pop(lead.id, None)
+    meeting = Reconciliation("add", candidate, reason="reconcile off") if off else reconcile_candidate(candidate, lead, deps, ledger)
+    name = ledger.apply(meeting, PolicyDecision("commit_now", why), lead)
+    new = ledger.created.pop(lead.id, None)
     if new is None:
         # It is known by now: the memory that says so was strengthened, and stands for this one.
-        ledger.seen[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=name)
+        ledger.current[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=name)
     else:
         meta = {key: value for key, value in lead.meta.items() if key not in _HELD}
-        ledger.seen[lead.id] = replace(
+        ledger.current[lead.id] = replace(
             lead, status=new.status, valid_from=new.valid_from, valid_to=new.valid_to, ended_at=new.ended_at,
             superseded_by=new.superseded_by, evidence=whole.evidence, strength=max(whole.strength, new.strength),
             confidence=whole.confidence, meta=meta,
@@ -201,19 +201,19 @@ def _release(cluster: Cluster, why: str, deps: Deps, ledger: Ledger) -> None:
         del ledger.edges[key]  # they were made when it was held
     ledger.actions[lead.id] = ("promote", why)
     for other in cluster.members[1:]:
-        ledger.seen[other.id] = replace(other, status=Status.SUPERSEDED, superseded_by=name)
+        ledger.current[other.id] = replace(other, status=Status.SUPERSEDED, superseded_by=name)
         ledger.actions[other.id] = ("merge", "says the same")
 
 
-def _words(record: Record) -> frozenset[str]:
+def _object_terms(record: Record) -> frozenset[str]:
     return frozenset(terms(record.object or record.text))
 
 
-def _said(cluster: Cluster, turn: Record) -> bool:
+def _is_said_in(cluster: HeldCluster, turn: Record) -> bool:
     return any(item.source == turn.id or (item.quote and item.quote in turn.text) for one in cluster.members for item in one.evidence)
 
 
 def _mentions(record: Record, part: str) -> bool:
     """Whether a part of an account speaks of it: half the words of its object, one at least."""
-    words = _words(record)
+    words = _object_terms(record)
     return bool(words) and 2 * len(words & set(terms(part))) >= len(words)

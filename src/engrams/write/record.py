@@ -12,7 +12,7 @@ from engrams.errors import InputError
 from engrams.settings import Limits, WriteSettings
 from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Record, Scope, Turn, clean_text
 from engrams.write import pii, secrets
-from engrams.write.ignore import ignored
+from engrams.write.ignore import match_ignore_rule
 
 # What a channel's word is worth: the owner's own files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
@@ -21,7 +21,7 @@ _LABEL = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IngestedTurn:
     """What a turn became: a record to store, or None where it was refused; ``decisions`` say why."""
 
     record: Record | None
@@ -29,7 +29,7 @@ class Entry:
     decisions: tuple[Decision, ...] = ()
 
 
-def enter(
+def ingest_turn(
     turn: Turn,
     scope: Scope,
     now: datetime,
@@ -39,17 +39,17 @@ def enter(
     kind: Kind = Kind.TURN,
     channel: str = "",
     ignore: Sequence[str] = (),
-) -> Entry:
+) -> IngestedTurn:
     """The record of ``turn`` in ``scope``: outcome ``stored``, ``redacted`` or ``refused``.
 
     Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata before anything is kept.
     ``channel`` sets the trust (empty: the turn's role). A text that came from a file names it in ``meta["file"]`` (or several in
     ``meta["files"]``); one that an ignore rule names is refused. Raises InputError for what is empty, too large or not text.
     """
-    files = _files(turn.meta)
+    files = _source_files(turn.meta)
     for file in files:
-        if rule := ignored(file, ignore):
-            return Entry(None, "refused", (Decision("ignored", "refused", f"{file}: {rule}"),))
+        if rule := match_ignore_rule(file, ignore):
+            return IngestedTurn(None, "refused", (Decision("ignored", "refused", f"{file}: {rule}"),))
     if kind not in LAYER_OF:
         raise InputError(f"There is no kind {kind!r}.", hint=f"The kinds are: {', '.join(LAYER_OF)}.")
     source = channel or _CHANNEL_OF.get(turn.role, "user")
@@ -57,11 +57,11 @@ def enter(
         raise InputError(f"There is no channel {source!r}.", hint=f"The channels are: {', '.join(TRUST)}.")
     text = clean_text(turn.text, limits.text_bytes) if turn.text or not turn.caption else ""
     caption = clean_text(turn.caption, limits.text_bytes) if turn.caption and turn.caption.strip() else ""
-    meta = _meta(turn.meta, limits)
-    kept, decisions = _filter({"text": text, "caption": caption, "speaker": _label(turn.speaker)}, meta, settings)
+    meta = _validate_meta(turn.meta, limits)
+    kept, decisions = _redact_parts({"text": text, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
-        return Entry(None, "refused", decisions)
-    said = _said(turn.at, now)
+        return IngestedTurn(None, "refused", decisions)
+    said = _resolve_time(turn.at, now)
     record = Record(
         id=clock.new_id(said),
         scope=scope,
@@ -71,14 +71,14 @@ def enter(
         layer=LAYER_OF[kind],
         role=turn.role,
         speaker=kept["speaker"],
-        session=_label(turn.session),
-        external_id=_label(turn.external_id),
+        session=_clean_label(turn.session),
+        external_id=_clean_label(turn.external_id),
         caption=kept["caption"],
         provenance=Provenance(channel=source, files=files),
         trust=TRUST[source],
-        meta=_redacted(meta, settings) if decisions else meta,
+        meta=_redact_json(meta, settings) if decisions else meta,
     )
-    return Entry(record, "redacted" if decisions else "stored", decisions)
+    return IngestedTurn(record, "redacted" if decisions else "stored", decisions)
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decision, ...]]:
@@ -91,62 +91,62 @@ def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decisi
         if findings:
             verdict = "refused" if mode == "refuse" else "redacted"
             decisions.extend(Decision(stage, verdict, name) for name in dict.fromkeys(item.rule for item in findings))
-            text = secrets.replace(text, findings)
+            text = secrets.replace_findings(text, findings)
     return text, tuple(decisions)
 
 
-def _files(meta: Meta) -> tuple[str, ...]:
+def _source_files(meta: Meta) -> tuple[str, ...]:
     """The files that a text came from."""
     one, several = meta.get("file"), meta.get("files")
     listed = several if isinstance(several, list | tuple) else ()
     return tuple(file for file in (one, *listed) if isinstance(file, str) and file)
 
 
-def _filter(parts: dict[str, str], meta: Meta, settings: WriteSettings) -> tuple[dict[str, str], tuple[Decision, ...]]:
+def _redact_parts(parts: dict[str, str], meta: Meta, settings: WriteSettings) -> tuple[dict[str, str], tuple[Decision, ...]]:
     kept: dict[str, str] = {}
     decisions: list[Decision] = []
     for name, text in parts.items():
         kept[name], found = clean_secrets(text, settings) if text else (text, ())
         decisions.extend(found)
-    for text in _strings(meta):
+    for text in _collect_strings(meta):
         decisions.extend(clean_secrets(text, settings)[1])
     return kept, tuple(dict.fromkeys(decisions))
 
 
-def _redacted(value: Json, settings: WriteSettings) -> Json:
+def _redact_json(value: Json, settings: WriteSettings) -> Json:
     match value:
         case str():
             return clean_secrets(value, settings)[0]
         case Mapping():
-            return {key: _paired(key, item, settings) for key, item in value.items()}
+            return {key: _redact_pair(key, item, settings) for key, item in value.items()}
         case list() | tuple():
-            return [_redacted(item, settings) for item in value]
+            return [_redact_json(item, settings) for item in value]
         case _:
             return value
 
 
-def _paired(key: str, item: Json, settings: WriteSettings) -> Json:
+def _redact_pair(key: str, item: Json, settings: WriteSettings) -> Json:
     """An item of an object: its name may be what makes it a secret, as in ``{"password": "hunter2"}``."""
     if not isinstance(item, str):
-        return _redacted(item, settings)
+        return _redact_json(item, settings)
     lead = f"{key}: "
     told = clean_secrets(f"{lead}{item}", settings)[0]
     return told.removeprefix(lead) if told.startswith(lead) else clean_secrets(item, settings)[0]
 
 
-def _strings(value: Json) -> list[str]:
+def _collect_strings(value: Json) -> list[str]:
     match value:
         case str():
             return [value]
         case Mapping():
-            return [text for key, item in value.items() for text in (*_strings(item), f"{key}: {item}" if isinstance(item, str) else "")]
+            return [text for key, item in value.items() for text in (*_collect_strings(item), f"{key}: {item}" if isinstance(item, str) else "")]
         case list() | tuple():
-            return [text for item in value for text in _strings(item)]
+            return [text for item in value for text in _collect_strings(item)]
         case _:
             return []
 
 
-def _meta(meta: Meta, limits: Limits) -> Meta:
+def _validate_meta(meta: Meta, limits: Limits) -> Meta:
     if not meta:
         return {}
     try:
@@ -162,10 +162,10 @@ def _meta(meta: Meta, limits: Limits) -> Meta:
     return cleaned
 
 
-def _label(text: str) -> str:
+def _clean_label(text: str) -> str:
     return "".join(char for char in text if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()[:_LABEL]
 
 
-def _said(at: datetime | None, now: datetime) -> datetime:
+def _resolve_time(at: datetime | None, now: datetime) -> datetime:
     """When it was said, UTC; a time without a zone is taken as UTC."""
     return now if at is None else clock.utc(at)

@@ -16,7 +16,7 @@ NEVER = timedelta(days=36500)
 GATHERS = ("batch", "end", "manual")
 
 
-def fires(texts: Sequence[str], cosine: float | None, settings: SessionSettings, topic: float, *, end: bool = False) -> str:
+def due_reason(texts: Sequence[str], cosine: float | None, settings: SessionSettings, topic: float, *, end: bool = False) -> str:
     """Why turns that gathered are to be learned from now; empty: not yet.
 
     There must be ``least`` characters; then ``every`` turns are enough, or a change of topic after ``change`` turns, or the

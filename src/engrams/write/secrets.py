@@ -17,7 +17,7 @@ from engrams.write.patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SecretFinding:
     """A secret at ``text[start:end]``; ``rule`` names its family."""
 
     rule: str
@@ -26,7 +26,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _SecretRule:
     name: str
     literals: tuple[str, ...]
     pattern: str
@@ -51,37 +51,37 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def scan(text: str) -> tuple[Finding, ...]:
+def scan(text: str) -> tuple[SecretFinding, ...]:
     """Every secret in ``text``, in order, without overlaps."""
     lower = text.lower()
-    found: list[Finding] = []
+    found: list[SecretFinding] = []
     for rule in _RULES if _RUN.search(text) else _SHORT:
         where = lower if rule.folded else text
         if not any(literal in where for literal in rule.literals):
             continue
-        find = _compiled(rule.pattern, rule.folded)
+        find = _compile_pattern(rule.pattern, rule.folded)
         group = "v" if "v" in find.groupindex else 0
         found += [
-            Finding(rule.name, *match.span(group))
+            SecretFinding(rule.name, *match.span(group))
             for match in find.finditer(text)
             if match[group] and (rule.check is None or rule.check(match[group]))
         ]
-    return _apart(found) if found else ()
+    return _merge_overlaps(found) if found else ()
 
 
 @cache
-def _compiled(pattern: str, folded: bool) -> re.Pattern[str]:
+def _compile_pattern(pattern: str, folded: bool) -> re.Pattern[str]:
     """Compiled when first needed: most texts need none, and a command that scans nothing starts at once."""
     return re.compile(pattern, re.IGNORECASE if folded else 0)
 
 
-def redact(text: str) -> tuple[str, tuple[Finding, ...]]:
+def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
     """The text with each secret replaced by ``[redacted:rule]``, and what was found where in the original."""
     findings = scan(text)
-    return replace(text, findings), findings
+    return replace_findings(text, findings), findings
 
 
-def replace(text: str, findings: tuple[Finding, ...]) -> str:
+def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
     """The text with each finding replaced by its rule's mark."""
     parts: list[str] = []
     at = 0
@@ -91,24 +91,24 @@ def replace(text: str, findings: tuple[Finding, ...]) -> str:
     return "".join((*parts, text[at:])) if findings else text
 
 
-def names() -> tuple[str, ...]:
+def rule_names() -> tuple[str, ...]:
     """The rule families."""
     return tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
-def _apart(found: list[Finding]) -> tuple[Finding, ...]:
+def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:
     """Of findings that overlap, the one that starts first, then the longest; extended to cover what the others cover."""
-    kept: list[Finding] = []
+    kept: list[SecretFinding] = []
     for finding in sorted(found, key=lambda item: (item.start, -item.end)):
         if kept and finding.start < kept[-1].end:
             last = kept[-1]
-            kept[-1] = Finding(last.rule, last.start, max(last.end, finding.end))
+            kept[-1] = SecretFinding(last.rule, last.start, max(last.end, finding.end))
         else:
             kept.append(finding)
     return tuple(kept)
 
 
-def _random(value: str) -> bool:
+def _is_random(value: str) -> bool:
     """Letters and digits mixed as in a generated value: at least 2.9 bits a character (Shannon), and no placeholder."""
     bare = value.strip("\"'`")
     if len(bare) < _SHORTEST or _PLACEHOLDER.match(bare):
@@ -119,7 +119,7 @@ def _random(value: str) -> bool:
     return -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values()) >= _ENTROPY
 
 
-def _assigned(value: str) -> bool:
+def _is_assigned_secret(value: str) -> bool:
     """The value of something called a password: anything that is no placeholder, no code and no plain word."""
     bare = value.strip("\"'`")
     if len(bare) < 4 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
@@ -127,7 +127,7 @@ def _assigned(value: str) -> bool:
     return not bare.isalpha() or bare != value or not (bare.islower() or bare.istitle())
 
 
-def _spoken(value: str) -> bool:
+def _is_spoken_secret(value: str) -> bool:
     """What follows "my password is": not one of the words that say something about it, such as wrong or expired."""
     bare = value.strip("\"'`“”„«»「」.,;!?。，！")
     if len(bare) < 3 or _PLACEHOLDER.match(bare):
@@ -137,13 +137,13 @@ def _spoken(value: str) -> bool:
     return True
 
 
-def _numeric(value: str) -> bool:
+def _is_numeric(value: str) -> bool:
     return len(set(value)) > 1 or len(value) == 4
 
 
-_CHECKS: dict[str, Callable[[str], bool]] = {"random": _random, "assigned": _assigned, "spoken": _spoken, "numeric": _numeric}
-_RULES: tuple[_Rule, ...] = (
-    *(_Rule(name, literals, find, None, False, name not in _ANYHOW) for name, literals, find in RULES),
-    *(_Rule(name, literals or PASSWORD_WORDS, find, _CHECKS.get(check), True) for name, literals, find, check in PROSE),
+_CHECKS: dict[str, Callable[[str], bool]] = {"random": _is_random, "assigned": _is_assigned_secret, "spoken": _is_spoken_secret, "numeric": _is_numeric}
+_RULES: tuple[_SecretRule, ...] = (
+    *(_SecretRule(name, literals, find, None, False, name not in _ANYHOW) for name, literals, find in RULES),
+    *(_SecretRule(name, literals or PASSWORD_WORDS, find, _CHECKS.get(check), True) for name, literals, find, check in PROSE),
 )
 _SHORT = tuple(rule for rule in _RULES if not rule.long)

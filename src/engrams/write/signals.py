@@ -27,7 +27,7 @@ _CONFIRMS = re.compile(
 )
 
 
-def signals(texts: Iterable[str]) -> tuple[str, ...]:
+def detect_signals(texts: Iterable[str]) -> tuple[str, ...]:
     """Which of ``correction`` and ``reinforcement`` any of these messages shows; only how a long one begins is looked at."""
     some = [text[:_LONGEST].replace("’", "'") for text in texts]
     found = (CORRECTION if any(map(_CORRECTS.search, some)) else "", REINFORCEMENT if any(map(_CONFIRMS.search, some)) else "")

@@ -91,28 +91,28 @@ _NEGATIVE = word_set("hates dislikes loathes detests")
 
 
 @memo(4096)
-def same(predicate: str) -> str:
+def canonical_predicate(predicate: str) -> str:
     """The canonical form of a predicate: lower case, underscores, one word for one meaning."""
     plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")
     plain = plain.replace("favourite", "favorite")
     return _SAME.get(plain, plain)
 
 
-def opposes(predicate: str) -> bool:
+def is_contrary(predicate: str) -> bool:
     """Whether a predicate states its canonical form's contrary: hates for likes."""
     return fold(predicate).strip() in _NEGATIVE
 
 
-def also_ends(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
+def closed_slots(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Other slots that a statement closes: (predicate, the objects it closes; empty: any of them)."""
-    name = same(predicate)
+    name = canonical_predicate(predicate)
     return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
 
 
 def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
     """Whether (subject, predicate) holds one value at a time. For ``is`` the subject's last word decides, and the value ``thing``:
     the server is slow says something of it; the server is db-7 is its value."""
-    name = same(predicate)
+    name = canonical_predicate(predicate)
     if (
         name in SINGLE
         or name.startswith("favorite_")

@@ -8,7 +8,7 @@ from engrams.ports import Embedder
 from engrams.text.terms import terms
 from engrams.types import Record
 from engrams.write.candidate import Candidate
-from engrams.write.slots import SINGLE, same
+from engrams.write.slots import SINGLE, canonical_predicate
 
 _MOST = 50
 # How far from the card's "related" towards its "duplicate" two names must lie. Measured with the built-in model on fifty pairs:
@@ -16,24 +16,24 @@ _MOST = 50
 _SHARE = 0.5
 
 
-def kindred(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
+def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
     """The records whose slot means the same as the candidate's in other words; empty where the model's card has no floors.
 
     Only slots of one value with names of their own are compared, for the same owner of the slot, and names that share a word
     are taken to differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
     """
     floors = embedder.card.floors
-    name = _name(candidate.subject, candidate.predicate)
+    name = _slot_name(candidate.subject, candidate.predicate)
     if not candidate.single or not name or "related" not in floors or "duplicate" not in floors:
         return ()
     floor = floors["related"] + _SHARE * (floors["duplicate"] - floors["related"])
-    holder = _holder(candidate.subject, candidate.predicate)
+    holder = _slot_holder(candidate.subject, candidate.predicate)
     words = set(terms(name))
     others = [
         (record, other)
         for record in known[:_MOST]
-        if (other := _name(record.subject, record.predicate))
-        and _holder(record.subject, record.predicate) == holder
+        if (other := _slot_name(record.subject, record.predicate))
+        and _slot_holder(record.subject, record.predicate) == holder
         and not words & set(terms(other))
     ]
     if not others:
@@ -42,16 +42,16 @@ def kindred(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -
     return tuple(record for (record, _), row in zip(others, rows[1:], strict=True) if float(row @ rows[0]) >= floor)
 
 
-def _name(subject: str, predicate: str) -> str:
+def _slot_name(subject: str, predicate: str) -> str:
     """What the slot is called: an attribute's predicate, or the thing that ``is`` something; empty for predicates known by heart."""
-    canonical = same(predicate)
+    canonical = canonical_predicate(predicate)
     if canonical == "is":
         return subject.rpartition("'s ")[2]
     return "" if canonical in SINGLE or canonical.startswith("favorite_") else canonical.replace("_", " ")
 
 
-def _holder(subject: str, predicate: str) -> str:
+def _slot_holder(subject: str, predicate: str) -> str:
     """Whose slot it is: of ``user's car`` the user."""
-    if same(predicate) != "is":
+    if canonical_predicate(predicate) != "is":
         return subject
     return subject.rpartition("'s ")[0] or "the"

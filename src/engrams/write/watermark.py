@@ -12,7 +12,7 @@ ROW = ":learned"
 """Where the mark is stored, among the owner's sessions; no session has this name."""
 
 
-def mark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
+def load_watermark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
     """The mark as it stands. A batch that carries it is a ConflictError where anybody learned something of this owner since."""
     row = store.load(owner, ROW)
     if row is not None:
@@ -20,10 +20,10 @@ def mark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
     try:
         return store.save(SessionRow(ROW, owner, "closed", now, now), expect=0)
     except ConflictError:
-        return mark(owner, store, now)  # somebody else made it this moment
+        return load_watermark(owner, store, now)  # somebody else made it this moment
 
 
-class Remembered:
+class CachedChat:
     """A chat model that is asked each question once: what it answered, or failed with, is what it says the next time."""
 
     def __init__(self, chat: Chat) -> None:

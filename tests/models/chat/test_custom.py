@@ -18,7 +18,7 @@ CLOCK = Ticker()
 
 
 def settings(**values: Any) -> ChatSettings:
-    return ChatSettings(**{"retries": 0, "timeout": 5.0, "model": "m", **values})
+    return ChatSettings(**{"retries": 0, "timeout_seconds": 5.0, "model": "m", **values})
 
 
 def test_a_function_is_a_model(ask, facts) -> None:

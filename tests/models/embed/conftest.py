@@ -100,7 +100,7 @@ def connect(faults: Faults) -> Iterator[Callable[..., RemoteEmbedder]]:
     made: list[RemoteEmbedder] = []
 
     def connect(provider: str = "openai", **values: Any) -> RemoteEmbedder:
-        settings = EmbedSettings(provider=provider, **{"model": "m", "url": faults.url, "timeout": 5.0, **values})  # type: ignore[arg-type]
+        settings = EmbedSettings(provider=provider, **{"model": "m", "url": faults.url, "timeout_seconds": 5.0, **values})  # type: ignore[arg-type]
         make = connect_ollama if provider == "ollama" else connect_openai
         made.append(make(settings, Ticker(), Retry(tries=3, first=0.005)))
         return made[-1]

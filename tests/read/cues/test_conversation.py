@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.read.cues.conversation import focus
+from engrams.read.cues.conversation import extract_query
 from engrams.types import Turn
 
 NOISE = [
@@ -27,7 +27,7 @@ NOISE = [
 @pytest.mark.parametrize(("text", "want"), NOISE)
 def test_reminders_and_tool_noise_are_dropped(text: str, want: str) -> None:
     """What a client put around the user's words is not searched for; the words themselves stay."""
-    assert focus(text) == want
+    assert extract_query(text) == want
 
 
 @pytest.mark.covers("S3.18")
@@ -41,8 +41,8 @@ def test_the_last_user_text_leads() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
         {"role": "tool", "content": "error 500"},
     ]
-    assert focus(messages) == "What is its name?"
-    assert focus(messages, context=2) == "What is its name?\nNice!\nI have a dog."
+    assert extract_query(messages) == "What is its name?"
+    assert extract_query(messages, context=2) == "What is its name?\nNice!\nI have a dog."
 
 
 def test_blocks_and_turns() -> None:
@@ -53,14 +53,14 @@ def test_blocks_and_turns() -> None:
         {"type": "image_url", "image_url": {"url": "x"}},
         {"type": "text", "text": "my car?"},
     ]
-    assert focus([{"role": "user", "content": blocks}]) == "Where is\nmy car?"
-    assert focus([Turn("Hello"), Turn("Hi!", role="assistant")]) == "Hello"
+    assert extract_query([{"role": "user", "content": blocks}]) == "Where is\nmy car?"
+    assert extract_query([Turn("Hello"), Turn("Hi!", role="assistant")]) == "Hello"
 
 
 def test_a_message_of_noise_alone_does_not_lead() -> None:
     """A user message that holds only a tool's output is passed over."""
     assert (
-        focus([{"role": "user", "content": "Where is my car?"}, {"role": "user", "content": "<tool_result>404</tool_result>"}])
+        extract_query([{"role": "user", "content": "Where is my car?"}, {"role": "user", "content": "<tool_result>404</tool_result>"}])
         == "Where is my car?"
     )
 
@@ -71,22 +71,22 @@ def test_a_message_of_noise_alone_does_not_lead() -> None:
 )
 def test_nothing_said(messages: list[dict[str, object]]) -> None:
     """Where no user said anything, there is nothing to search for."""
-    assert focus(messages) == ""
+    assert extract_query(messages) == ""
 
 
 @pytest.mark.covers("S3.17")
 def test_the_tail_counts() -> None:
     """Of a long text the last 4000 characters are searched for, and context stays within them."""
     text = "a" * 5000 + " the end"
-    assert focus(text) == focus([{"role": "user", "content": text}]) == text[-4000:]
+    assert extract_query(text) == extract_query([{"role": "user", "content": text}]) == text[-4000:]
     history = [{"role": "assistant", "content": "b" * 3000}] * 5 + [{"role": "user", "content": "short"}]
-    told = focus(history, context=5)
+    told = extract_query(history, context=5)
     assert told.startswith("short\n" + "b" * 1200 + "\n")
     assert len(told) <= 4000
-    assert focus("abcdef", tail=3) == "def"
+    assert extract_query("abcdef", tail=3) == "def"
 
 
 def test_hostile_markup_takes_no_long_time() -> None:
     """Many unclosed tags are read once."""
-    assert focus("<system-reminder>" * 20_000 + "x") == ""
-    assert focus("<context>" * 20_000).endswith("<context>")
+    assert extract_query("<system-reminder>" * 20_000 + "x") == ""
+    assert extract_query("<context>" * 20_000).endswith("<context>")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.read.cues import Understood, date_score, speaker_score, understand
+from engrams.read.cues import Understood, date_score, speaker_score, parse_query
 from engrams.text.when import EARLIEST, LATEST, Span, find
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
@@ -90,15 +90,15 @@ def test_always_between_zero_and_one(text: str) -> None:
 
 def test_speaker_asked_about() -> None:
     """Only what the person asked about said scores."""
-    understood = understand("What did Melanie paint?", NOW, {"Caroline": 1, "Melanie": 1})
+    understood = parse_query("What did Melanie paint?", NOW, {"Caroline": 1, "Melanie": 1})
     assert speaker_score(understood, ["Melanie", "Caroline", "", "melanie"]).tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_speaker_by_role() -> None:
     """Where speakers are called user and assistant, pronouns choose between them."""
     speakers = ["user", "assistant", "Human", "Bob"]
-    assert speaker_score(understand("Where do I live?", NOW, {}), speakers).tolist() == [1.0, 0.0, 1.0, 0.0]
-    assert speaker_score(understand("What did you suggest?", NOW, {}), speakers).tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert speaker_score(parse_query("Where do I live?", NOW, {}), speakers).tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert speaker_score(parse_query("What did you suggest?", NOW, {}), speakers).tolist() == [0.0, 1.0, 0.0, 0.0]
 
 
 def test_speaker_unknown() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engrams.read.cues import understand
+from engrams.read.cues import parse_query
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 TWO = {"Caroline": 200, "Melanie": 210}
@@ -61,7 +61,7 @@ KINDS = [
 @pytest.mark.parametrize(("query", "kind"), KINDS)
 def test_kind(query: str, kind: str) -> None:
     """A question's first telling word says what it wants."""
-    found = understand(query, NOW, TWO)
+    found = parse_query(query, NOW, TWO)
     assert found.kind == kind
     assert found.wants_time or kind != "when"
 
@@ -81,7 +81,7 @@ def test_kind(query: str, kind: str) -> None:
 )
 def test_latest(query: str) -> None:
     """Some queries want what holds now."""
-    found = understand(query, NOW, TWO)
+    found = parse_query(query, NOW, TWO)
     assert (found.latest, found.past) == (True, False)
 
 
@@ -101,14 +101,14 @@ def test_latest(query: str) -> None:
 )
 def test_past(query: str) -> None:
     """Some queries want what held once."""
-    found = understand(query, NOW, TWO)
+    found = parse_query(query, NOW, TWO)
     assert (found.latest, found.past) == (False, True)
 
 
 @pytest.mark.parametrize("query", ["What did Melanie paint?", "妹の名前は?", "午前は何をしますか"])
 def test_neither(query: str) -> None:
     """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""
-    found = understand(query, NOW, TWO)
+    found = parse_query(query, NOW, TWO)
     assert (found.latest, found.past, found.wants_time, found.spans) == (False, False, False, ())
 
 
@@ -125,7 +125,7 @@ def test_neither(query: str) -> None:
 )
 def test_parts(query: str, parts: tuple[str, ...]) -> None:
     """A query of two questions falls into them; one stays whole."""
-    assert understand(query, NOW, TWO).parts == parts
+    assert parse_query(query, NOW, TWO).parts == parts
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_parts(query: str, parts: tuple[str, ...]) -> None:
 )
 def test_spans(query: str, start: str, end: str) -> None:
     """The times of a query are found in each language."""
-    (span,) = understand(query, NOW, TWO).spans
+    (span,) = parse_query(query, NOW, TWO).spans
     assert (span.start.date().isoformat(), span.end.date().isoformat()) == (start, end)
 
 
 def test_as_json_leaves_out_what_is_empty() -> None:
     """A trace shows what was understood and nothing else."""
-    found = understand("When did Melanie swim in March 2022?", NOW, TWO).as_json()
+    found = parse_query("When did Melanie swim in March 2022?", NOW, TWO).as_json()
     assert found["about"] == ["Melanie"]
     assert found["times"] == [
         {"text": "March 2022", "from": "2022-03-01T00:00:00+00:00", "to": "2022-04-01T00:00:00+00:00", "grain": "month"}

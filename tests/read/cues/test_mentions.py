@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text.when.spans import cases
 
-from engrams.read.cues import understand
+from engrams.read.cues import parse_query
 
 PIECES = cases(
     """
@@ -63,7 +63,7 @@ ABOUT = [
 @pytest.mark.parametrize(("query", "speakers", "people", "about"), ABOUT)
 def test_people_and_about(query: str, speakers: dict[str, int], people: tuple[str, ...], about: tuple[str, ...]) -> None:
     """A query names known speakers, by any form of their name, and asks about its subject."""
-    found = understand(query, NOW, speakers)
+    found = parse_query(query, NOW, speakers)
     assert found.people == people
     assert found.about == about
 
@@ -82,7 +82,7 @@ def test_people_and_about(query: str, speakers: dict[str, int], people: tuple[st
 )
 def test_other_names(query: str, names: tuple[str, ...]) -> None:
     """Capitals inside a sentence are names of others."""
-    assert understand(query, NOW, TWO).names == names
+    assert parse_query(query, NOW, TWO).names == names
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_other_names(query: str, names: tuple[str, ...]) -> None:
 )
 def test_role(query: str, role: str) -> None:
     """Pronouns mean the asker, or the assistant where it is asked what it said or did."""
-    assert understand(query, NOW, TWO).role == role
+    assert parse_query(query, NOW, TWO).role == role
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_role(query: str, role: str) -> None:
 @pytest.mark.parametrize("speakers", [{}, TWO, {"": 1, " ": 2, "\0": 1, "a@b.c": 1, "x" * 5_000: 1, "_": 1, "的": 1}])
 def test_hostile(query: str, speakers: dict[str, int]) -> None:
     """Any query and any speakers are understood somehow, without an error."""
-    found = understand(query, NOW, speakers)
+    found = parse_query(query, NOW, speakers)
     assert found.query == query
     assert set(found.about) <= set(found.people) <= set(speakers)
     assert isinstance(found.as_json(), dict)
@@ -129,7 +129,7 @@ def test_hostile(query: str, speakers: dict[str, int]) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join) | st.text(max_size=80), st.sampled_from([{}, TWO, MANY, HAN]))
 def test_any_query(query: str, speakers: dict[str, int]) -> None:
     """Whatever the query: the people asked about are among those named, and the rewritten texts are never lost or long."""
-    found = understand(query, NOW, speakers)
+    found = parse_query(query, NOW, speakers)
     assert set(found.about) <= set(found.people) <= set(speakers)
     assert bool(found.dense.strip()) == bool(found.lexical.strip()) == bool(query.strip())
     assert "\1" not in found.dense or "\1" in query
@@ -138,10 +138,10 @@ def test_any_query(query: str, speakers: dict[str, int]) -> None:
 
 def test_nicknames_must_be_unambiguous() -> None:
     """A short form that fits two speakers names neither."""
-    assert understand("What did Mel do?", NOW, {"Melanie": 1, "Melissa": 1}).about == ()
+    assert parse_query("What did Mel do?", NOW, {"Melanie": 1, "Melissa": 1}).about == ()
 
 
 def test_another_surname_is_somebody_else() -> None:
     """A speaker's first name with another surname is not the speaker."""
-    found = understand("What does Jane Austen write?", NOW, {"Jane Miller": 5})
+    found = parse_query("What does Jane Austen write?", NOW, {"Jane Miller": 5})
     assert (found.about, found.names) == ((), ("Jane Austen",))

@@ -55,7 +55,7 @@ def test_everything_works_without_models(memory: AgentMemory) -> None:
 @pytest.mark.covers("S1.1")
 def test_a_dream_reads_the_notes_that_were_flushed(home: Path) -> None:
     """With files, what was flushed is in the day's note, and a dream brings it into MEMORY.md, once."""
-    named = {"home": str(home), "jobs.workers": 0, "vault.on": True, "vault.git": False, "embed.provider": "null"}
+    named = {"home": str(home), "jobs.workers": 0, "vault.enabled": True, "vault.git": False, "embed.provider": "null"}
     with engrams.open(load(named, environ={}).settings, clock=Ticker(START)) as engine:
         memory = AgentMemory(engine, ANN)
         assert memory.dream() is False

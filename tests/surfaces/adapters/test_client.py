@@ -93,7 +93,7 @@ def test_an_address_is_required(home: Path) -> None:
         MemoryClient.open("", path=home)
     settings = load({"preset": "proxy"}, environ={}).settings
     assert (settings.serve.port, settings.serve.top_k, settings.read.mmr_lambda, settings.read.recency_weight) == (8100, 5, 0.7, 0.2)
-    assert (settings.rerank.threshold, settings.vault.git, settings.summary.rolling) == (0.35, True, True)
+    assert (settings.rerank.threshold, settings.vault.git, settings.summary.enabled) == (0.35, True, True)
     assert settings.embed.provider == "builtin"
     remote = load({"preset": "proxy", "embed.provider": "openai", "embed.url": "http://localhost:1"}, environ={}).settings
     assert remote.embed.provider == "openai"
@@ -102,7 +102,7 @@ def test_an_address_is_required(home: Path) -> None:
 @pytest.mark.covers("S2.54")
 async def test_a_failure_afterwards_does_not_reach_the_next_request(model: ScriptedModel, home: Path) -> None:
     """What extraction fails at is in the status; the chats after it are answered, and remember."""
-    async with opened(model, home, jobs__retries=1) as client:
+    async with opened(model, home, jobs__max_attempts=1) as client:
         model.say("Hello.")
         await client.chat([{"role": "user", "content": "My sister Lou lives in Lisbon"}], "work")
         model.fail("http_500", times=1)

@@ -110,7 +110,7 @@ def test_stats_and_status(engrams: Any, chat_file: Path) -> None:
 def test_failed_jobs_are_shown_and_run_again(engrams: Any) -> None:
     """Work that a broken model made fail waits in the list with its error, and `retry` runs it once the model is back."""
     with ScriptedModel() as model:
-        sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.debounce=0", "jobs.retries=1"]
+        sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.debounce_seconds=0", "jobs.max_attempts=1"]
         chat = [part for text in sets for part in ("--set", text)]
         model.fail("http_400", times=20)
         engrams("add", "I moved to Lisbon last week", *chat)
@@ -210,7 +210,7 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
 
 def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:
     """Where too few are found, the demo says so and ends with 1."""
-    done = engrams("demo", "--set", "read.floor=0.99")
+    done = engrams("demo", "--set", "read.min_score=0.99")
     assert done.code == 1
     assert "fewer than" in done.err
 

@@ -147,15 +147,15 @@ def test_an_empty_user_is_no_user(engrams: Any) -> None:
 
 def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
     """--set reaches every kind of setting, is shown as an argument's, and wrong ones are named with a suggestion."""
-    sets = ["read.limit=3", "write.speakers=user,assistant", "chat.api_key=abc", "user=77", "store.url=postgresql://me:pw@host/db"]
+    sets = ["read.limit=3", "write.roles=user,assistant", "chat.api_key=abc", "user=77", "store.url=postgresql://me:pw@host/db"]
     shown = engrams("config", "--json", *(part for text in sets for part in ("--set", text))).json
     assert shown["read.limit"] == {"value": 3, "origin": "argument", "default": 10}
-    assert shown["write.speakers"]["value"] == ["user", "assistant"]
+    assert shown["write.roles"]["value"] == ["user", "assistant"]
     assert shown["user"]["value"] == "77"
     assert shown["chat.api_key"]["value"] == "***"
     assert shown["store.url"]["value"] == "postgresql://me:***@host/db"
     assert shown["home"] == {"value": str(home), "origin": "argument", "default": "~/.engrams"}
-    assert shown["read.width"]["origin"] == "default"
+    assert shown["read.candidates"]["origin"] == "default"
     for wrong, tip in (("read.limt=3", "read.limit"), ("read.limit", "NAME=VALUE"), ("read.limit=x", "read.limit"), ("read=3", "")):
         done = engrams("config", "--set", wrong)
         assert done.code == 1
@@ -166,10 +166,10 @@ def test_config_tells_where_values_come_from(engrams: Any, home: Path, monkeypat
     """A file, the environment and arguments each show as the origin; one setting or section can be asked for."""
     home.mkdir()
     (home / "config.toml").write_text("[read]\nlimit = 5\nwidth = 50\n")
-    monkeypatch.setenv("ENGRAMS_READ__WIDTH", "60")
+    monkeypatch.setenv("ENGRAMS_READ__CANDIDATES", "60")
     shown = engrams("config", "read", "--json").json
     assert shown["read.limit"]["origin"] == str(home / "config.toml")
-    assert shown["read.width"] == {"value": 60, "origin": "environment", "default": 400}
+    assert shown["read.candidates"] == {"value": 60, "origin": "environment", "default": 400}
     assert "chat.model" not in shown
     assert "read.limit" in engrams("config", "read.limit").out
     assert "Did you mean read" in engrams("config", "raed").err

@@ -78,9 +78,9 @@ def test_the_proxys_options(home: Path) -> None:
         "read.mmr_lambda": 0.6,
         "read.recency_weight": 0.1,
         "rerank.threshold": 0.3,
-        "vault.on": True,
+        "vault.enabled": True,
         "vault.git": True,
-        "summary.rolling": True,
+        "summary.enabled": True,
         "serve.host": "127.0.0.1",
     }
     assert {name: held[name] for name in wanted} == wanted

@@ -41,7 +41,7 @@ def kept() -> Iterator[Kept]:
     clock = Ticker(datetime(2025, 6, 1, tzinfo=UTC))
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
-        temp_engine(clock=clock, serve__keys="always", serve__rate=0, serve__upstream=model.url + "/v1") as engine,
+        temp_engine(clock=clock, serve__require_keys="always", serve__rate_limit=0, serve__upstream=model.url + "/v1") as engine,
         running(patient(engine)) as url,
     ):
         yield Kept(url, engine, clock, model)
@@ -176,7 +176,7 @@ def test_the_audit_log_of_everybody(kept: Kept) -> None:
 
 def test_a_key_that_asks_too_often_waits() -> None:
     """Ten times the rate at once, then 429 with the seconds to wait; other keys are not slowed."""
-    with temp_engine(serve__keys="always", serve__rate=0.5) as engine:
+    with temp_engine(serve__require_keys="always", serve__rate_limit=0.5) as engine:
         ring = Keyring.of(engine.settings.home)
         secrets = [ring.add("n", Scope(("user", name)), ("read",), engine.now())[1] for name in ("a", "b")]
         with running(create_app(engine, engine.settings)) as url:

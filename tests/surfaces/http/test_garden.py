@@ -17,7 +17,7 @@ from engrams.types import Status
 @pytest.fixture(scope="module")
 def engine() -> Iterator[MemoryEngine]:
     """Ann says something twice, and Bob something of his own."""
-    with temp_engine(jobs__workers=0, serve__rate=0) as made:
+    with temp_engine(jobs__workers=0, serve__rate_limit=0) as made:
         for text in ("I play the cello every day", "I play the cello every day!"):
             made.add(text, scope=("user", "ann"))
         made.add("I play the harp every day", scope=("user", "bob"))

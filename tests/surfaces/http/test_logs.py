@@ -14,8 +14,8 @@ from tests.surfaces.http.running import running
 from engrams import build
 from engrams.apikeys import Keyring
 from engrams.engine import MemoryEngine
-from engrams.settings.feedback import FeedbackSettings
-from engrams.settings.safety import SafetySettings
+from engrams.settings import FeedbackSettings
+from engrams.settings import SafetySettings
 from engrams.surfaces.http.app import create_app
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Scope
@@ -31,7 +31,7 @@ def clock() -> Ticker:
 
 @pytest.fixture
 def engine(clock: Ticker) -> Iterator[MemoryEngine]:
-    with temp_engine(user="ann", clock=clock, serve__rate=0) as found:
+    with temp_engine(user="ann", clock=clock, serve__rate_limit=0) as found:
         yield found
 
 
@@ -45,7 +45,7 @@ def api(engine: MemoryEngine) -> Iterator[httpx2.Client]:
 @pytest.fixture
 def keyed(engine: MemoryEngine) -> Iterator[Callable[..., httpx2.Client]]:
     """Clients of a server that needs keys, by user and rights."""
-    settings = engine.settings.model_copy(update={"serve": engine.settings.serve.model_copy(update={"keys": "always"})})
+    settings = engine.settings.model_copy(update={"serve": engine.settings.serve.model_copy(update={"require_keys": "always"})})
     with running(create_app(engine, settings)) as url:
 
         def client(user: str, *rights: str) -> httpx2.Client:

@@ -205,7 +205,7 @@ def test_the_client_itself(tmp_path: Path, keyed: bool) -> None:
     python = os.environ.get("TEST_MEM0_PYTHON", sys.executable)
     if subprocess.run([python, "-c", "import mem0"], capture_output=True).returncode:
         pytest.skip("mem0ai is not installed; TEST_MEM0_PYTHON names an interpreter that has it")
-    with temp_engine(user="nobody", serve__keys="always" if keyed else "auto") as engine:
+    with temp_engine(user="nobody", serve__require_keys="always" if keyed else "auto") as engine:
         _, key = Keyring.of(engine.settings.home).add("app", Scope(("app", "shop")), ("read", "write"), engine.now())
         with running(create_app(engine, engine.settings)) as url:
             env = {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path)}

@@ -22,7 +22,7 @@ OWNER = "schema"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with temp_engine(user=OWNER, serve__wipe=True, limits__text_bytes=70_000, limits__meta_bytes=2000, jobs__workers=1) as engine:
+    with temp_engine(user=OWNER, serve__allow_reset=True, limits__text_bytes=70_000, limits__meta_bytes=2000, jobs__workers=1) as engine:
         scope = ("user", OWNER)
         for number in range(5):
             engine.add(f"Crate {number} stands in hall {number % 2}.", scope=scope)

@@ -43,7 +43,7 @@ class Pair:
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "keyed"])
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     with (
-        temp_engine(serve__keys="always" if request.param else "auto", serve__rate=0, serve__wipe=True) as engine,
+        temp_engine(serve__require_keys="always" if request.param else "auto", serve__rate_limit=0, serve__allow_reset=True) as engine,
         running(create_app(engine, engine.settings)) as url,
         _client(engine, url, "thief", keyed=request.param) as thief,
         _client(engine, url, "victim", keyed=request.param) as victim,

@@ -289,7 +289,7 @@ def test_an_upstream_that_breaks_off_is_a_502(bench: Bench) -> None:
 
 
 def test_an_upstream_that_never_answers_is_a_504(bench: Bench) -> None:
-    """After `serve.timeout` the client is told, the upstream call is cancelled, and nothing is stored."""
+    """After `serve.timeout_seconds` the client is told, the upstream call is cancelled, and nothing is stored."""
     bench.raw.says(threading.Event())
     answer = bench.ask(REX)
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "upstream_timeout")

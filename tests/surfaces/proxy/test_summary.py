@@ -34,7 +34,7 @@ def test_the_summary_of_this_conversation_goes_up(how: str) -> None:
     """Whether anything is recalled or not, in this conversation and in no other; it is escaped, and the request's own text follows it."""
     with ScriptedModel(answer=answer) as model, raw_upstream() as raw:
         given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-        given |= {"serve__upstream": raw.url + "/v1", "summary__rolling": True, "write__debounce": 0.0, "jobs__workers": 1}
+        given |= {"serve__upstream": raw.url + "/v1", "summary__enabled": True, "write__debounce_seconds": 0.0, "jobs__workers": 1}
         with temp_engine(**given) as engine:
             app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
             with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:

@@ -116,7 +116,7 @@ def spoken(browser: Any, online: Served, request: pytest.FixtureRequest) -> Iter
 @pytest.fixture
 def locked(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server that demands keys; ``secret`` is one of them."""
-    with temp_engine(user="nobody", serve__keys="always") as engine, running(patient(engine)) as url:
+    with temp_engine(user="nobody", serve__require_keys="always") as engine, running(patient(engine)) as url:
         _, secret = Keyring.of(engine.settings.home).add("page", Scope(("user", "kim")), RIGHTS, engine.now())
         for window in opened(browser, Served(url, engine), request, "kim", chosen=False):
             window.secret = secret

@@ -24,7 +24,7 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(engine: MemoryEngine, 
     gone = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     cycles = engine.garden._cycles
-    real = cycles._do
+    real = cycles._run_job
     begun: list[str] = []
 
     def cut(job: str, order: Any, going: Any) -> Any:
@@ -33,11 +33,11 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(engine: MemoryEngine, 
             raise Cut
         return real(job, order, going)
 
-    monkeypatch.setattr(cycles, "_do", cut)
+    monkeypatch.setattr(cycles, "_run_job", cut)
     with pytest.raises(Cut):
         engine.garden.run(ANN)
     assert engine.garden.status(ANN)["state"] == "running" and engine.get(gone, scope=ANN).status is Status.ARCHIVED
-    clock.forward(seconds=engine.settings.jobs.lease + 1)
+    clock.forward(seconds=engine.settings.jobs.lease_seconds + 1)
     engine.drain()
     (report,) = engine.garden.reports(ANN)
     assert report.state == "complete" and "it was interrupted and went on" in report.notes
@@ -55,7 +55,7 @@ def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
     def cut(*_: Any) -> None:
         raise Cut
 
-    monkeypatch.setattr(engine.garden._cycles, "_steps", cut)
+    monkeypatch.setattr(engine.garden._cycles, "_plan_job", cut)
     with pytest.raises(Cut):
         engine.garden.run(ANN, ["prune"])
     monkeypatch.undo()
@@ -79,12 +79,12 @@ def test_a_visit_of_the_model_is_not_made_again(
     def cut(*_: Any) -> None:
         raise Cut
 
-    monkeypatch.setattr(cycles, "_spent", cut)
+    monkeypatch.setattr(cycles, "_record_usage", cut)
     model.say(REPORT)
     with pytest.raises(Cut):
         asking.garden.run(ANN)
     monkeypatch.undo()
-    clock.forward(seconds=asking.settings.jobs.lease + 1)
+    clock.forward(seconds=asking.settings.jobs.lease_seconds + 1)
     asking.drain()
     (report,) = asking.garden.reports(ANN)
     assert report.state == "interrupted" and len(model.requests) == 1
@@ -146,7 +146,7 @@ def test_a_cut_at_any_write_loses_nothing_and_repeats_nothing(
                 engine.garden.run(ANN)
             except Cut:
                 cuts += 1
-        clock.forward(seconds=engine.settings.jobs.lease + 1)
+        clock.forward(seconds=engine.settings.jobs.lease_seconds + 1)
         engine.drain()
         if not engine.garden.reports(ANN):
             engine.garden.run(ANN)  # it was cut before anything was asked for

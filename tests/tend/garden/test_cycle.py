@@ -12,8 +12,8 @@ from engrams import MemoryEngine
 from engrams.errors import ConflictError, InputError
 from engrams.ports import GARDEN, GARDEN_ROW, WAKE, Claim, JobSpec
 from engrams.settings import GardenSettings
-from engrams.tend.garden.pace import allowance, pause
-from engrams.tend.garden.state import State, decode, encode
+from engrams.tend.garden.pace import compute_allowance, compute_pause
+from engrams.tend.garden.state import GardenState, decode, encode
 from engrams.testing import Reply, ScriptedModel, Ticker
 from engrams.types import EdgeType, Kind, Provenance, Status, Turn
 
@@ -31,7 +31,9 @@ def state(engine: MemoryEngine) -> str:
 @pytest.mark.covers("S3.62")
 def test_clock_quiet_size_and_hand_start_the_same_job(opened: Open, clock: Ticker) -> None:
     """N hours after something was learned, M minutes of quiet, too many memories, a command: each is a cycle of the garden."""
-    engine = opened(garden__on=True, garden__hours=2, garden__idle_minutes=10, garden__size=2, garden__quiet_minutes=0.01)
+    engine = opened(
+        garden__enabled=True, garden__trigger_hours=2, garden__idle_minutes=10, garden__trigger_memories=2, garden__quiet_minutes=0.01
+    )
     engine.add("I live in Ghent.", scope=ANN)
     assert {entry.name: entry.at - clock() for entry in engine.garden.queue(ANN)} == {
         "clock": timedelta(hours=2),
@@ -57,7 +59,7 @@ def test_clock_quiet_size_and_hand_start_the_same_job(opened: Open, clock: Ticke
 @pytest.mark.covers("S3.64")
 def test_nothing_begins_by_itself_unless_it_is_on(engine: MemoryEngine, clock: Ticker) -> None:
     """Off by default: no entry, no cycle; one that is asked for runs."""
-    assert not GardenSettings().on
+    assert not GardenSettings().enabled
     engine.add("I live in Ghent.", scope=ANN)
     clock.forward(days=3)
     engine.drain()
@@ -68,7 +70,7 @@ def test_nothing_begins_by_itself_unless_it_is_on(engine: MemoryEngine, clock: T
 @pytest.mark.covers("S3.64", "S3.68")
 def test_it_waits_while_somebody_is_talking(opened: Open, clock: Ticker) -> None:
     """A cycle that meets an active session is put off, and says so; five minutes of quiet later it goes on."""
-    engine = opened(garden__on=True)
+    engine = opened(garden__enabled=True)
     engine.sessions.begin("s1", scope=ANN)
     engine.observe(Turn("I live in Ghent.", session="s1"), scope=ANN)
     engine.garden.wake(ANN, clock())
@@ -125,19 +127,19 @@ def test_the_queue_lasts_and_goes_by_priority_then_time(opened: Open, clock: Tic
 def test_the_pause_is_between_five_minutes_and_two_hours() -> None:
     """The model's wish, thirty minutes without one; the longest without a known limit or tokens; twice as long with each failure."""
     section = GardenSettings()
-    assert [pause(wish, 1000, 0, section) for wish in (45, 1, 500, None)] == [45, 5, 120, 30]
-    assert pause(10, None, 0, section) == pause(10, 0, 0, section) == pause(10, -5, 0, section) == 120
-    wide = GardenSettings(most_minutes=10_000)
-    assert [pause(5, 1000, failures, wide) for failures in (0, 1, 2, 6, 7, 100)] == [5, 10, 20, 320, 320, 320]
-    assert pause(5, 1000, 6, section) == 120
+    assert [compute_pause(wish, 1000, 0, section) for wish in (45, 1, 500, None)] == [45, 5, 120, 30]
+    assert compute_pause(10, None, 0, section) == compute_pause(10, 0, 0, section) == compute_pause(10, -5, 0, section) == 120
+    wide = GardenSettings(max_pause_minutes=10_000)
+    assert [compute_pause(5, 1000, failures, wide) for failures in (0, 1, 2, 6, 7, 100)] == [5, 10, 20, 320, 320, 320]
+    assert compute_pause(5, 1000, 6, section) == 120
 
 
 @pytest.mark.covers("S3.69")
 def test_a_cycle_has_its_budget() -> None:
     """Ten thousand tokens, and a fifth of what is left of the day at most."""
     section = GardenSettings()
-    assert [allowance(left, section) for left in (None, 100_000, 20_000, 0, -7)] == [10_000, 10_000, 4_000, 0, 0]
-    assert allowance(None, GardenSettings(tokens=0)) == 0
+    assert [compute_allowance(left, section) for left in (None, 100_000, 20_000, 0, -7)] == [10_000, 10_000, 4_000, 0, 0]
+    assert compute_allowance(None, GardenSettings(model_tokens=0)) == 0
 
 
 # ------------------------------------------------------------------------------------------------------------- the model
@@ -231,13 +233,13 @@ def test_it_never_ends_itself(asking: MemoryEngine, model: ScriptedModel) -> Non
     for _ in range(20):
         model.say({"actions": [{"do": "look", "query": "boat"}]})
     report = asking.garden.run(ANN, ["agent"])
-    assert report.state == "incomplete" and report.calls == GardenSettings().steps + 1
+    assert report.state == "incomplete" and report.calls == GardenSettings().model_steps + 1
 
 
 @pytest.mark.covers("S3.69")
 def test_no_more_tokens_are_spent_than_there_are(opened: Open, model: ScriptedModel) -> None:
     """A visit ends before an answer that could exceed the cycle's tokens; what is used is on the log for a day."""
-    engine = opened(**named(model), garden__tokens=2000)
+    engine = opened(**named(model), garden__model_tokens=2000)
     put(engine, "Ann has a boat " + "and a very long story " * 100)
     for _ in range(10):
         model.say(Reply('{"actions": [{"do": "look", "query": "boat"}]}', usage=(800, 100)))
@@ -248,18 +250,18 @@ def test_no_more_tokens_are_spent_than_there_are(opened: Open, model: ScriptedMo
 @pytest.mark.covers("S3.69")
 def test_the_log_of_use_is_kept_for_a_day(clock: Ticker) -> None:
     """Older entries go when a new one comes."""
-    state = State().spent(clock(), 10, 1)
+    state = GardenState().with_usage(clock(), 10, 1)
     clock.forward(hours=23)
-    state = state.spent(clock(), 20, 1)
+    state = state.with_usage(clock(), 20, 1)
     clock.forward(hours=2)
-    state = state.spent(clock(), 30, 1)
+    state = state.with_usage(clock(), 30, 1)
     assert [tokens for _, tokens, _ in state.usage] == [20, 30] and decode(encode(state)) == state
 
 
 @pytest.mark.covers("S3.66")
 def test_the_next_cycle_is_when_the_model_wants(opened: Open, model: ScriptedModel, clock: Ticker) -> None:
     """As its report says; twice as long after a failure; the longest pause without a limit that is known."""
-    engine = opened(**named(model), garden__on=True, chat__daily_tokens=1_000_000)
+    engine = opened(**named(model), garden__enabled=True, chat__daily_tokens=1_000_000)
     put(engine, "Ann has a boat")
 
     def following() -> float:
@@ -275,7 +277,7 @@ def test_the_next_cycle_is_when_the_model_wants(opened: Open, model: ScriptedMod
     model.say({})
     engine.garden.run(ANN, ["agent"])
     assert following() == 60
-    free = opened(**named(model), garden__on=True)
+    free = opened(**named(model), garden__enabled=True)
     put(free, "Ann has a boat")
     model.say(REPORT)
     free.garden.run(ANN, ["agent"])
@@ -306,7 +308,7 @@ def test_a_purge_takes_what_the_model_said_of_memory(asking: MemoryEngine, model
 @pytest.mark.covers("S3.68")
 def test_every_state_can_be_seen(opened: Open, clock: Ticker) -> None:
     """Disabled, idle, scheduled, paused; running was seen above."""
-    engine = opened(garden__on=True)
+    engine = opened(garden__enabled=True)
     assert state(opened()) == "disabled" and state(engine) == "idle"
     engine.garden.wake(ANN, clock() + timedelta(hours=1))
     assert state(engine) == "scheduled"
@@ -321,7 +323,7 @@ def test_every_state_can_be_seen(opened: Open, clock: Ticker) -> None:
 
 def test_what_puts_away_waits_where_it_is_to_be_confirmed(opened: Open, clock: Ticker) -> None:
     """By itself a cycle then only links and tidies; asked for by hand it does the rest."""
-    engine = opened(garden__on=True, garden__confirm=True)
+    engine = opened(garden__enabled=True, garden__confirm=True)
     id = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     engine.garden.wake(ANN, clock())
@@ -333,7 +335,7 @@ def test_what_puts_away_waits_where_it_is_to_be_confirmed(opened: Open, clock: T
 
 def test_a_disabled_memory_has_no_garden(opened: Open, clock: Ticker) -> None:
     """Nothing is learned, and an entry that waits is let go by."""
-    engine = opened(enabled=False, garden__on=True)
+    engine = opened(enabled=False, garden__enabled=True)
     engine.store.enqueue([JobSpec(WAKE, f"{ANN.key}|x", {"scope": ANN.key})], clock())
     engine.drain()
     assert engine.garden.reports(ANN) == ()
@@ -344,7 +346,7 @@ def test_somebody_learns_while_it_works(engine: MemoryEngine, clock: Ticker, mon
     one = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     cycles = engine.garden._cycles
-    real = cycles._steps
+    real = cycles._plan_job
     edited: list[str] = []
 
     def slow(job: str, bed: Any) -> Any:
@@ -354,7 +356,7 @@ def test_somebody_learns_while_it_works(engine: MemoryEngine, clock: Ticker, mon
             engine.edit(one, scope=ANN, fields={"confidence": 0.9})
         return steps
 
-    monkeypatch.setattr(cycles, "_steps", slow)
+    monkeypatch.setattr(cycles, "_plan_job", slow)
     assert engine.garden.run(ANN, ["prune"]).modified == 0
     assert engine.get(one, scope=ANN).status is Status.ACTIVE
 

@@ -65,7 +65,7 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
 @pytest.mark.covers("S3.55")
 def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
     """No more in one cycle than is set, each with some of its nearest only; in the end one is left, said as often as all."""
-    engine = opened(garden__most=30)
+    engine = opened(garden__max_changes=30)
     for number in range(80):
         put(engine, "Ann waters the plants", predicate="waters", object="plants", session=f"s{number}")
     merged = []
@@ -127,7 +127,7 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngi
 @pytest.mark.covers("S3.56")
 def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Ticker) -> None:
     """With room for two of four, those that were inferred go, however little the others are believed."""
-    engine = opened(garden__most=2)
+    engine = opened(garden__max_changes=2)
     correction = put(engine, "It is Kim, not Tim", kind=Kind.CORRECTION, confidence=0.0, provenance=Provenance("user", "rules"))
     stated = put(engine, "Ann is tall", confidence=0.0, provenance=Provenance("user"))
     inferred = [put(engine, f"Ann owns {what}", confidence=0.04, provenance=Provenance("user", "rules")) for what in ("a cat", "a car")]
@@ -141,7 +141,7 @@ def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Ticke
 def test_age_counts_where_it_is_set_to(opened: Open, clock: Ticker) -> None:
     """A fact of thirty days' life is hardly believed after a hundred; by itself age puts nothing away."""
     put(opened(), "Ann is busy")
-    fading = opened(garden__fades=True)
+    fading = opened(garden__decay=True)
     id = put(fading, "Ann is busy")
     clock.forward(days=100)
     assert [step.ids for step in fading.garden.plan(ANN, ["prune"]).steps] == [(id,)]
@@ -196,7 +196,7 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(opened: Open, clock: Ti
     for name in ("kept.py", "edited.py", "lost.py"):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (clock().timestamp() - 60,) * 2)
-    engine = opened(garden__root=str(tmp_path))
+    engine = opened(garden__file_root=str(tmp_path))
     kept, edited, lost = (
         put(engine, f"{name} holds x", provenance=Provenance("tool", files=(name,))) for name in ("kept.py", "edited.py", "lost.py")
     )
@@ -252,7 +252,7 @@ def test_tags_that_mean_the_same_become_one_and_orphans_go(engine: MemoryEngine)
 @pytest.mark.covers("S3.61")
 def test_clusters_are_merged_where_there_are_topics(opened: Open) -> None:
     """The job `topics` groups what is new and makes like topics one; without topics it does nothing."""
-    engine = opened(topics__on=True, topics__names="text", topics__every=0)
+    engine = opened(topics__enabled=True, topics__names="text", topics__refresh_searches=0)
     for number in range(4):
         put(engine, f"Ann waters the roses in garden {number}")
     assert engine.garden.run(ANN, ["topics"]).jobs["topics"] >= 4

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.read.angles import Angles
+from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Put, Query
 from engrams.ports import Change as Edit
-from engrams.read.request import reach
-from engrams.tend.topics import Change, Group, Topics
-from engrams.tend.topics.label import inferred
+from engrams.read.request import visible_scopes
+from engrams.tend.topics import MemoryTopics, TopicChange, TopicGroup
+from engrams.tend.topics.label import infer_tag
 from engrams.testing import HashEmbedder, ScriptedModel, Ticker, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 
@@ -40,7 +40,7 @@ def add(engine: MemoryEngine, *texts: str, scope: Sequence[str] = ANN) -> list[s
     return [engine.add(text, scope=scope).id for text in texts]
 
 
-def told(groups: Sequence[Group]) -> dict[str, list[str]]:
+def told(groups: Sequence[TopicGroup]) -> dict[str, list[str]]:
     """Label to texts of the members."""
     return {group.topic.label: [record.text for record in group.members] for group in groups}
 
@@ -67,7 +67,7 @@ def test_topics_keep_their_ids_and_follow_their_members(engine: MemoryEngine, an
     first, second = add(engine, angles.put("one", 1.0), angles.put("two", 0.9))
     engine.topics.refresh(ANN)
     (before,) = engine.topics.list(ANN)
-    assert engine.topics.refresh(ANN) == Change()
+    assert engine.topics.refresh(ANN) == TopicChange()
     engine.forget(first, scope=ANN)
     (shown,) = engine.topics.list(ANN)
     assert shown.topic.label == "two", "a label never quotes what was forgotten"
@@ -133,7 +133,7 @@ def test_topics_as_good_as_one_are_merged_with_their_links(engine: MemoryEngine,
     (kept,) = engine.topics.list(ANN)
     second = add(engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1))
     tight = engine.settings.topics.model_copy(update={"join": 0.99})
-    Topics(engine.store, angles, None, Ticker(START), tight).refresh(ANN)
+    MemoryTopics(engine.store, angles, None, Ticker(START), tight).refresh(ANN)
     by_label = {group.topic.label: group.topic.id for group in engine.topics.list(ANN)}
     assert set(by_label) == {"a1", "b1", "c1", "d1"}
     a, b, c, d = (by_label[name] for name in ("a1", "b1", "c1", "d1"))
@@ -226,12 +226,12 @@ def test_memories_of_one_topic_get_the_tag_they_have_in_common(angles: Angles) -
 @pytest.mark.covers("S3.33")
 def test_which_words_can_be_tags() -> None:
     """Short ones, long ones, stop words, numbers and words said once cannot."""
-    assert inferred(["the cat sat", "the cat ran"]) == ""
-    assert inferred([f"{'x' * 33} one", f"{'x' * 33} two"]) == ""
-    assert inferred(["about these things 12345", "about these others 12345"]) == ""
-    assert inferred(["gardens and trees", "rivers and lakes"]) == ""
-    assert inferred(["Gärten am See", "die gärten im Park"]) == "garten"
-    assert inferred([]) == ""
+    assert infer_tag(["the cat sat", "the cat ran"]) == ""
+    assert infer_tag([f"{'x' * 33} one", f"{'x' * 33} two"]) == ""
+    assert infer_tag(["about these things 12345", "about these others 12345"]) == ""
+    assert infer_tag(["gardens and trees", "rivers and lakes"]) == ""
+    assert infer_tag(["Gärten am See", "die gärten im Park"]) == "garten"
+    assert infer_tag([]) == ""
 
 
 @pytest.mark.covers("S3.32")
@@ -239,7 +239,7 @@ def test_every_fifty_searches_the_topics_are_brought_up_to_date(angles: Angles) 
     """Forty-nine ask for nothing, the fiftieth enqueues the job; without the setting none does."""
     for on in (True, False):
         with temp_engine(
-            jobs__workers=0, write__extract="off", embedder=angles, topics__on=on, read__abstain=0.0, clock=Ticker(START)
+            jobs__workers=0, write__extract="off", embedder=angles, topics__enabled=on, read__abstain=0.0, clock=Ticker(START)
         ) as engine:
             add(engine, angles.put("a lighthouse"))
             for _ in range(49):
@@ -346,4 +346,4 @@ def test_gaps_and_summaries_are_in_no_topic(engine: MemoryEngine, angles: Angles
         stored(engine, angles, angles.put(f"a {kind}"), kind)
     engine.topics.refresh(ANN)
     assert [record.text for group in engine.topics.list(ANN) for record in group.members] == ["a episode"]
-    assert len(engine.store.find(Query(reach(OWNER))).records) == 3
+    assert len(engine.store.find(Query(visible_scopes(OWNER))).records) == 3

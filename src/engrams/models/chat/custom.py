@@ -100,7 +100,7 @@ def bounded(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Ex
     thread.start()
     thread.join(min(seconds, _LONGEST))
     if not results:
-        raise ModelError(f"{name} gave no answer within {seconds:.3g} seconds.", hint="Raise `chat.timeout`.")
+        raise ModelError(f"{name} gave no answer within {seconds:.3g} seconds.", hint="Raise `chat.timeout_seconds`.")
     return results[0]
 
 

@@ -59,5 +59,5 @@ def _model(server: Server, settings: ChatSettings, clock: Clock, ledger: Ledger 
 
     ways = Ways() if way is None else Ways(way)
     budget = Budget(clock, settings.daily_calls, settings.daily_tokens, ledger)
-    limits = Limits(timeout=settings.timeout, retry=Retry(tries=settings.retries))
+    limits = Limits(timeout=settings.timeout_seconds, retry=Retry(tries=settings.retries))
     return Model(server, budget, limits=limits, ways=ways, meter=meter)

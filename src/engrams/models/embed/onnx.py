@@ -80,8 +80,8 @@ class OnnxEmbedder:
         out = np.zeros((len(texts), model.card.dimension), dtype=np.float32)
         # Texts of like length together: a batch costs as much as its longest text.
         order = sorted((place for place, text in enumerate(wanted) if text), key=lambda place: len(encoded[place].ids))
-        for start in range(0, len(order), self._settings.batch):
-            places = order[start : start + self._settings.batch]
+        for start in range(0, len(order), self._settings.batch_size):
+            places = order[start : start + self._settings.batch_size]
             out[places] = _run(model, [encoded[place] for place in places])
         return out
 

@@ -81,8 +81,8 @@ class RemoteEmbedder:
         wanted = [_cut(text, _LONGEST) for text in prefixed(self._card, texts, purpose)]
         places = [place for place, text in enumerate(wanted) if text]
         rows: list[npt.NDArray[np.float32]] = []
-        for start in range(0, len(places), self._settings.batch):
-            rows += self._batch([wanted[place] for place in places[start : start + self._settings.batch]], purpose)
+        for start in range(0, len(places), self._settings.batch_size):
+            rows += self._batch([wanted[place] for place in places[start : start + self._settings.batch_size]], purpose)
         out = np.zeros((len(texts), max(self._card.dimension, 0)), dtype=np.float32)
         if places:
             out[places] = np.stack(rows)
@@ -95,9 +95,9 @@ class RemoteEmbedder:
 
     def _batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
         retry = self._retry[purpose]
-        seconds = self._settings.timeout if purpose == "query" else (1 + retry.tries) * (self._settings.timeout + retry.most)
+        seconds = self._settings.timeout_seconds if purpose == "query" else (1 + retry.tries) * (self._settings.timeout_seconds + retry.most)
         try:
-            return patiently(lambda left: self._call(texts, min(left, self._settings.timeout)), retry, seconds, self._closed)
+            return patiently(lambda left: self._call(texts, min(left, self._settings.timeout_seconds)), retry, seconds, self._closed)
         except _TooLongError:
             if len(texts) > 1:
                 middle = len(texts) // 2
@@ -111,7 +111,7 @@ class RemoteEmbedder:
             raise ModelError("The connection to the embedding model was closed.", hint="Open a new engine.", retryable=False)
         got = self._wire.fetch(self._api.path, self._api.request(texts), seconds)
         if got is None:
-            hint = "Is the server overloaded? Raise `embed.timeout`, or lower `embed.batch`."
+            hint = "Is the server overloaded? Raise `embed.timeout_seconds`, or lower `embed.batch_size`."
             raise ModelError(f"The embedding server {self._wire.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
         if got.status != 200:
             raise _refused(self._card.id, got, self._clock)

@@ -39,6 +39,6 @@ def choose(name: str, clock: Clock = now) -> TokenCounter:
 
     if name not in ENCODINGS:
         raise SettingsError(
-            f"There is no token counter {name!r}.", hint=f"Set `read.tokens` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
+            f"There is no token counter {name!r}.", hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
         )
     return Tiktoken(name, clock)

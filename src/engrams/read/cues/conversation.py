@@ -27,7 +27,7 @@ _BLANKS = re.compile(r"\n{3,}")
 _BLOCK_CHARS = 1200
 
 
-def focus(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
+def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
     """What a turn is about, for a search: the last user text, at most its last ``tail`` characters.
 
     System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest

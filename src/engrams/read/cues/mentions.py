@@ -65,7 +65,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SpeakerNames:
     """Folded names to speakers: full and single ones; ``longest``: words of the longest full one."""
 
     full: Mapping[str, str]
@@ -74,7 +74,7 @@ class Names:
 
 
 @memo(64)
-def _aliases(speakers: tuple[str, ...]) -> Names:
+def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
     """A part of a name that two speakers share names neither."""
     full: dict[str, str] = {}
     single: dict[str, set[str]] = {}
@@ -87,12 +87,12 @@ def _aliases(speakers: tuple[str, ...]) -> Names:
         for word in dict.fromkeys((words[0], words[-1]) if words else ()):
             single.setdefault(word, set()).add(speaker)
     alone = {word: next(iter(owners)) for word, owners in single.items() if len(owners) == 1}
-    return Names(full, alone, max((len(_spelt(name)) for name in full), default=0))
+    return SpeakerNames(full, alone, max((len(_spelt(name)) for name in full), default=0))
 
 
-def mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
+def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
     """The names in a query, in order, each as far as it goes ("Anna Maria Lopez" is one)."""
-    names = _aliases(tuple(sorted(speakers)))
+    names = _speaker_names(tuple(sorted(speakers)))
     found: list[Mention] = []
     taken = 0
     words = _spelt(query)
@@ -114,7 +114,7 @@ def _opens(query: str, at: int) -> bool:
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
-def _known(query: str, words: Sequence[re.Match[str]], index: int, names: Names) -> Mention | None:
+def _known(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> Mention | None:
     first, full, single, longest = words[index], names.full, names.single, names.longest
     for count in (4, 3, 2):
         if count <= longest and index + count <= len(words):
@@ -203,7 +203,7 @@ _OBJECT = re.compile(
 _JOINS = re.compile(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
-def about(query: str, named: Sequence[Mention]) -> tuple[str, ...]:
+def asked_speakers(query: str, named: Sequence[Mention]) -> tuple[str, ...]:
     """The speakers a query asks about: whose view it wants, else the subject of its question, else the first one that is
     not merely an object ("to Ann"), with those joined to them by "and"."""
     known = [mention for mention in named if mention.speaker]

@@ -12,7 +12,7 @@ from engrams.text.normalize import fold
 from engrams.text.when import find, language
 
 
-def understand(query: str, now: datetime, speakers: Mapping[str, int]) -> Understood:
+def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Understood:
     """What a query asks for. ``speakers``: everyone who spoke, with counts. Dates without a year are seen from ``now``.
 
     Takes any text and reads its last 4000 characters; where it finds no cue, ``dense`` and ``lexical`` are these as they are.
@@ -21,8 +21,8 @@ def understand(query: str, now: datetime, speakers: Mapping[str, int]) -> Unders
     tongue = language(tail)
     text = rewrite.bare(tail)
     folded = fold(text)
-    named = mentions.mentions(text, speakers, tongue)
-    about = mentions.about(text, named)
+    named = mentions.find_mentions(text, speakers, tongue)
+    about = mentions.asked_speakers(text, named)
     role = pronouns.role(folded, tongue) if not about else ""
     company = sum(1 for speaker in speakers if speaker.casefold() not in mentions.ROLES)
     return Understood(

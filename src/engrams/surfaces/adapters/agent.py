@@ -73,14 +73,14 @@ class AgentMemory:
         return [{**_told(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
 
     def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
-        """Keep messages that leave the context: journaled, and written into the day's note where ``vault.on``. False: nothing in them."""
+        """Keep messages that leave the context: journaled, and written into the day's note where ``vault.enabled``. False: nothing in them."""
         from engrams.build import summaries
 
         return summaries(self.engine).flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
         """Bring what lasts from the notes of the last days (30 at most) into MEMORY.md. False: nothing new in them, or no notes:
-        ``vault.on`` is off."""
+        ``vault.enabled`` is off."""
         vault = self.engine.vault
         if vault is None:
             return False

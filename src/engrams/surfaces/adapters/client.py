@@ -74,7 +74,7 @@ class MemoryClient:
         return await asyncio.to_thread(self._listed, self._scope(conversation_id), include_summary)
 
     async def start(self, *, watch: bool = False) -> None:
-        """Take up what an earlier process left; ``watch``: follow edits of the files, where ``vault.on``."""
+        """Take up what an earlier process left; ``watch``: follow edits of the files, where ``vault.enabled``."""
         if not self._started:
             self._started = True
             self.engine.work.wake()

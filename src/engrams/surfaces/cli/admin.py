@@ -102,23 +102,22 @@ def config(
 
 def settings_shown(frame: Frame, only: str) -> list[dict[str, Any]]:
     """Name, value, origin and default of the settings under a name. SettingsError where there are none."""
-    from engrams.settings import describe
+    from engrams.settings import names, secret_names, suggest
 
     loaded = frame.load()
     values = plain(loaded.settings.model_dump(mode="json"))
-    described = describe()
+    known, secret = names(), secret_names()
     rows = []
-    for name, default, _, secret in described:
+    for name, default in known.items():
         if name == only or name.startswith(f"{only}.") or not only:
             value: Any = values
             for part in name.split("."):
                 value = value[part]
-            shown = _MASK if secret and value else _masked(value)
+            shown = _MASK if name in secret and value else _masked(value)
             rows.append({"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _plain_default(default)})
     if not rows:
-        names = [name for name, *_ in described]
-        near = get_close_matches(only, dict.fromkeys([*names, *(name.partition(".")[0] for name in names)]), 3)
-        raise SettingsError(f"There is no setting {only!r}.", hint=f"Did you mean {' or '.join(near)}?" if near else "")
+        near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
+        raise SettingsError(f"There is no setting {only!r}.", hint=near)
     return rows
 
 

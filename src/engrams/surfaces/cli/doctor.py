@@ -157,7 +157,7 @@ def _chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding
 
     start = time.perf_counter()
     try:
-        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout)))
+        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout_seconds)))
     except EngramsError as problem:
         return Finding("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
     return Finding("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")

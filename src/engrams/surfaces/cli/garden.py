@@ -13,7 +13,7 @@ from engrams.surfaces.cli.output import clean, emit, fit, note, paint, say, tabl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engrams.build import Conflict, Report, Step
+    from engrams.build import StatementConflict, CycleReport, GardenStep
 
 app = commands()
 garden = commands()
@@ -30,7 +30,7 @@ def plan(frame: Frame, job: Jobs = None) -> None:
     with frame.open() as (engine, scope):
         made = engine.garden.plan(scope, job or ())
     if frame.json:
-        emit({"steps": [step.told for step in made.steps], "conflicts": [one.told for one in made.conflicts], "notes": made.notes})
+        emit({"steps": [step.to_dict() for step in made.steps], "conflicts": [one.to_dict() for one in made.conflicts], "notes": made.notes})
         return
     _steps(made.steps)
     if made.conflicts:
@@ -77,7 +77,7 @@ def status(frame: Frame) -> None:
         return
     say(f"{paint(now['state'], 'bold')}  {now['usage']['tokens']:,} tokens in the last day")
     if now["state"] == "disabled":
-        note("No cycle begins by itself: `--set garden.on=true`, or `garden.on = true` in config.toml.")
+        note("No cycle begins by itself: `--set garden.enabled=true`, or `garden.enabled = true` in config.toml.")
     for report in reports:
         _report(report)
     if now["queue"]:
@@ -92,7 +92,7 @@ def conflicts(frame: Frame) -> None:
     with frame.open() as (engine, scope):
         found = engine.garden.conflicts(scope)
     if frame.json:
-        emit({"conflicts": [one.told for one in found]})
+        emit({"conflicts": [one.to_dict() for one in found]})
     elif found:
         _conflicts(found)
         note("`engrams garden decide ONE OTHER --keep ONE` settles one; without --keep both stay.")
@@ -161,7 +161,7 @@ def _paused(frame: Frame, *, on: bool) -> None:
     emit(now) if frame.json else say(str(now["state"]))
 
 
-def _steps(steps: Sequence[Step]) -> None:
+def _steps(steps: Sequence[GardenStep]) -> None:
     if not steps:
         say("Nothing to do.")
         return
@@ -173,7 +173,7 @@ def _steps(steps: Sequence[Step]) -> None:
     table(("job", "does", "memories", "why"), rows)
 
 
-def _conflicts(found: Sequence[Conflict]) -> None:
+def _conflicts(found: Sequence[StatementConflict]) -> None:
     rows = []
     for each in found:
         for side in (each.one, each.other):
@@ -182,7 +182,7 @@ def _conflicts(found: Sequence[Conflict]) -> None:
     table(("id", "since", "", "statement"), rows)
 
 
-def _report(report: Report) -> None:
+def _report(report: CycleReport) -> None:
     did = ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number) or "nothing to do"
     colour = "green" if report.state == "complete" else "yellow"
     say(f"{paint(report.state, colour)}  {report.id}  {report.modified} changed, {report.compactions} merged away: {did}")

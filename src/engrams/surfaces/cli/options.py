@@ -68,18 +68,15 @@ class Frame:
         if not self.overrides:
             return {}
         from engrams.errors import SettingsError
-        from engrams.settings import describe
+        from engrams.settings import names, suggest
 
-        known = {name: default for name, default, *_ in describe()}
+        known = names()
         found: dict[str, Any] = {}
         for text in self.overrides:
             name, sign, value = text.partition("=")
             name = name.strip()
             if not sign or name not in known:
-                from difflib import get_close_matches
-
-                near = get_close_matches(name, known, 3)
-                tip = f"Did you mean {' or '.join(near)}?" if near else "`engrams config` shows the settings."
+                tip = suggest(name, list(known)) or "`engrams config` shows the settings."
                 raise SettingsError(f"--set {text!r} names no setting." if sign else f"--set needs NAME=VALUE, not {text!r}.", hint=tip)
             found[name] = [part.strip() for part in value.split(",")] if isinstance(known[name], tuple) else value
         return found

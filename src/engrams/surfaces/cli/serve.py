@@ -51,11 +51,11 @@ class Proxied:
     git: Annotated[
         bool | None,
         typer.Option(
-            "--git-versioning/--no-git-versioning", help="Keep memories as files in git (vault.on, vault.git).", show_default=False
+            "--git-versioning/--no-git-versioning", help="Keep memories as files in git (vault.enabled, vault.git).", show_default=False
         ),
     ] = None
     summarization: Annotated[
-        bool | None, typer.Option(help="Keep a summary of each conversation (summary.rolling).", show_default=False)
+        bool | None, typer.Option(help="Keep a summary of each conversation (summary.enabled).", show_default=False)
     ] = None
 
     def overrides(self) -> list[str]:
@@ -68,10 +68,10 @@ class Proxied:
             "read.recency_weight": self.recency_weight,
             "rerank.threshold": self.threshold,
             "vault.git": self.git,
-            "summary.rolling": self.summarization,
+            "summary.enabled": self.summarization,
         }
         if self.git:
-            given["vault.on"] = True
+            given["vault.enabled"] = True
         if self.embedding_model is not None and self.upstream is not None:
             given |= {"embed.provider": "openai", "embed.url": self.upstream}
         return [f"{name}={value}" for name, value in given.items() if value is not None]
@@ -91,7 +91,7 @@ def serve(
     """Serve the HTTP API, the proxy and the web page until interrupted."""
     given = [f"serve.{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
     try:
-        from engrams.surfaces.http.app import serve as serve_http
+        from engrams.surfaces.http.server import serve as serve_http
     except ImportError as problem:
         raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint="pip install 'engrams[server]'") from None
     # Those of --set come last: they are the plainest way to say it.

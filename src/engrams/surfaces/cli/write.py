@@ -91,7 +91,7 @@ def add(
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
     given = list(said.turns(list(texts or ()), file))
-    kept = replace(frame, overrides=[*frame.overrides, "vault.on=true", "vault.git=true"]) if versioned else frame
+    kept = replace(frame, overrides=[*frame.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else frame
     with kept.open() as (engine, scope):
         for turn, kind, conversation in given:
             place = (*scope, "conversation", conversation) if conversation and conversation != frame.conversation else scope

@@ -23,7 +23,6 @@ from engrams.surfaces.http.observers import audited, charted, logged
 from engrams.surfaces.http.origins import Guard, is_loopback
 from engrams.surfaces.http.rest.fallback import Elsewhere
 from engrams.surfaces.http.retention import swept
-from engrams.surfaces.http.server import serve as serve
 from engrams.surfaces.http.telemetry import Observer, Witness
 from engrams.surfaces.http.tracing import traced
 
@@ -66,7 +65,7 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
 
 def needs_keys(settings: Settings) -> bool:
     """Whether nobody may come in without a key."""
-    return settings.serve.keys == "always" or not is_loopback(settings.serve.host.strip("[]").casefold())
+    return settings.serve.require_keys == "always" or not is_loopback(settings.serve.host.strip("[]").casefold())
 
 
 def _surround(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
@@ -83,7 +82,7 @@ def _surround(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
         logged(engine.now) if serve.log == "json" else None,
     ]
     keys = Keyring.of(settings.home)
-    app.add_middleware(Gate, keys=keys, needed=needs_keys(settings), rate=serve.rate, clock=engine.now, audit=log)
-    app.add_middleware(Guard, own=serve.host, names=serve.names, origins=serve.origins)
+    app.add_middleware(Gate, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
+    app.add_middleware(Guard, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(Witness, observers=[one for one in observers if one is not None], clock=engine.now)
     app.include_router(metrics.router())

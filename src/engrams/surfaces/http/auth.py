@@ -76,7 +76,12 @@ class Gate:
         seconds = self._rate.wait(key.id)
         if seconds:
             return _answer(
-                act, 429, "Too Many Requests", "This key asks too often.", f"Go on in {seconds} s; `serve.rate` is the limit.", seconds
+                act,
+                429,
+                "Too Many Requests",
+                "This key asks too often.",
+                f"Go on in {seconds} s; `serve.rate_limit` is the limit.",
+                seconds,
             )
         return None
 

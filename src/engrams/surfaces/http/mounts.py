@@ -1,29 +1,30 @@
-"""What a part of the server is, and where the parts are. They are found by name: surfaces do not know each other."""
+"""Mounts of the server, found by name: surfaces do not import each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Protocol
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
+from engrams.surfaces.http.rest.fallback import MethodNotAllowed
 from engrams.types import Json
 
-PLACES = (
+MODULES = (
     "engrams.surfaces.http.mem0.mount",
     "engrams.surfaces.http.api.mount",
     "engrams.surfaces.http.rest.mount",
     "engrams.surfaces.ui.mount",
     "engrams.surfaces.proxy.mount",
 )
-"""Modules with ``part(engine, settings) -> Part``, in the order of their routes; the proxy is last, it takes every path left."""
+"""Modules with ``create_mount(engine, settings) -> Mount``, in the order of their routes; the proxy takes every path left."""
 
 
-class Part(Protocol):
-    """Routes that share the server's socket, engine and life."""
+class Mount(Protocol):
+    """Routes that share the server's socket, engine and lifespan."""
 
     def install(self, app: FastAPI) -> None: ...
 
@@ -32,10 +33,33 @@ class Part(Protocol):
     async def stop(self) -> None: ...
 
     def health(self) -> Mapping[str, Json]:
-        """What it adds to ``GET /health``."""
+        """Fields to add to ``GET /health``."""
         ...
 
 
-def load(engine: MemoryEngine, settings: Settings) -> tuple[Part, ...]:
-    """All parts, made for this engine."""
-    return tuple(import_module(place).part(engine, settings) for place in PLACES)
+class RouterMount:
+    """Mount of routers alone; other methods on their paths are answered 405."""
+
+    def __init__(self, engine: MemoryEngine, routers: Sequence[APIRouter]) -> None:
+        self._engine, self._routers = engine, tuple(routers)
+
+    def install(self, app: FastAPI) -> None:
+        app.state.engine = self._engine
+        for router in self._routers:
+            app.include_router(router)
+        fallback = MethodNotAllowed([route for router in self._routers for route in router.routes])
+        app.router.routes.extend(fallback.routes_for(fallback.paths))
+
+    async def start(self) -> None:
+        """Nothing to start."""
+
+    async def stop(self) -> None:
+        """Nothing to stop."""
+
+    def health(self) -> Mapping[str, Json]:
+        return {}
+
+
+def load_mounts(engine: MemoryEngine, settings: Settings) -> tuple[Mount, ...]:
+    """Create all mounts for this engine."""
+    return tuple(import_module(module).create_mount(engine, settings) for module in MODULES)

@@ -1,4 +1,4 @@
-"""engrams serve."""
+"""Run the HTTP server."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import uvicorn
+from fastapi import FastAPI
+
+from engrams import build
+from engrams.apikeys import Keyring
+from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
-
-if TYPE_CHECKING:
-    import uvicorn
-    from fastapi import FastAPI
+from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.origins import is_loopback
+from engrams.surfaces.http.tracing import start_export
 
 _SHUTDOWN_SECONDS = 10
 _BACKLOG = 2048
 
 
 def serve(settings: Settings) -> None:
-    """Serve until interrupted; prints the address. SettingsError: the address cannot or must not be listened on."""
-    from engrams import build
-    from engrams.surfaces.http.app import create_app
-    from engrams.surfaces.http.tracing import export
+    """Serve until interrupted; print the address first.
 
+    SettingsError: the address cannot or must not be listened on.
+    """
     check(settings)
-    export()
+    start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
         runner = server(create_app(engine, settings))
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
-        _leave_on_term()
+        _exit_on_term()
         with suppress(KeyboardInterrupt):
             runner.run(sockets=[listener])
 
 
 def server(app: FastAPI) -> uvicorn.Server:
-    """A uvicorn server that adds no header of its own and logs no request."""
-    import uvicorn
-
+    """Create a uvicorn server without its own headers and access log."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -56,11 +57,7 @@ def server(app: FastAPI) -> uvicorn.Server:
 
 
 def check(settings: Settings) -> None:
-    """SettingsError: other machines could reach it without a key, or it is its own upstream."""
-    from engrams.apikeys import Keyring
-    from engrams.clock import now
-    from engrams.surfaces.http.origins import is_loopback
-
+    """Refuse unsafe settings: reachable without a key, or its own upstream (SettingsError)."""
     serve = settings.serve
     host = serve.host.strip("[]").casefold()
     keyed = any(key.live(now()) for key in Keyring.of(settings.home).list())
@@ -69,15 +66,15 @@ def check(settings: Settings) -> None:
             f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",
             hint="Make a key first: `engrams keys add NAME --user WHOSE`. Or listen on 127.0.0.1.",
         )
-    if serve.keys == "always" and not keyed:
-        raise SettingsError("serve.keys is always, and there is no key.", hint="Make one: `engrams keys add NAME --user WHOSE`.")
+    if serve.require_keys == "always" and not keyed:
+        raise SettingsError("serve.require_keys is always, and there is no key.", hint="Make one: `engrams keys add NAME --user WHOSE`.")
     up = urlsplit(serve.upstream)
-    if up.hostname and is_loopback(up.hostname) and serve.port and _port(up.port, up.scheme) == serve.port:
+    if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
 
 
 def listen(settings: ServeSettings) -> socket.socket:
-    """The listening socket. SettingsError: the port is taken or forbidden."""
+    """Open the listening socket. SettingsError: the port is taken or forbidden."""
     host = settings.host.strip("[]")
     # asyncio turns off Nagle's delay (40 ms between a stream's head and its first event) only for sockets that say TCP.
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -96,7 +93,7 @@ def listen(settings: ServeSettings) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """``http://127.0.0.1:8100``."""
+    """Format the address, as ``http://127.0.0.1:8100``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -107,11 +104,11 @@ def greeting(settings: Settings, listener: socket.socket) -> str:
     return f"engrams listens on {address(listener)}/v1 ({behind}); the page is {address(listener)}/. Press Ctrl-C to stop."
 
 
-def _leave_on_term() -> None:
-    """After its own graceful end uvicorn raises the signal again; by default that would skip closing the engine."""
+def _exit_on_term() -> None:
+    # After its graceful shutdown uvicorn raises the signal again; by default that would skip closing the engine.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
-def _port(port: int | None, scheme: str) -> int:
+def _default_port(port: int | None, scheme: str) -> int:
     return port or (443 if scheme == "https" else 80)

@@ -49,7 +49,7 @@ def traced() -> Observer | None:
     return note
 
 
-def export() -> bool:
+def start_export() -> bool:
     """Send spans where the environment says (OTEL_EXPORTER_OTLP_ENDPOINT); whether it says so and can be done."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False

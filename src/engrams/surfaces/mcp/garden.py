@@ -13,7 +13,7 @@ from engrams.surfaces.mcp.annotations import CHANGES, READS, WRITES
 from engrams.surfaces.mcp.scoped import Bound, told
 
 if TYPE_CHECKING:
-    from engrams.build import Conflict
+    from engrams.build import StatementConflict
 
 _TOOLS = {"list_conflicts": READS, "settle_conflict": CHANGES, "plan_upkeep": READS, "run_upkeep": WRITES, "undo_upkeep": CHANGES}
 
@@ -124,6 +124,6 @@ class Garden:
         return Undone(done.cycle, list(done.restored), list(done.left))
 
 
-def _clash(conflict: Conflict) -> Clash:
+def _clash(conflict: StatementConflict) -> Clash:
     sides = [Statement(each.id, each.text, each.recorded_at.isoformat()) for each in (conflict.one, conflict.other)]
     return Clash(sides[0], sides[1], conflict.reason, conflict.keep)

@@ -92,7 +92,7 @@ class Upstream:
     def unreachable(self, fault: httpx2.HTTPError, note: dict[str, str] | None = None) -> Response:
         """What the client is told when there is no answer."""
         if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
-            text = f"The upstream {self.address} did not answer in time. Try again, or raise `serve.timeout`."
+            text = f"The upstream {self.address} did not answer in time. Try again, or raise `serve.timeout_seconds`."
             return failure(504, text, "upstream_timeout", note)
         text = f"The upstream {self.address} cannot be reached ({type(fault).__name__}). Is it running? `{self._setting}` names it."
         return failure(502, text, "upstream_unreachable", note)
@@ -102,8 +102,8 @@ class Upstreams:
     """Every server behind us, and which of them a model is on: the first route whose patterns match, else ``serve.upstream``."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.main = Upstream(settings.upstream, settings.upstream_key, settings.timeout) if settings.upstream else None
-        self.routes = tuple((route.models, Upstream(route.url, route.key, settings.timeout, "serve.routes")) for route in settings.routes)
+        self.main = Upstream(settings.upstream, settings.upstream_key, settings.timeout_seconds) if settings.upstream else None
+        self.routes = tuple((route.models, Upstream(route.url, route.key, settings.timeout_seconds, "serve.routes")) for route in settings.routes)
 
     def __bool__(self) -> bool:
         return self.main is not None or bool(self.routes)

@@ -1,4 +1,4 @@
-"""The page's files as they are served: read once, named by what they hold, packed once."""
+"""Files of the page, read, hashed and compressed once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_LEAST = 1000
-"""Smaller files are not worth packing."""
+_MIN_PACKED_BYTES = 1000
+"""Smaller files are not compressed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
-    """``packed``: the same, gzipped; empty where that gains nothing."""
+class PageFile:
+    """File as served; ``packed``: gzipped body, empty where that gains nothing."""
 
     body: bytes
     packed: bytes
@@ -35,15 +35,15 @@ class Asset:
     etag: str
 
 
-class Assets:
-    """Every file by its path. They are read at the first request: starting the server costs nothing.
+class PageFiles:
+    """All files by path, read at the first request.
 
-    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``), so that a browser may keep a file
-    for good and still never mixes two versions.
+    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for
+    ever and never mixes two versions.
     """
 
-    def get(self, path: str) -> Asset | None:
-        return self._all.get(path)
+    def get(self, path: str) -> PageFile | None:
+        return self._files.get(path)
 
     @cached_property
     def mark(self) -> str:
@@ -55,16 +55,16 @@ class Assets:
     @cached_property
     def _bodies(self) -> Mapping[str, bytes]:
         found = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in ROOT.rglob("*") if path.suffix in _TYPES}
-        return {**found, "js/words.js": words()}
+        return {**found, "js/words.js": vocabulary_module()}
 
     @cached_property
-    def _all(self) -> Mapping[str, Asset]:
+    def _files(self) -> Mapping[str, PageFile]:
         page = self._bodies["index.html"].replace(PREFIX.encode(), f"{PREFIX}{self.mark}/".encode())
-        return {path: _asset(path, body) for path, body in {**self._bodies, "index.html": page}.items()}
+        return {path: _to_file(path, body) for path, body in {**self._bodies, "index.html": page}.items()}
 
 
-def words() -> bytes:
-    """The words of the product as a module, so that the page says the same as the API and the command line."""
+def vocabulary_module() -> bytes:
+    """Build a JavaScript module of the product's names, kinds, tiers and statuses."""
     tables = {
         "LAYERS": {layer.value: name for layer, name in PRODUCT.items()},
         "LAYER_OF": {kind.value: layer.value for kind, layer in LAYER_OF.items()},
@@ -76,6 +76,6 @@ def words() -> bytes:
     return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
 
 
-def _asset(path: str, body: bytes) -> Asset:
-    packed = gzip.compress(body, 9, mtime=0) if len(body) >= _LEAST else b""
-    return Asset(body, packed, _TYPES["." + path.rpartition(".")[2]], f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"')
+def _to_file(path: str, body: bytes) -> PageFile:
+    packed = gzip.compress(body, 9, mtime=0) if len(body) >= _MIN_PACKED_BYTES else b""
+    return PageFile(body, packed, _TYPES["." + path.rpartition(".")[2]], f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"')

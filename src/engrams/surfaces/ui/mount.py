@@ -1,4 +1,4 @@
-"""The page as a part of the server: ``GET /`` and its files."""
+"""Mount of the web page: ``GET /`` and its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.ui.assets import PREFIX, Asset, Assets
+from engrams.surfaces.ui.assets import PREFIX, PageFile, PageFiles
 from engrams.types import Json
 
 POLICY = "; ".join(
@@ -28,7 +28,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""Nothing from elsewhere, nothing inline, and no way to make markup from text: what is stored is never trusted."""
+"""No foreign or inline code and no markup from text: stored text is never trusted."""
 
 _HEADERS = {
     "content-security-policy": POLICY,
@@ -40,15 +40,15 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "vary": "accept-encoding",
 }
-_KEEP = "public, max-age=31536000, immutable"
-_ASK = "no-cache"
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
 
 
-class Page:
-    """The web page. It holds nothing of its own: everything in it comes from the API, with the reader's key."""
+class PageMount:
+    """Serve the page's static files; its data comes from the API with the reader's key."""
 
     def __init__(self) -> None:
-        self._assets = Assets()
+        self._files = PageFiles()
 
     def install(self, app: FastAPI) -> None:
         app.router.routes.append(Route("/", self._index, methods=["GET"], include_in_schema=False))
@@ -64,16 +64,16 @@ class Page:
         return {}
 
     async def _index(self, request: Request) -> Response:
-        return self._answer(request, self._assets.get("index.html"), _ASK)
+        return self._answer(request, self._files.get("index.html"), _REVALIDATE)
 
     async def _file(self, request: Request) -> Response:
-        current = request.path_params["mark"] == self._assets.mark
-        return self._answer(request, self._assets.get(request.path_params["path"]), _KEEP if current else _ASK)
+        current = request.path_params["mark"] == self._files.mark
+        return self._answer(request, self._files.get(request.path_params["path"]), _CACHE_FOREVER if current else _REVALIDATE)
 
-    def _answer(self, request: Request, asset: Asset | None, keep: str) -> Response:
+    def _answer(self, request: Request, asset: PageFile | None, cache_control: str) -> Response:
         if asset is None:
             return Response("There is no such file.", 404, _HEADERS, "text/plain; charset=utf-8")
-        headers = {**_HEADERS, "etag": asset.etag, "cache-control": keep}
+        headers = {**_HEADERS, "etag": asset.etag, "cache-control": cache_control}
         if asset.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         if asset.packed and "gzip" in request.headers.get("accept-encoding", ""):
@@ -81,6 +81,6 @@ class Page:
         return Response(asset.body, headers=headers, media_type=asset.media)
 
 
-def part(engine: MemoryEngine, settings: Settings) -> Page:  # noqa: ARG001 - every part is made so
-    """What the server asks every part for."""
-    return Page()
+def create_mount(engine: MemoryEngine, settings: Settings) -> PageMount:  # noqa: ARG001 - the signature of every mount
+    """Create the page mount."""
+    return PageMount()

@@ -8,9 +8,9 @@ from typing import Any
 
 from engrams import prompts
 from engrams.ports import Answer, Ask, Chat, Message
-from engrams.tend.garden.merge import absorb, alike
-from engrams.tend.garden.plan import Bed, Step, pair, shown
-from engrams.tend.garden.prune import archive, guarded
+from engrams.tend.garden.merge import absorb, is_mergeable
+from engrams.tend.garden.plan import GardenScope, GardenStep, order_pair, preview_texts
+from engrams.tend.garden.prune import archive_record, is_guarded
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60
@@ -48,7 +48,7 @@ _SCHEMA: dict[str, Any] = {
 
 
 @dataclass(slots=True)
-class Visit:
+class AgentVisit:
     """What came of it. ``reported``: it ended as it should. ``wakes``: (minutes, why)."""
 
     reported: bool = False
@@ -57,32 +57,32 @@ class Visit:
     tokens: int = 0
     calls: int = 0
     wakes: list[tuple[float, str]] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[GardenStep] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-class Agent:
+class GardenAgent:
     """One visit. Nothing is stored here: ``steps`` are for the cycle to carry out."""
 
-    def __init__(self, chat: Chat, bed: Bed, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
+    def __init__(self, chat: Chat, garden: GardenScope, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
         """``search``: ids of memories that are about something. ``queue``: what is to be looked at again, for the model."""
-        self._chat, self._bed, self._search, self._queue = chat, bed, search, queue
-        self._known = {record.id: record for record in bed.records}
+        self._chat, self._garden, self._search, self._queue = chat, garden, search, queue
+        self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
 
-    def visit(self, made: Visit, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> None:
+    def visit(self, made: AgentVisit, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> None:
         """Ask until there is a report, or no tokens or answers are left; what comes of it is put into ``made`` as it comes. ``spent``
         is told of every answer, ``alive`` called before each. ModelError: the model failed."""
-        section = self._bed.settings
+        section = self._garden.settings
         told = prompts.load("garden").render(
-            steps=str(section.steps),
-            today=f"{self._bed.now:%Y-%m-%d %H:%M} UTC",
+            steps=str(section.model_steps),
+            today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",
             tokens=str(tokens),
             queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
-            memories=self._list(self._first()),
+            memories=self._format_list(self._select_latest()),
         )
         messages, misses = [Message("user", told)], 0
-        while made.calls < section.steps + _MISSES:
+        while made.calls < section.model_steps + _MISSES:
             if made.tokens + _ANSWER > tokens:
                 made.notes.append("the cycle's tokens are used up")
                 break
@@ -90,12 +90,12 @@ class Agent:
             answer = self._chat.ask(Ask(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER))
             made.tokens, made.calls = made.tokens + answer.tokens, made.calls + answer.calls
             spent(answer)
-            heard = [self._act(action, made) for action in answer.data.get("actions") or ()]
+            heard = [self._run_action(action, made) for action in answer.data.get("actions") or ()]
             if report := answer.data.get("report"):
                 made.reported, made.summary = True, " ".join(str(report["summary"]).split())[:1000]
                 made.next_minutes = report.get("next_minutes")
                 break
-            late = made.calls >= section.steps or not heard
+            late = made.calls >= section.model_steps or not heard
             misses += late
             if misses >= _MISSES:
                 made.notes.append("the model gave no report")
@@ -103,68 +103,65 @@ class Agent:
             heard.append("Give the report now." if late else "Go on, or give the report.")
             messages += [Message("assistant", answer.text), Message("user", "\n".join(heard))]
 
-    def _first(self) -> list[Record]:
+    def _select_latest(self) -> list[Record]:
         """What a visit begins with: what changed last."""
         return sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)[:_SHOWN]
 
-    def _list(self, records: Sequence[Record]) -> str:
+    def _format_list(self, records: Sequence[Record]) -> str:
         lines = []
         for record in records:
             if record not in self._shown:
                 self._shown.append(record)
             number = self._shown.index(record) + 1
-            lines.append(f"{number}. {record.kind} {prompts.quote(shown((record,))[0])} ({record.recorded_at:%Y-%m-%d})")
+            lines.append(f"{number}. {record.kind} {prompts.quote(preview_texts((record,))[0])} ({record.recorded_at:%Y-%m-%d})")
         return "\n".join(lines) or "none"
 
-    def _act(self, action: dict[str, Any], made: Visit) -> str:
+    def _run_action(self, action: dict[str, Any], made: AgentVisit) -> str:
         """Carry out one action; what to tell the model of it."""
         reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
         match action["do"]:
             case "look":
                 ids = [name for name in self._search(str(action.get("query", ""))[:500]) if name in self._known]
-                return self._list([self._known[name] for name in ids[:_MORE]])
+                return self._format_list([self._known[name] for name in ids[:_MORE]])
             case "wake":
                 if len(made.wakes) < _WAKES and action.get("minutes"):
                     made.wakes.append((float(action["minutes"]), reason or "to look again"))
                 return "Noted."
             case "merge" | "put_away" | "link" | "conflict":
-                records = self._picked(action.get("ids") or ())
-                why_not = self._refused(action["do"], records)
+                records = self._pick_records(action.get("ids") or ())
+                why_not = self._find_refusal(action["do"], records)
                 if why_not:
                     made.notes.append(f"{action['do']}: {why_not}")
                     return f"Not done: {why_not}."
-                made.steps += self._steps(action["do"], records, reason or "tidied up")
+                made.steps += self._make_steps(action["do"], records, reason or "tidied up")
                 return "Done."
             case other:
                 return f"There is no action {prompts.quote(str(other)[:40])}."
 
-    def _picked(self, numbers: Sequence[int]) -> list[Record]:
+    def _pick_records(self, numbers: Sequence[int]) -> list[Record]:
         return [self._shown[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(self._shown)]
 
-    def _refused(self, do: str, records: Sequence[Record]) -> str:
+    def _find_refusal(self, do: str, records: Sequence[Record]) -> str:
         """Why not; empty: it may be. What the model wants is held to what rules would let pass."""
         if not records or (do != "put_away" and len(records) < 2):
             return "no such memories"
-        if len(self._steps_of(records)) != 0:
+        if any(record.id in self._garden.taken for record in records):
             return "it was changed already in this visit"
-        if do == "put_away" and any(guarded(record) or record.strength > 1 for record in records):
+        if do == "put_away" and any(is_guarded(record) or record.strength > 1 for record in records):
             return "what a person said, corrected or repeated stays"
-        if do == "merge" and not all(alike(records[0], record) for record in records[1:]):
+        if do == "merge" and not all(is_mergeable(records[0], record) for record in records[1:]):
             return "they do not say the same"
         return ""
 
-    def _steps_of(self, records: Sequence[Record]) -> list[Record]:
-        return [record for record in records if record.id in self._bed.taken]
-
-    def _steps(self, do: str, records: Sequence[Record], reason: str) -> list[Step]:
-        owner, section = self._bed.owner, self._bed.settings
+    def _make_steps(self, do: str, records: Sequence[Record], reason: str) -> list[GardenStep]:
+        owner, section = self._garden.owner, self._garden.settings
         match do:
             case "merge":
-                return [absorb(self._bed, records[0], records[1:], "agent", reason)]
+                return [absorb(self._garden, records[0], records[1:], "agent", reason)]
             case "put_away":
-                return [archive(self._bed, record, reason, "agent") for record in records]
+                return [archive_record(self._garden, record, reason, "agent") for record in records]
             case _:
                 type = EdgeType.RELATES_TO if do == "link" else EdgeType.CONTRADICTS
-                ends = [pair(records[0].id, record.id) for record in records[1:]]
-                edges = tuple(Edge(owner, *both, type, section.link) for both in ends)
-                return [Step("agent", "link", tuple(record.id for record in records), shown(records), reason, edges=edges)]
+                ends = [order_pair(records[0].id, record.id) for record in records[1:]]
+                edges = tuple(Edge(owner, *both, type, section.link_weight) for both in ends)
+                return [GardenStep("agent", "link", tuple(record.id for record in records), preview_texts(records), reason, edges=edges)]

@@ -12,14 +12,13 @@ import numpy as np
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import Answer, Batch, Chat, Clock, Embedder, Query, Reach, SessionRow, Store
-from engrams.settings import Settings
-from engrams.settings.garden import JOBS
+from engrams.settings import JOBS, Settings
 from engrams.tend.garden import conflict, links, merge, prune, tags
-from engrams.tend.garden.agent import Agent, Visit
-from engrams.tend.garden.pace import allowance
-from engrams.tend.garden.plan import STATEMENTS, Bed, Conflict, Plan, Step
-from engrams.tend.garden.queue import waiting, wake
-from engrams.tend.garden.state import Going, Report, State, States, decode, encode
+from engrams.tend.garden.agent import AgentVisit, GardenAgent
+from engrams.tend.garden.pace import compute_allowance
+from engrams.tend.garden.plan import STATEMENTS, GardenPlan, GardenScope, GardenStep, StatementConflict
+from engrams.tend.garden.queue import list_entries, make_wake_job
+from engrams.tend.garden.state import CycleProgress, CycleReport, GardenState, GardenStates, decode, encode
 from engrams.types import Edge, Record, Scope, Status
 from engrams.write import watermark
 
@@ -37,12 +36,12 @@ _CONFIRMED = frozenset(("merge", "prune", "conflicts", "agent"))
 _MEANING = frozenset(("merge", "links"))
 
 
-class AwayError(Exception):
+class OwnerPresentError(Exception):
     """Somebody is here: the cycle waits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class GardenDeps:
     """What a cycle works with. ``chores``: jobs of others that it starts. ``search``: ids of what is found in an owner's memory."""
 
     store: Store
@@ -55,7 +54,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CycleRequest:
     """What is asked for. ``job``: of the queue. ``jobs``: which (empty: as set). ``manual``: a person asked; then nobody's presence and
     no pause holds it up, and what waits for confirmation is done. ``alive``: tells the queue that the work goes on."""
 
@@ -67,148 +66,148 @@ class Order:
     alive: Callable[[], None] = lambda: None
 
 
-class Cycles:
+class CycleRunner:
     """Plans and carries out. One at a time for an owner: the queue sees to that."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts, self.states = parts, States(parts.store)
-        self._section = parts.settings.garden
+    def __init__(self, deps: GardenDeps) -> None:
+        self.deps, self.states = deps, GardenStates(deps.store)
+        self._section = deps.settings.garden
 
     # ------------------------------------------------------------------------------------------------------- planning
 
-    def plan(self, owner: Scope, jobs: Sequence[str] = ()) -> Plan:
+    def plan(self, owner: Scope, jobs: Sequence[str] = ()) -> GardenPlan:
         """Everything that rules would do now, none of it done; a memory is in one step at most."""
-        bed, notes = self.bed(owner, self._chosen(jobs))
-        steps: list[Step] = []
-        for job in self._chosen(jobs):
-            steps += self._steps(job, bed)
-        if "agent" in self._chosen(jobs) and self._models():
+        garden, notes = self.load_scope(owner, self._select_jobs(jobs))
+        steps: list[GardenStep] = []
+        for job in self._select_jobs(jobs):
+            steps += self._plan_job(job, garden)
+        if "agent" in self._select_jobs(jobs) and self._model_tokens():
             notes.append("the chat model is asked when the cycle runs")
-        return Plan(owner, tuple(steps), tuple(conflict.conflicts(bed)), tuple(notes))
+        return GardenPlan(owner, tuple(steps), tuple(conflict.find_conflicts(garden)), tuple(notes))
 
-    def bed(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[Bed, list[str]]:
+    def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenScope, list[str]]:
         """What there is to look after, and what is left out; with vectors where one of ``jobs`` compares meanings."""
-        parts, notes = self.parts, []
-        every = tuple(self._every(owner))
+        deps, notes = self.deps, []
+        every = tuple(self._load_statements(owner))
         if len(every) > _MOST:
             notes.append(f"{len(every) - _MOST} older memories were not looked at")
         records = every[-_MOST:]
         ids = [record.id for record in records]
-        card = parts.embedder.card
+        card = deps.embedder.card
         compared = card.dimension and ids and _MEANING & set(jobs)
-        vectors = parts.store.vectors(owner, ids, card.id) if compared else np.zeros((len(ids), 0), np.float32)
+        vectors = deps.store.vectors(owner, ids, card.id) if compared else np.zeros((len(ids), 0), np.float32)
         edges: dict[tuple[str, str, str], Edge] = {}
         for start in range(0, len(ids), _ROWS):
-            for edge in parts.store.edges(owner, ids[start : start + _ROWS]):
+            for edge in deps.store.edges(owner, ids[start : start + _ROWS]):
                 edges[edge.source, edge.target, edge.type] = edge
         settled = frozenset(self.states.get(owner).settled)
-        return Bed(owner, parts.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
+        return GardenScope(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
 
-    def _steps(self, job: str, bed: Bed) -> list[Step]:
+    def _plan_job(self, job: str, garden: GardenScope) -> list[GardenStep]:
         """What one of the rules' jobs would do."""
         match job:
             case "verify":
-                return prune.verify(bed)
+                return prune.verify_files(garden)
             case "merge":
-                return merge.merge(bed)
+                return merge.merge_duplicates(garden)
             case "conflicts":
-                return conflict.settled(bed, conflict.conflicts(bed)) if self._section.conflicts == "auto" else []
+                return conflict.settle_conflicts(garden, conflict.find_conflicts(garden)) if self._section.conflicts == "auto" else []
             case "prune":
-                return prune.prune(bed)
+                return prune.prune_weak(garden)
             case "links":
-                return links.links(bed, self.parts.embedder.card)
+                return links.link_related(garden, self.deps.embedder.card)
             case "strengthen":
-                return links.strengthen(bed)
+                return links.strengthen_links(garden)
             case "tags":
-                return tags.tags(bed)
+                return tags.unify_tags(garden)
             case _:
                 return []
 
     # ------------------------------------------------------------------------------------------------------- running
 
-    def run(self, order: Order) -> Report:
+    def run(self, request: CycleRequest) -> CycleReport:
         """A cycle, or the rest of one that was interrupted; ``ended`` says that it is over. ModelError and BudgetError end its model's
         part only."""
-        going = self._begin(order)
+        progress = self._begin_cycle(request)
         try:
-            for job in self._chosen(order.jobs):
-                if job in going.done or (self._section.confirm and not order.manual and job in _CONFIRMED):
+            for job in self._select_jobs(request.jobs):
+                if job in progress.done or (self._section.confirm and not request.manual and job in _CONFIRMED):
                     continue
-                if not order.manual and self.somebody(order.owner):
-                    raise AwayError
-                order.alive()
-                going = self._do(job, order, going)
-            report = going.report
-        except AwayError:
-            report = replace(going.report, state="paused", notes=(*going.report.notes, "somebody was here"))
-        return replace(report, ended=self.parts.clock().isoformat())
+                if not request.manual and self.is_blocked(request.owner):
+                    raise OwnerPresentError
+                request.alive()
+                progress = self._run_job(job, request, progress)
+            report = progress.report
+        except OwnerPresentError:
+            report = replace(progress.report, state="paused", notes=(*progress.report.notes, "somebody was here"))
+        return replace(report, ended=self.deps.clock().isoformat())
 
-    def ended(self, owner: Scope, report: Report) -> tuple[State, SessionRow]:
+    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, SessionRow]:
         """The state once a cycle is over, and the row that a batch is to store."""
-        counts = self.parts.store.counts(Reach(owner, (owner,), tree=True))
-        row = self.states.row(owner, self.parts.clock())
-        state = decode(row.data).ended(report, int(counts.get("status", {}).get(Status.ACTIVE, 0)))
+        counts = self.deps.store.counts(Reach(owner, (owner,), tree=True))
+        row = self.states.load_row(owner, self.deps.clock())
+        state = decode(row.data).with_report(report, int(counts.get("status", {}).get(Status.ACTIVE, 0)))
         return state, replace(row, data=encode(state))
 
-    def somebody(self, owner: Scope) -> bool:
+    def is_blocked(self, owner: Scope) -> bool:
         """Whether the owner paused the garden, or somebody spoke lately."""
         if self.states.get(owner).paused:
             return True
-        since = self.parts.clock() - timedelta(minutes=self._section.quiet_minutes)
-        rows = self.parts.store.sessions(Reach(owner, (owner,), tree=True), 20)
+        since = self.deps.clock() - timedelta(minutes=self._section.quiet_minutes)
+        rows = self.deps.store.sessions(Reach(owner, (owner,), tree=True), 20)
         return any(row.state == "active" and row.last_active > since for row in rows)
 
-    def _begin(self, order: Order) -> Going:
+    def _begin_cycle(self, request: CycleRequest) -> CycleProgress:
         """A new cycle; or the one that was interrupted goes on behind the last job that it began, where its own job is tried again.
         Another job's is recorded as interrupted."""
-        now = self.parts.clock()
-        fresh = Going(Report(new_id(now), order.why, now.isoformat()), job=order.job)
+        now = self.deps.clock()
+        fresh = CycleProgress(CycleReport(new_id(now), request.why, now.isoformat()), job=request.job)
 
-        def begun(state: State) -> State:
-            if state.going is not None and state.going.job != order.job:
-                state = state.ended(replace(state.going.report, state="interrupted", ended=now.isoformat()), state.size)
+        def begun(state: GardenState) -> GardenState:
+            if state.going is not None and state.going.job != request.job:
+                state = state.with_report(replace(state.going.report, state="interrupted", ended=now.isoformat()), state.size)
             return replace(state, going=state.going or fresh)
 
-        state = self.states.change(order.owner, now, begun)
-        going = state.going or fresh
-        if going.report.id != fresh.report.id:
+        state = self.states.change(request.owner, now, begun)
+        progress = state.going or fresh
+        if progress.report.id != fresh.report.id:
             note = "it was interrupted and went on"
-            going = replace(going, report=replace(going.report, notes=tuple(dict.fromkeys((*going.report.notes, note)))))
-        return going
+            progress = replace(progress, report=replace(progress.report, notes=tuple(dict.fromkeys((*progress.report.notes, note)))))
+        return progress
 
-    def _do(self, job: str, order: Order, going: Going) -> Going:
+    def _run_job(self, job: str, request: CycleRequest, progress: CycleProgress) -> CycleProgress:
         if job == "agent":
-            return self._visit(order, going)
-        if job in self.parts.chores:
-            count = self.parts.chores[job](order.owner)
-            return self._mark(order.owner, replace(_counted(going, job, count), done=(*going.done, job)))
+            return self._run_agent(request, progress)
+        if job in self.deps.chores:
+            count = self.deps.chores[job](request.owner)
+            return self._save_progress(request.owner, replace(_add_count(progress, job, count), done=(*progress.done, job)))
         for left in reversed(range(_TRIES)):
-            bed, notes = self.bed(order.owner, (job,))
-            found = conflict.conflicts(bed) if job == "conflicts" else []
-            steps = self._steps(job, bed)
+            garden, notes = self.load_scope(request.owner, (job,))
+            found = conflict.find_conflicts(garden) if job == "conflicts" else []
+            steps = self._plan_job(job, garden)
             try:
-                return self._carry(order.owner, job, steps, _noted(going, notes, found))
+                return self._commit_job(request.owner, job, steps, _add_notes(progress, notes, found))
             except ConflictError:
                 # Somebody learned or changed something this moment: look again.
                 if not left:
                     raise
         raise AssertionError("unreachable")
 
-    def _carry(self, owner: Scope, job: str, steps: Sequence[Step], going: Going) -> Going:
+    def _commit_job(self, owner: Scope, job: str, steps: Sequence[GardenStep], progress: CycleProgress) -> CycleProgress:
         """One write: the changes, the way back from them, and that this job is done."""
-        going = replace(_counted(going, job, len(steps)), done=(*going.done, job))
-        going = replace(going, report=_tallied(going.report, steps))
-        self.commit(owner, steps, going.report.id, going)
-        return going
+        progress = replace(_add_count(progress, job, len(steps)), done=(*progress.done, job))
+        progress = replace(progress, report=_add_totals(progress.report, steps))
+        self.commit_steps(owner, steps, progress.report.id, progress)
+        return progress
 
-    def commit(self, owner: Scope, steps: Sequence[Step], cycle: str, going: Going | None = None) -> None:
+    def commit_steps(self, owner: Scope, steps: Sequence[GardenStep], cycle: str, progress: CycleProgress | None = None) -> None:
         """Carry steps out, with the way back from them. ConflictError: a memory, or what is known, has changed since."""
-        now, store = self.parts.clock(), self.parts.store
-        row = self.states.row(owner, now)
-        state = decode(row.data) if going is None else replace(decode(row.data), going=going)
-        marks = (watermark.mark(owner, store, now),) if steps else ()
+        now, store = self.deps.clock(), self.deps.store
+        row = self.states.load_row(owner, now)
+        state = decode(row.data) if progress is None else replace(decode(row.data), going=progress)
+        marks = (watermark.load_watermark(owner, store, now),) if steps else ()
         if steps:
-            state = state.logged(cycle, *self._way_back(owner, steps))
+            state = state.with_undo(cycle, *self._make_undo_log(owner, steps))
         batch = Batch(
             ACTOR,
             ", ".join(dict.fromkeys(step.job for step in steps)) or "nothing to do",
@@ -220,14 +219,14 @@ class Cycles:
         )
         store.commit(batch)
 
-    def _way_back(self, owner: Scope, steps: Sequence[Step]) -> tuple[list[Any], list[Any]]:
+    def _make_undo_log(self, owner: Scope, steps: Sequence[GardenStep]) -> tuple[list[Any], list[Any]]:
         """(id, version after) of what changes; (source, target, type, weight before, count before) of links, None: there was none."""
         records = [[change.id, (change.expect or 0) + 1] for step in steps for change in step.changes]
         touched = {(e.source, e.target, e.type): e for step in steps for e in (*step.edges, *step.unlink)}
         nodes = list(dict.fromkeys(source for source, _, _ in touched))
         known: dict[tuple[str, str, str], Edge] = {}
         for start in range(0, len(nodes), _ROWS):
-            for edge in self.parts.store.edges(owner, nodes[start : start + _ROWS]):
+            for edge in self.deps.store.edges(owner, nodes[start : start + _ROWS]):
                 known[edge.source, edge.target, edge.type] = edge
         back = []
         for key in touched:
@@ -237,88 +236,88 @@ class Cycles:
 
     # ------------------------------------------------------------------------------------------------------- the model
 
-    def left(self) -> int | None:
+    def tokens_left(self) -> int | None:
         """Tokens that are left of today's; None: there is no limit, or no model."""
-        limit = self.parts.settings.chat.daily_tokens
-        if not limit or self.parts.chat is None:
+        limit = self.deps.settings.chat.daily_tokens
+        if not limit or self.deps.chat is None:
             return None
-        return limit - self.parts.store.spend(self.parts.clock().astimezone(UTC).date().isoformat(), 0, 0)[1]
+        return limit - self.deps.store.spend(self.deps.clock().astimezone(UTC).date().isoformat(), 0, 0)[1]
 
-    def _models(self) -> int:
+    def _model_tokens(self) -> int:
         """Tokens there are for the model; 0: it is not asked."""
-        return allowance(self.left(), self._section) if self.parts.chat is not None else 0
+        return compute_allowance(self.tokens_left(), self._section) if self.deps.chat is not None else 0
 
-    def _visit(self, order: Order, going: Going) -> Going:
+    def _run_agent(self, request: CycleRequest, progress: CycleProgress) -> CycleProgress:
         """The model's turn. That it began is noted first: a visit that was interrupted is not made again."""
-        owner, chat = order.owner, self.parts.chat
-        tokens = self._models()
-        going = replace(going, done=(*going.done, "agent"))
+        owner, chat = request.owner, self.deps.chat
+        tokens = self._model_tokens()
+        progress = replace(progress, done=(*progress.done, "agent"))
         if chat is None or not tokens:
             note = () if chat is None else ("no tokens are left for the model",)
-            return self._mark(owner, replace(going, report=replace(going.report, notes=(*going.report.notes, *note))))
-        self._mark(owner, replace(going, report=replace(going.report, state="interrupted")))
-        bed, _ = self.bed(owner)
-        made = Visit()
+            return self._save_progress(owner, replace(progress, report=replace(progress.report, notes=(*progress.report.notes, *note))))
+        self._save_progress(owner, replace(progress, report=replace(progress.report, state="interrupted")))
+        garden, _ = self.load_scope(owner)
+        made = AgentVisit()
         try:
-            queue = [entry.why for entry in waiting(self.parts.store, owner) if entry.why][:_TOLD]
-            agent = Agent(chat, bed, lambda query: self.parts.search(owner, query), queue)
-            agent.visit(made, tokens, lambda answer: self._spent(owner, answer), order.alive)
+            queue = [entry.why for entry in list_entries(self.deps.store, owner) if entry.why][:_TOLD]
+            agent = GardenAgent(chat, garden, lambda query: self.deps.search(owner, query), queue)
+            agent.visit(made, tokens, lambda answer: self._record_usage(owner, answer), request.alive)
         except (ModelError, BudgetError) as problem:
             made.notes.append(f"the model failed: {problem.message}"[:240])
         report = replace(
-            going.report,
+            progress.report,
             state="complete" if made.reported else "incomplete",
             summary=made.summary,
             next_minutes=made.next_minutes,
             tokens=made.tokens,
             calls=made.calls,
-            notes=(*going.report.notes, *dict.fromkeys(made.notes)),
+            notes=(*progress.report.notes, *dict.fromkeys(made.notes)),
         )
-        going = replace(going, done=tuple(name for name in going.done if name != "agent"), report=report)
+        progress = replace(progress, done=tuple(name for name in progress.done if name != "agent"), report=report)
         try:
-            going = self._carry(owner, "agent", made.steps, going)
+            progress = self._commit_job(owner, "agent", made.steps, progress)
         except ConflictError:
             lost = replace(report, notes=(*report.notes, "memory changed meanwhile: what the model wanted was not done"))
-            going = self._mark(owner, replace(going, done=(*going.done, "agent"), report=lost))
-        now = self.parts.clock()
-        wakes = [(now + timedelta(minutes=max(minutes, self._section.least_minutes)), why) for minutes, why in made.wakes]
-        self.parts.store.enqueue([wake(owner, new_id(now), at, why) for at, why in wakes], now)
-        return going
+            progress = self._save_progress(owner, replace(progress, done=(*progress.done, "agent"), report=lost))
+        now = self.deps.clock()
+        wakes = [(now + timedelta(minutes=max(minutes, self._section.min_pause_minutes)), why) for minutes, why in made.wakes]
+        self.deps.store.enqueue([make_wake_job(owner, new_id(now), at, why) for at, why in wakes], now)
+        return progress
 
-    def _spent(self, owner: Scope, answer: Answer) -> None:
-        at = self.parts.clock()
-        self.states.change(owner, at, lambda state: state.spent(at, answer.tokens, answer.calls))
+    def _record_usage(self, owner: Scope, answer: Answer) -> None:
+        at = self.deps.clock()
+        self.states.change(owner, at, lambda state: state.with_usage(at, answer.tokens, answer.calls))
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
-    def _mark(self, owner: Scope, going: Going) -> Going:
-        self.states.change(owner, self.parts.clock(), lambda state: replace(state, going=going))
-        return going
+    def _save_progress(self, owner: Scope, progress: CycleProgress) -> CycleProgress:
+        self.states.change(owner, self.deps.clock(), lambda state: replace(state, going=progress))
+        return progress
 
-    def _chosen(self, jobs: Sequence[str]) -> tuple[str, ...]:
+    def _select_jobs(self, jobs: Sequence[str]) -> tuple[str, ...]:
         wanted = jobs or self._section.jobs
         return tuple(job for job in JOBS if job in wanted)
 
-    def _every(self, owner: Scope) -> Iterator[Record]:
+    def _load_statements(self, owner: Scope) -> Iterator[Record]:
         query = Query(Reach(owner, (owner,), tree=True), STATEMENTS, (Status.ACTIVE,), order="oldest", limit=_PAGE)
         while True:
-            page = self.parts.store.find(query)
+            page = self.deps.store.find(query)
             yield from page.records
             if not page.next:
                 return
             query = replace(query, after=page.next)
 
 
-def _counted(going: Going, job: str, count: int) -> Going:
-    return replace(going, report=replace(going.report, jobs={**going.report.jobs, job: count}))
+def _add_count(progress: CycleProgress, job: str, count: int) -> CycleProgress:
+    return replace(progress, report=replace(progress.report, jobs={**progress.report.jobs, job: count}))
 
 
-def _noted(going: Going, notes: Sequence[str], found: Sequence[Conflict]) -> Going:
-    told = tuple(dict.fromkeys((*going.report.notes, *notes)))
-    return replace(going, report=replace(going.report, notes=told, conflicts=going.report.conflicts or len(found)))
+def _add_notes(progress: CycleProgress, notes: Sequence[str], found: Sequence[StatementConflict]) -> CycleProgress:
+    told = tuple(dict.fromkeys((*progress.report.notes, *notes)))
+    return replace(progress, report=replace(progress.report, notes=told, conflicts=progress.report.conflicts or len(found)))
 
 
-def _tallied(report: Report, steps: Sequence[Step]) -> Report:
+def _add_totals(report: CycleReport, steps: Sequence[GardenStep]) -> CycleReport:
     modified = {change.id for step in steps for change in step.changes}
     gone = sum(len(step.ids) - 1 for step in steps if step.verb == "merge")
     return replace(report, modified=report.modified + len(modified), compactions=report.compactions + gone)

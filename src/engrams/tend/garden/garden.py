@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, WAKE, Batch, Change, Job, JobSpec
-from engrams.settings.garden import JOBS
+from engrams.settings import JOBS
 from engrams.tend.garden import conflict, pace
-from engrams.tend.garden.cycle import ACTOR, Cycles, Order, Parts
-from engrams.tend.garden.plan import Conflict, Plan, pair
-from engrams.tend.garden.queue import Entry, waiting, wake
-from engrams.tend.garden.state import Report, State, decode, encode
+from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
+from engrams.tend.garden.plan import GardenPlan, StatementConflict, order_pair
+from engrams.tend.garden.queue import QueueEntry, list_entries, make_wake_job
+from engrams.tend.garden.state import CycleReport, GardenState, decode, encode
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 
 Place: TypeAlias = Scope | str | Sequence[str]
@@ -24,7 +24,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class CycleUndo:
     """``restored``: memories that are as before. ``left``: those that were changed since, and stay as they are."""
 
     cycle: str
@@ -32,42 +32,42 @@ class Undone:
     left: tuple[str, ...] = ()
 
 
-class Garden:
+class MemoryGarden:
     """Reached as ``engine.garden``. It looks after all of an owner's memory, whatever part of it a scope names. Thread safe."""
 
-    def __init__(self, parts: Parts, run: Callable[[str], Job | None]) -> None:
-        self._parts, self._run = parts, run
-        self._cycles = Cycles(parts)
+    def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
+        self._deps, self._run = deps, run
+        self._cycles = CycleRunner(deps)
         self._states = self._cycles.states
-        self._section = parts.settings.garden
+        self._section = deps.settings.garden
 
     # ------------------------------------------------------------------------------------------------------- looking
 
-    def plan(self, scope: Place, jobs: Sequence[str] = ()) -> Plan:
+    def plan(self, scope: Place, jobs: Sequence[str] = ()) -> GardenPlan:
         """What a cycle would do now; changes nothing. ``jobs``: which of them (none: as set)."""
-        return self._cycles.plan(_owner(scope), _checked(jobs))
+        return self._cycles.plan(_owner_of(scope), _check_jobs(jobs))
 
-    def conflicts(self, scope: Place) -> tuple[Conflict, ...]:
+    def conflicts(self, scope: Place) -> tuple[StatementConflict, ...]:
         """Statements that cannot both be so and wait for a decision, the latest first."""
-        return tuple(conflict.conflicts(self._cycles.bed(_owner(scope))[0]))
+        return tuple(conflict.find_conflicts(self._cycles.load_scope(_owner_of(scope))[0]))
 
-    def reports(self, scope: Place) -> tuple[Report, ...]:
+    def reports(self, scope: Place) -> tuple[CycleReport, ...]:
         """The last cycles, oldest first."""
-        return self._states.get(_owner(scope)).reports
+        return self._states.get(_owner_of(scope)).reports
 
-    def queue(self, scope: Place) -> tuple[Entry, ...]:
+    def queue(self, scope: Place) -> tuple[QueueEntry, ...]:
         """When cycles are to begin: the highest priority first, then the earliest."""
-        return waiting(self._parts.store, _owner(scope))
+        return list_entries(self._deps.store, _owner_of(scope))
 
     def status(self, scope: Place) -> dict[str, Any]:
         """``state``: running, paused, scheduled, idle or disabled (none begins by itself); the queue, the last report, tokens and calls
         of the last day, and which cycles can be undone."""
-        owner = _owner(scope)
+        owner = _owner_of(scope)
         state, queue = self._states.get(owner), self.queue(owner)
-        day = self._parts.clock() - timedelta(days=1)
+        day = self._deps.clock() - timedelta(days=1)
         recent = [entry for entry in state.usage if datetime.fromisoformat(entry[0]) > day]
         return {
-            "state": self._word(state, bool(queue)),
+            "state": self._describe_state(state, bool(queue)),
             "next": min(entry.at for entry in queue).isoformat() if queue else None,
             "queue": [{**asdict(entry), "at": entry.at.isoformat()} for entry in queue],
             "last": asdict(state.reports[-1]) if state.reports else None,
@@ -76,38 +76,38 @@ class Garden:
             "undo": list(state.undo),
         }
 
-    def _word(self, state: State, queued: bool) -> str:
+    def _describe_state(self, state: GardenState, queued: bool) -> str:
         if state.going is not None:
-            return "running" if self._busy() else "interrupted"
+            return "running" if self._is_running() else "interrupted"
         if state.paused:
             return "paused"
-        return "scheduled" if queued else "idle" if self._section.on else "disabled"
+        return "scheduled" if queued else "idle" if self._section.enabled else "disabled"
 
-    def _busy(self) -> bool:
-        return bool(self._parts.store.workload().get(GARDEN, {}).get("running"))
+    def _is_running(self) -> bool:
+        return bool(self._deps.store.workload().get(GARDEN, {}).get("running"))
 
     # ------------------------------------------------------------------------------------------------------- doing
 
-    def run(self, scope: Place, jobs: Sequence[str] = ()) -> Report:
+    def run(self, scope: Place, jobs: Sequence[str] = ()) -> CycleReport:
         """One cycle, here and now. ConflictError: another one is running, or it failed and is tried again later."""
-        owner, chosen = _owner(scope), _checked(jobs)
-        now = self._parts.clock()
+        owner, chosen = _owner_of(scope), _check_jobs(jobs)
+        now = self._deps.clock()
         known = {report.id for report in self.reports(owner)}
         spec = JobSpec(GARDEN, "", {"items": [[owner.key, "asked for", list(chosen), True]]}, priority=1)
-        job = self._run(self._parts.store.enqueue([spec], now)[0])
+        job = self._run(self._deps.store.enqueue([spec], now)[0])
         fresh = [report for report in self.reports(owner) if report.id not in known]
         if fresh:
             return fresh[-1]
         if job is None:
             raise ConflictError("Another cycle is running; this one comes after it.", hint="`engrams garden status` shows how it went.")
-        failed = [each.error for each in self._parts.store.queue(("waiting", "dead"), 1000) if each.id == job.id and each.error]
+        failed = [each.error for each in self._deps.store.queue(("waiting", "dead"), 1000) if each.id == job.id and each.error]
         raise ConflictError(f"The cycle did not end: {failed[0] if failed else 'it was taken over'}", hint="`engrams status` shows it.")
 
-    def undo(self, scope: Place, cycle: str = "") -> Undone:
+    def undo(self, scope: Place, cycle: str = "") -> CycleUndo:
         """Take a cycle back (none: the last one that changed something): everything it changed is as before, but for what was changed
         since. NotFoundError: there is no such cycle, or it is too long ago."""
-        owner = _owner(scope)
-        now, store = self._parts.clock(), self._parts.store
+        owner = _owner_of(scope)
+        now, store = self._deps.clock(), self._deps.store
         state = self._states.get(owner)
         name = cycle or max(state.undo, default="")  # ids sort by time
         if name not in state.undo:
@@ -122,130 +122,132 @@ class Garden:
             if record is None or record.status is Status.PURGED or record.version != version:
                 left.append(id)
             else:
-                changes.append(Change(owner, id, self._before(record), "undo", version))
-        added, gone = _links(owner, entry["links"])
-        row = self._states.row(owner, now)
+                changes.append(Change(owner, id, self._previous_fields(record), "undo", version))
+        added, gone = _restore_links(owner, entry["links"])
+        row = self._states.load_row(owner, now)
         rest = {key: value for key, value in state.undo.items() if key != name}
         saved = replace(row, data=encode(replace(decode(row.data), undo=rest)))
         store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, sessions=(saved,)))
-        return Undone(name, tuple(change.id for change in changes), tuple(left))
+        return CycleUndo(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
         """Settle a conflict: ``keep`` holds and the other does not any more; without ``keep`` both stay, and are not asked about again.
         The one that was put away. NotFoundError: one of them is not there."""
-        owner = _owner(scope)
-        bed, _ = self._cycles.bed(owner)
-        known = {record.id: record for record in bed.records}
+        owner = _owner_of(scope)
+        garden, _ = self._cycles.load_scope(owner)
+        known = {record.id: record for record in garden.records}
         missing = [id for id in (one, other) if id not in known]
         if missing or one == other:
             raise NotFoundError(f"There is no active statement {missing[0] if missing else other!r} beside it.", hint="See the conflicts.")
         if keep and keep not in (one, other):
             raise InputError(f"{keep!r} is neither of the two.", hint="Keep one of them, or both.")
         if not keep:
-            now = self._parts.clock()
-            marks = pair(one, other)
+            now = self._deps.clock()
+            marks = order_pair(one, other)
             self._states.change(owner, now, lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))))
             return None
         drop = other if keep == one else one
-        self._cycles.commit(owner, [conflict.decided(bed, known[keep], known[drop], "somebody decided")], new_id(bed.now))
-        return self._parts.store.get(owner, [drop])[0]
+        self._cycles.commit_steps(
+            owner, [conflict.decide_conflict(garden, known[keep], known[drop], "somebody decided")], new_id(garden.now)
+        )
+        return self._deps.store.get(owner, [drop])[0]
 
     def pause(self, scope: Place, *, on: bool = True) -> dict[str, Any]:
         """No cycle begins by itself until ``on=False``; one that runs stops behind its next job. The status."""
-        owner, now = _owner(scope), self._parts.clock()
+        owner, now = _owner_of(scope), self._deps.clock()
         self._states.change(owner, now, lambda state: replace(state, paused=on))
-        if not on and self._section.on:
-            self._parts.store.enqueue([wake(owner, "next", now, "no longer paused")], now)
+        if not on and self._section.enabled:
+            self._deps.store.enqueue([make_wake_job(owner, "next", now, "no longer paused")], now)
         return self.status(owner)
 
     def wake(self, scope: Place, at: datetime, *, priority: int = 0, why: str = "") -> str:
         """Have a cycle begin then; the id of the entry."""
-        owner, now = _owner(scope), self._parts.clock()
-        return self._parts.store.enqueue([wake(owner, new_id(now), at, why, priority)], now)[0]
+        owner, now = _owner_of(scope), self._deps.clock()
+        return self._deps.store.enqueue([make_wake_job(owner, new_id(now), at, why, priority)], now)[0]
 
     def cancel(self, ids: str | Sequence[str], *, scope: Place) -> int:
         """Take entries off the queue; how many there were."""
         own = {entry.id for entry in self.queue(scope)}
         some = [ids] if isinstance(ids, str) else list(ids)
-        return self._parts.store.cancel([id for id in some if id in own])
+        return self._deps.store.cancel([id for id in some if id in own])
 
-    def erased(self, owner: Scope) -> None:
+    def clear_reports(self, owner: Scope) -> None:
         """Something was purged: words about this memory, which may tell of it, go."""
-        now, store = self._parts.clock(), self._parts.store
+        now, store = self._deps.clock(), self._deps.store
         self._states.change(
             owner, now, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
         )
         told = [entry for entry in self.queue(owner) if entry.why]
         if told and store.cancel([entry.id for entry in told]):
-            store.enqueue([wake(owner, entry.name, entry.at, "", entry.priority) for entry in told], now)
+            store.enqueue([make_wake_job(owner, entry.name, entry.at, "", entry.priority) for entry in told], now)
 
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def run_job(self, job: Job) -> None:
         """The handler of both kinds of job."""
         if job.kind == WAKE:
-            self._begin(job)
+            self._request_cycle(job)
         else:
-            self._tend(job)
+            self._run_cycle(job)
 
-    def _begin(self, job: Job) -> None:
+    def _request_cycle(self, job: Job) -> None:
         """The time of an entry has come: ask for a cycle."""
-        now = self._parts.clock()
+        now = self._deps.clock()
         item = [str(job.payload["scope"]), str(job.payload.get("why", "")), [], False]
-        self._parts.store.commit(Batch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
+        self._deps.store.commit(Batch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
 
-    def _tend(self, job: Job) -> None:
+    def _run_cycle(self, job: Job) -> None:
         """One owner's cycle, those that a person asked for first; the others are left to the next job."""
         items = sorted(job.payload.get("items", ()), key=lambda item: not item[3])
         if not items:
-            self._parts.store.finish(job.lease, self._parts.clock())
+            self._deps.store.finish(job.lease, self._deps.clock())
             return
         (key, why, jobs, manual), *rest = items
         owner = Scope.parse(key)
         again = (JobSpec(GARDEN, "", {"items": rest}),) if rest else ()
-        done = Batch(ACTOR, "tended", self._parts.clock(), jobs=again, finish=(job.lease,))
-        if not self._parts.settings.enabled:
-            self._parts.store.commit(done)
+        done = Batch(ACTOR, "tended", self._deps.clock(), jobs=again, finish=(job.lease,))
+        if not self._deps.settings.enabled:
+            self._deps.store.commit(done)
             return
-        report = self._cycles.run(Order(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._alive(job)))
-        self._end(owner, report, done)
+        report = self._cycles.run(CycleRequest(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._renew_lease(job)))
+        self._commit_end(owner, report, done)
 
-    def _end(self, owner: Scope, report: Report, done: Batch) -> None:
+    def _commit_end(self, owner: Scope, report: CycleReport, done: Batch) -> None:
         """That it is over and that its job is done is one write: a cycle that has a report is not begun again."""
         for left in reversed(range(_TRIES)):
-            state, row = self._cycles.ended(owner, report)
+            state, row = self._cycles.close_cycle(owner, report)
             try:
-                self._parts.store.commit(replace(done, sessions=(row,), jobs=(*done.jobs, *self._after(owner, report, state))))
+                self._deps.store.commit(replace(done, sessions=(row,), jobs=(*done.jobs, *self._next_wakes(owner, report, state))))
                 return
             except ConflictError:
                 # Somebody paused it this moment; or the job was taken over, and then looking again is of no use.
                 if not left:
                     raise
 
-    def _after(self, owner: Scope, report: Report, state: State) -> tuple[JobSpec, ...]:
+    def _next_wakes(self, owner: Scope, report: CycleReport, state: GardenState) -> tuple[JobSpec, ...]:
         """The next one: when somebody has gone, or when the model wants to look again."""
-        now = self._parts.clock()
-        if not self._section.on or state.paused:
+        now = self._deps.clock()
+        if not self._section.enabled or state.paused:
             return ()
         if report.state == "paused":
-            return (wake(owner, "next", now + timedelta(minutes=self._section.quiet_minutes), report.why),)
+            return (make_wake_job(owner, "next", now + timedelta(minutes=self._section.quiet_minutes), report.why),)
         if not report.calls:
             return ()
-        minutes = pace.pause(report.next_minutes, self._cycles.left(), state.failures, self._section)
-        return (wake(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
+        minutes = pace.compute_pause(report.next_minutes, self._cycles.tokens_left(), state.failures, self._section)
+        return (make_wake_job(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
 
-    def _alive(self, job: Job) -> None:
+    def _renew_lease(self, job: Job) -> None:
         """Keep the job; a worker that lost it must not go on."""
-        until = self._parts.clock() + timedelta(seconds=self._parts.settings.jobs.lease)
-        if not self._parts.store.renew(job.lease, until):
+        until = self._deps.clock() + timedelta(seconds=self._deps.settings.jobs.lease_seconds)
+        if not self._deps.store.renew(job.lease, until):
             raise ConflictError("The cycle was taken over by another worker.", hint="That one goes on with it.")
 
-    def _before(self, record: Record) -> dict[str, Any]:
-        (entry,) = [each for each in self._parts.store.history(record.scope.owner, record.id) if each.version == record.version]
+    def _previous_fields(self, record: Record) -> dict[str, Any]:
+        (entry,) = [each for each in self._deps.store.history(record.scope.owner, record.id) if each.version == record.version]
         return dict(entry.before)
 
 
-def _links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def _restore_links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     """Links to be as before, and those to go."""
     added, gone = [], []
     for source, target, type, weight, count in log:
@@ -258,11 +260,11 @@ def _links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Edge, ...]
     return tuple(added), (*gone, *added)
 
 
-def _owner(scope: Place) -> Scope:
+def _owner_of(scope: Place) -> Scope:
     return Scope.of(scope).owner
 
 
-def _checked(jobs: Sequence[str]) -> tuple[str, ...]:
+def _check_jobs(jobs: Sequence[str]) -> tuple[str, ...]:
     unknown = [job for job in jobs if job not in JOBS]
     if unknown:
         raise InputError(f"There is no job {unknown[0]!r}.", hint=f"The jobs are: {', '.join(JOBS)}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from engrams.ports import Card
-from engrams.tend.garden.merge import near
-from engrams.tend.garden.plan import Bed, Step, pair, shown
+from engrams.tend.garden.merge import find_near_pairs
+from engrams.tend.garden.plan import GardenScope, GardenStep, order_pair, preview_texts
 from engrams.types import Edge, EdgeType
 
 _EACH = 3
@@ -16,41 +16,48 @@ _RELATED = 0.5
 """Where a model's card says nothing of what is related."""
 
 
-def links(bed: Bed, card: Card) -> list[Step]:
+def link_related(garden: GardenScope, card: Card) -> list[GardenStep]:
     """Memories of different sessions that are about the same are linked, the nearest first."""
-    known = {pair(edge.source, edge.target) for edge in bed.links if edge.type is EdgeType.RELATES_TO}
+    known = {order_pair(edge.source, edge.target) for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     counts: Counter[int] = Counter()
-    steps: list[Step] = []
-    for one, other in near(bed, max(card.floors.get("related", _RELATED), _RELATED)):
-        first, second = bed.records[one], bed.records[other]
-        ends = pair(first.id, second.id)
+    steps: list[GardenStep] = []
+    for one, other in find_near_pairs(garden, max(card.floors.get("related", _RELATED), _RELATED)):
+        first, second = garden.records[one], garden.records[other]
+        ends = order_pair(first.id, second.id)
         if first.session == second.session or first.scope != second.scope or ends in known or max(counts[one], counts[other]) >= _EACH:
             continue
         counts.update((one, other))
-        edge = Edge(bed.owner, *ends, EdgeType.RELATES_TO, bed.settings.link)
-        steps.append(Step("links", "link", ends, shown((first, second)), "of different sessions, about the same", edges=(edge,)))
-        if len(steps) >= bed.settings.most:
+        edge = Edge(garden.owner, *ends, EdgeType.RELATES_TO, garden.settings.link_weight)
+        steps.append(
+            GardenStep("links", "link", ends, preview_texts((first, second)), "of different sessions, about the same", edges=(edge,))
+        )
+        if len(steps) >= garden.settings.max_changes:
             break
     return steps
 
 
-def strengthen(bed: Bed) -> list[Step]:
+def strengthen_links(garden: GardenScope) -> list[GardenStep]:
     """What searches keep finding together is linked, and its link grows by a tenth, to 1 at most."""
-    texts = {record.id: record for record in bed.records}
-    weights = {pair(edge.source, edge.target): edge for edge in bed.links if edge.type is EdgeType.RELATES_TO}
-    steps: list[Step] = []
-    for edge in sorted(bed.links, key=lambda each: (-each.weight, each.source, each.target)):
-        ends = pair(edge.source, edge.target)
+    texts = {record.id: record for record in garden.records}
+    weights = {order_pair(edge.source, edge.target): edge for edge in garden.links if edge.type is EdgeType.RELATES_TO}
+    steps: list[GardenStep] = []
+    for edge in sorted(garden.links, key=lambda each: (-each.weight, each.source, each.target)):
+        ends = order_pair(edge.source, edge.target)
         both = ends[0] in texts and ends[1] in texts
-        if edge.type is not EdgeType.CO_OCCURS or not both or edge.weight < bed.settings.together or len(steps) >= bed.settings.most:
+        if (
+            edge.type is not EdgeType.CO_OCCURS
+            or not both
+            or edge.weight < garden.settings.link_after_searches
+            or len(steps) >= garden.settings.max_changes
+        ):
             continue
         known = weights.get(ends)
         # What was counted once is not counted again in every cycle: a link has grown as often as its count says.
-        if known is not None and (known.weight >= 1.0 or known.count * bed.settings.together >= edge.weight):
+        if known is not None and (known.weight >= 1.0 or known.count * garden.settings.link_after_searches >= edge.weight):
             continue
-        weight = bed.settings.link if known is None else min(known.weight + _STRONGER, 1.0)
+        weight = garden.settings.link_weight if known is None else min(known.weight + _STRONGER, 1.0)
         source, target = (known.source, known.target) if known else ends
-        grown = Edge(bed.owner, source, target, EdgeType.RELATES_TO, weight)
+        grown = Edge(garden.owner, source, target, EdgeType.RELATES_TO, weight)
         reason = f"found together {edge.weight:g} times"
-        steps.append(Step("strengthen", "link", ends, shown((texts[ends[0]], texts[ends[1]])), reason, edges=(grown,)))
+        steps.append(GardenStep("strengthen", "link", ends, preview_texts((texts[ends[0]], texts[ends[1]])), reason, edges=(grown,)))
     return steps

@@ -7,41 +7,41 @@ from typing import Any
 
 import numpy as np
 
-from engrams.tend.garden.plan import Bed, Step, changed, pair, shown
+from engrams.tend.garden.plan import GardenScope, GardenStep, make_change, order_pair, preview_texts
 from engrams.text.normalize import fold
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
-from engrams.write.dedup import bare, differs, ends, jaccard, polarity
-from engrams.write.slots import same
+from engrams.write.dedup import has_distinct_detail, is_affirmative, is_ending, jaccard, object_terms
+from engrams.write.slots import canonical_predicate
 
 _BLOCK = 512
 _NEAREST = 16
 """Others that one is compared with closely. More of the same come in the next cycle."""
 _MOST_EVIDENCE = 64
 _OVERLAP = 0.8
-_MOVED = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
+_MOVED_TYPES = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
 
 
-def merge(bed: Bed) -> list[Step]:
+def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
     """Groups of statements above ``merge`` in cosine that differ in no number, name, date or negation: the strongest stays."""
     groups: dict[int, list[int]] = {}
     into: dict[int, int] = {}
-    for one, other in near(bed, bed.settings.merge):
-        if len(into) >= bed.settings.most:
+    for one, other in find_near_pairs(garden, garden.settings.merge_cosine):
+        if len(into) >= garden.settings.max_changes:
             break
-        stays, goes = sorted((one, other), key=lambda place: _rank(bed.records[place]), reverse=True)
+        stays, goes = sorted((one, other), key=lambda place: _rank(garden.records[place]), reverse=True)
         # Only with the one that stays: what is like something like it need not be like it.
-        if goes in into or goes in groups or stays in into or not alike(bed.records[stays], bed.records[goes]):
+        if goes in into or goes in groups or stays in into or not is_mergeable(garden.records[stays], garden.records[goes]):
             continue
         into[goes] = stays
         groups.setdefault(stays, []).append(goes)
-    return [absorb(bed, bed.records[stays], [bed.records[place] for place in goes]) for stays, goes in groups.items()]
+    return [absorb(garden, garden.records[stays], [garden.records[place] for place in goes]) for stays, goes in groups.items()]
 
 
-def near(bed: Bed, floor: float) -> list[tuple[int, int]]:
+def find_near_pairs(garden: GardenScope, floor: float) -> list[tuple[int, int]]:
     """Pairs of places whose cosine is above ``floor``, the nearest first; of each, with its nearest few: much that is alike would
     make more pairs than there is memory."""
-    free = [place for place, _ in bed.free() if bed.vectors.shape[1] and bed.vectors[place].any()]
-    rows = bed.vectors[free]
+    free = [place for place, _ in garden.untouched() if garden.vectors.shape[1] and garden.vectors[place].any()]
+    rows = garden.vectors[free]
     found: dict[tuple[int, int], float] = {}
     for start in range(0, len(free), _BLOCK):
         cosines = rows[start : start + _BLOCK] @ rows.T
@@ -57,21 +57,28 @@ def near(bed: Bed, floor: float) -> list[tuple[int, int]]:
     return [(free[one], free[other]) for (one, other), _ in ranked]
 
 
-def alike(one: Record, other: Record) -> bool:
+def is_mergeable(one: Record, other: Record) -> bool:
     """Whether two statements can be one: of the same about the same, in nearly the same words."""
-    kind = (one.scope, one.kind, fold(one.subject), same(one.predicate), polarity(one), ends(one))
-    if kind != (other.scope, other.kind, fold(other.subject), same(other.predicate), polarity(other), ends(other)):
+    kind = (one.scope, one.kind, fold(one.subject), canonical_predicate(one.predicate), is_affirmative(one), is_ending(one))
+    if kind != (
+        other.scope,
+        other.kind,
+        fold(other.subject),
+        canonical_predicate(other.predicate),
+        is_affirmative(other),
+        is_ending(other),
+    ):
         return False
     times = one.valid_from, one.valid_to, other.valid_from, other.valid_to
     if times[:2] != times[2:] and (times[1] != times[3] or (times[0] and times[2] and abs((times[0] - times[2]).days) >= 1)):
         return False
-    if differs(one.text, other.text) or one.triggers != other.triggers or one.steps != other.steps:
+    if has_distinct_detail(one.text, other.text) or one.triggers != other.triggers or one.steps != other.steps:
         return False
-    things = bare(one.object), bare(other.object)
+    things = object_terms(one.object), object_terms(other.object)
     return things[0] == things[1] if all(things) else jaccard(one.text, other.text) >= _OVERLAP
 
 
-def absorb(bed: Bed, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> Step:
+def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> GardenStep:
     """One memory takes others in: their strengths add up, its confidence is the highest, and it rests on all that they rest on."""
     every = (stays, *goes)
     evidence = {(quote.source, quote.quote): quote for record in every for quote in record.evidence}
@@ -84,29 +91,29 @@ def absorb(bed: Bed, stays: Record, goes: Sequence[Record], job: str = "merge", 
         "evidence": tuple(evidence.values())[:_MOST_EVIDENCE],
         "meta": {**stays.meta, ABSORBED: [*stays.meta.get(ABSORBED, ()), *(record.id for record in goes)]},
     }
-    gone = {"status": Status.SUPERSEDED, "superseded_by": stays.id, "retired_at": bed.now}
-    edges = [Edge(bed.owner, stays.id, record.id, EdgeType.SUPERSEDES) for record in goes]
-    bed.taken.update(record.id for record in every)
-    return Step(
+    gone = {"status": Status.SUPERSEDED, "superseded_by": stays.id, "retired_at": garden.now}
+    edges = [Edge(garden.owner, stays.id, record.id, EdgeType.SUPERSEDES) for record in goes]
+    garden.taken.update(record.id for record in every)
+    return GardenStep(
         job,
         "merge",
         tuple(record.id for record in every),
-        shown(every),
+        preview_texts(every),
         reason,
-        (changed(stays, fields, "merge"), *(changed(record, gone, "merge") for record in goes)),
-        (*edges, *_moved(bed.links, stays.id, {record.id for record in goes})),
+        (make_change(stays, fields, "merge"), *(make_change(record, gone, "merge") for record in goes)),
+        (*edges, *_move_edges(garden.links, stays.id, {record.id for record in goes})),
     )
 
 
-def _moved(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge, ...]:
+def _move_edges(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge, ...]:
     """What was linked with those that go is linked with the one that stays, as strongly as with any of them."""
     known = {(edge.source, edge.target, edge.type): edge.weight for edge in links}
     found: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
     for edge in links:
-        if edge.type not in _MOVED or not ({edge.source, edge.target} & goes):
+        if edge.type not in _MOVED_TYPES or not ({edge.source, edge.target} & goes):
             continue
         ends = tuple(stays if end in goes else end for end in (edge.source, edge.target))
-        source, target = pair(*ends) if edge.type in (EdgeType.CO_OCCURS, EdgeType.RELATES_TO) else (ends[0], ends[1])
+        source, target = order_pair(*ends) if edge.type in (EdgeType.CO_OCCURS, EdgeType.RELATES_TO) else (ends[0], ends[1])
         if source != target:
             key = (source, target, edge.type)
             weight, count = found.get(key, (known.get(key, 0.0), 0))

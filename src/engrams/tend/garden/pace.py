@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engrams.settings.garden import GardenSettings
+from engrams.settings import GardenSettings
 
 _DOUBLED = 6
 """Failures after which the pause grows no further: 64 times (003)."""
 
 
-def pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
+def compute_pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
     """Minutes until the next cycle. ``asked``: what the model wants (None: it named nothing). ``left``: tokens that are left of
     today's (None: nobody knows). ``failures``: cycles in a row that came to no end.
 
@@ -16,14 +16,14 @@ def pause(asked: float | None, left: int | None, failures: int, section: GardenS
     long with each failure, 64 times at most (003).
     """
     if left is None or left <= 0:
-        return section.most_minutes
+        return section.max_pause_minutes
     wish = section.pause_minutes if asked is None else asked
-    shortest = max(min(wish, section.most_minutes), section.least_minutes)
-    return min(shortest * 2.0 ** min(max(failures, 0), _DOUBLED), section.most_minutes)
+    shortest = max(min(wish, section.max_pause_minutes), section.min_pause_minutes)
+    return min(shortest * 2.0 ** min(max(failures, 0), _DOUBLED), section.max_pause_minutes)
 
 
-def allowance(left: int | None, section: GardenSettings) -> int:
+def compute_allowance(left: int | None, section: GardenSettings) -> int:
     """Tokens that a cycle may use: its own budget, and no more than its share of what is left of today's (003)."""
     if left is None:
-        return section.tokens
-    return max(min(section.tokens, int(left * section.headroom)), 0)
+        return section.model_tokens
+    return max(min(section.model_tokens, int(left * section.budget_share)), 0)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.ports import Change
-from engrams.settings.garden import GardenSettings
+from engrams.settings import GardenSettings
 from engrams.types import Edge, Kind, Record, Scope
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Verb = Literal["merge", "archive", "doubt", "supersede", "link", "tag", "unlink"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GardenStep:
     """One thing to do. ``ids``: the memories it is about, the one that stays first; ``texts``: theirs, for people."""
 
     job: str
@@ -33,14 +33,13 @@ class Step:
     edges: tuple[Edge, ...] = ()
     unlink: tuple[Edge, ...] = ()
 
-    @property
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         return {"job": self.job, "verb": self.verb, "ids": list(self.ids), "texts": list(self.texts), "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class StatementConflict:
     """Two statements that cannot both be so. ``keep``: the one that would hold if nobody decided."""
 
     one: Record
@@ -48,25 +47,24 @@ class Conflict:
     reason: str
     keep: str
 
-    @property
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         sides = [{"id": each.id, "text": each.text, "at": each.recorded_at.isoformat()} for each in (self.one, self.other)]
         return {"one": sides[0], "other": sides[1], "reason": self.reason, "keep": self.keep}
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GardenPlan:
     """What a cycle would do now. ``notes``: what it would leave, and why."""
 
     owner: Scope
-    steps: tuple[Step, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    steps: tuple[GardenStep, ...] = ()
+    conflicts: tuple[StatementConflict, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Bed:
+class GardenScope:
     """What a job looks at: an owner's active statements, oldest first, and their vectors [records, dimension] (zeros: none).
 
     ``links``: edges at any of them. ``settled``: pairs of ids that somebody has decided about.
@@ -81,21 +79,21 @@ class Bed:
     settled: frozenset[tuple[str, str]] = frozenset()
     taken: set[str] = field(default_factory=set)
 
-    def free(self) -> list[tuple[int, Record]]:
+    def untouched(self) -> list[tuple[int, Record]]:
         """Those that no step has changed yet, with their places."""
         return [(place, record) for place, record in enumerate(self.records) if record.id not in self.taken]
 
 
-def pair(one: str, other: str) -> tuple[str, str]:
+def order_pair(one: str, other: str) -> tuple[str, str]:
     """Two ids, whichever comes first."""
     return (one, other) if one < other else (other, one)
 
 
-def changed(record: Record, fields: Mapping[str, Any], action: str) -> Change:
+def make_change(record: Record, fields: Mapping[str, Any], action: str) -> Change:
     """A change of the record as it was seen."""
     return Change(record.scope.owner, record.id, fields, action, record.version)
 
 
-def shown(records: Sequence[Record]) -> tuple[str, ...]:
+def preview_texts(records: Sequence[Record]) -> tuple[str, ...]:
     """Their texts, as far as a line goes."""
     return tuple(record.text if len(record.text) <= 200 else f"{record.text[:199]}…" for record in records)

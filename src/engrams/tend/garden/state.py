@@ -21,7 +21,7 @@ Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CycleReport:
     """How a cycle went. ``modified``: memories that changed; ``compactions``: how many went into others. ``next_minutes``: when the
     model wants to go on (None: it was not asked). ``jobs``: what each did, in numbers. incomplete: the model gave no report."""
 
@@ -42,40 +42,40 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class CycleProgress:
     """A cycle that has begun. ``done``: jobs that are over, whatever became of them; none of them is done again. ``job``: of the
     queue, whose next attempt goes on with it."""
 
-    report: Report
+    report: CycleReport
     done: tuple[str, ...] = ()
     job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class GardenState:
     """``undo``: by cycle, what to take back. ``usage``: (time, tokens, calls) of the last day. ``failures``: cycles in a row without
     an end. ``size``: active memories after the last one. ``settled``: pairs of memories that somebody has decided about."""
 
     paused: bool = False
-    going: Going | None = None
-    reports: tuple[Report, ...] = ()
+    going: CycleProgress | None = None
+    reports: tuple[CycleReport, ...] = ()
     undo: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     usage: tuple[tuple[str, int, int], ...] = ()
     failures: int = 0
     size: int = 0
     settled: tuple[tuple[str, str], ...] = ()
 
-    def ended(self, report: Report, size: int) -> State:
+    def with_report(self, report: CycleReport, size: int) -> GardenState:
         """The state after a cycle. A pause is no failure, and resets none."""
         failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
         return replace(self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size)
 
-    def spent(self, at: datetime, tokens: int, calls: int) -> State:
+    def with_usage(self, at: datetime, tokens: int, calls: int) -> GardenState:
         """The state after a use of the model; what is older than a day is let go of."""
         recent = tuple(entry for entry in self.usage if parse_time(entry[0]) > at - _DAY)
         return replace(self, usage=(*recent, (at.isoformat(), tokens, calls)))
 
-    def logged(self, cycle: str, records: list[Any], links: list[Any]) -> State:
+    def with_undo(self, cycle: str, records: list[Any], links: list[Any]) -> GardenState:
         """The state after changes that can be taken back."""
         entry = self.undo.get(cycle, {"records": [], "links": []})
         entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
@@ -83,13 +83,13 @@ class State:
         return replace(self, undo={**kept, cycle: entry})
 
 
-class States:
+class GardenStates:
     """The rows of all owners. Every change is a compare and swap, so that several processes may make one."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def row(self, owner: Scope, now: datetime) -> SessionRow:
+    def load_row(self, owner: Scope, now: datetime) -> SessionRow:
         """The row as it stands, made where there is none. Given back in a batch, it is a conflict where anybody changed it since."""
         row = self._store.load(owner, GARDEN_ROW)
         if row is not None:
@@ -97,17 +97,17 @@ class States:
         try:
             return self._store.save(SessionRow(GARDEN_ROW, owner, "closed", now, now), expect=0)
         except ConflictError:
-            return self.row(owner, now)  # somebody else made it this moment
+            return self.load_row(owner, now)  # somebody else made it this moment
 
-    def get(self, owner: Scope) -> State:
+    def get(self, owner: Scope) -> GardenState:
         """Reading writes nothing."""
         row = self._store.load(owner, GARDEN_ROW)
-        return State() if row is None else decode(row.data)
+        return GardenState() if row is None else decode(row.data)
 
-    def change(self, owner: Scope, now: datetime, change: Callable[[State], State]) -> State:
+    def change(self, owner: Scope, now: datetime, change: Callable[[GardenState], GardenState]) -> GardenState:
         """Change it, beginning anew where somebody else came first."""
         for left in reversed(range(_TRIES)):
-            row = self.row(owner, now)
+            row = self.load_row(owner, now)
             fresh = change(decode(row.data))
             try:
                 self._store.save(replace(row, data=encode(fresh)), expect=row.token)
@@ -119,16 +119,16 @@ class States:
         raise AssertionError("unreachable")
 
 
-def encode(state: State) -> dict[str, Any]:
+def encode(state: GardenState) -> dict[str, Any]:
     return asdict(state)
 
 
-def decode(data: Mapping[str, Any]) -> State:
+def decode(data: Mapping[str, Any]) -> GardenState:
     going = data.get("going")
-    return State(
+    return GardenState(
         paused=bool(data.get("paused")),
-        going=Going(_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
-        reports=tuple(_report(each) for each in data.get("reports", ())),
+        going=CycleProgress(_decode_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
+        reports=tuple(_decode_report(each) for each in data.get("reports", ())),
         undo=data.get("undo", {}),
         usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),
         failures=int(data.get("failures", 0)),
@@ -137,7 +137,7 @@ def decode(data: Mapping[str, Any]) -> State:
     )
 
 
-def _report(data: Mapping[str, Any]) -> Report:
-    known = {each.name for each in fields(Report)}
+def _decode_report(data: Mapping[str, Any]) -> CycleReport:
+    known = {each.name for each in fields(CycleReport)}
     values: dict[str, Any] = {name: tuple(value) if name == "notes" else value for name, value in data.items() if name in known}
-    return Report(**values)
+    return CycleReport(**values)

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from engrams.tend.garden.plan import Bed, Step, changed, shown
+from engrams.tend.garden.plan import GardenScope, GardenStep, make_change, preview_texts
 from engrams.text.terms import terms
 from engrams.types import Edge, EdgeType
-from engrams.write.edit import tag_edges
+from engrams.write.edit import diff_tag_edges
 
 _PREFIX = "tag:"
 
 
-def tags(bed: Bed) -> list[Step]:
+def unify_tags(garden: GardenScope) -> list[GardenStep]:
     """One spelling for each tag, the one most used; and links as the memories' own tags say."""
-    names = _spellings(bed)
-    steps: list[Step] = []
+    names = _find_spellings(garden)
+    steps: list[GardenStep] = []
     linked: dict[str, list[Edge]] = defaultdict(list)
-    for edge in bed.links:
+    for edge in garden.links:
         if edge.type is EdgeType.HAS_TAG and edge.target.startswith(_PREFIX):
             linked[edge.source].append(edge)
-    for _, record in bed.free():
-        if len(steps) >= bed.settings.most:
+    for _, record in garden.untouched():
+        if len(steps) >= garden.settings.max_changes:
             break
         wanted = tuple(dict.fromkeys(names.get(tag, tag) for tag in record.tags))
         if wanted != record.tags:
-            new, gone = tag_edges(record, wanted)
+            new, gone = diff_tag_edges(record, wanted)
             said = ", ".join(f"{tag} is {names[tag]}" for tag in record.tags if names.get(tag, tag) != tag)
-            change = changed(record, {"tags": wanted}, "tag")
-            bed.taken.add(record.id)
-            steps.append(Step("tags", "tag", (record.id,), shown((record,)), said, (change,), new, gone))
+            change = make_change(record, {"tags": wanted}, "tag")
+            garden.taken.add(record.id)
+            steps.append(GardenStep("tags", "tag", (record.id,), preview_texts((record,)), said, (change,), new, gone))
             continue
         orphans = tuple(edge for edge in linked[record.id] if edge.target.removeprefix(_PREFIX) not in record.tags)
         if orphans:
             said = f"it has no tag {', '.join(edge.target.removeprefix(_PREFIX) for edge in orphans)}"
-            steps.append(Step("tags", "unlink", (record.id,), shown((record,)), said, unlink=orphans))
+            steps.append(GardenStep("tags", "unlink", (record.id,), preview_texts((record,)), said, unlink=orphans))
     return steps
 
 
-def _spellings(bed: Bed) -> dict[str, str]:
+def _find_spellings(garden: GardenScope) -> dict[str, str]:
     """Each tag that is spelt otherwise more often: what it becomes. Tags are the same whose words are, folded and stemmed."""
-    counts = Counter(tag for record in bed.records for tag in record.tags)
+    counts = Counter(tag for record in garden.records for tag in record.tags)
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for tag in counts:
         key = tuple(terms(tag.replace("-", " ").replace("_", " ").replace("/", " / ")))

@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import Batch, Card, Reach, Store
-from engrams.tend.topics.cluster import Centres, grouped, mean
-from engrams.tend.topics.label import first
+from engrams.tend.topics.cluster import TopicCentres, group_rows, mean
+from engrams.tend.topics.label import first_characters
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 
-def new_id(kind: str, parts: Iterable[str]) -> str:
+def make_topic_id(kind: str, parts: Iterable[str]) -> str:
     """The same parts give the same id: whoever makes a topic twice makes one."""
     return f"{kind}:{hashlib.blake2b(chr(31).join(parts).encode(), digest_size=8).hexdigest()}"
 
 
-def exactly(scope: Scope) -> Reach:
+def exact_reach(scope: Scope) -> Reach:
     """This scope and no other: what belongs together in one is not told in another."""
     return Reach(scope.owner, (scope,))
 
 
-def own(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
+def load_topics(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
     """The scope's topics whose centres are of this model, and those of another one, which nothing compares with."""
-    topics = [topic for topic in store.topics(exactly(scope)) if not topic.concept]
+    topics = [topic for topic in store.topics(exact_reach(scope)) if not topic.concept]
     return [topic for topic in topics if topic.model == model], [topic for topic in topics if topic.model != model]
 
 
-def members_of(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str, list[str]]:
+def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str, list[str]]:
     """Ids of the members of each of these topics, oldest first."""
     found: dict[str, list[str]] = {topic.id: [] for topic in topics}
     for edge in store.edges(owner, list(found), (EdgeType.IN_TOPIC,)) if found else ():
@@ -44,50 +44,50 @@ def members_of(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str,
     return {name: sorted(ids) for name, ids in found.items()}
 
 
-class Board:
+class TopicBoard:
     """Loads the topics and their members, changes them, and says what is to be written."""
 
     def __init__(self, store: Store, scope: Scope, card: Card, at: datetime) -> None:
         self._store, self._scope, self._model, self._at = store, scope, card.id, at
-        self.topics, stale = own(store, scope, card.id)
+        self.topics, stale = load_topics(store, scope, card.id)
         self._gone = [replace(topic, members=0) for topic in stale]
-        known = members_of(store, scope.owner, self.topics)
+        known = load_members(store, scope.owner, self.topics)
         self.members = [known[topic.id] for topic in self.topics]
-        self._centres = Centres(card.dimension)
+        self._centres = TopicCentres(card.dimension)
         for topic in self.topics:
             self._centres.add(np.frombuffer(topic.centroid, np.float32), topic.members)
         self._changed: set[int] = set()
         self._edges: list[Edge] = []
         self._unlink: list[Edge] = []
 
-    def of(self) -> dict[str, int]:
+    def place_by_member(self) -> dict[str, int]:
         """The place of each member's topic."""
         return {name: place for place, names in enumerate(self.members) for name in names}
 
-    def leave(self, stay: Collection[str]) -> int:
+    def remove_missing(self, stay: Collection[str]) -> int:
         """Members that no longer count leave; how many. What is left gives the centre, and its oldest the label."""
         left = 0
         for place, names in enumerate(self.members):
             gone = [name for name in names if name not in stay]
             if gone:
                 left += len(gone)
-                self._unlink += [self._edge(name, place) for name in gone]
-                self._keep(place, [name for name in names if name in stay])
+                self._unlink += [self._make_edge(name, place) for name in gone]
+                self._set_members(place, [name for name in names if name in stay])
         return left
 
-    def take(self, record: Record, row: Floats, floor: float) -> bool:
+    def add_member(self, record: Record, row: Floats, floor: float) -> bool:
         """A memory joins the nearest topic, or begins one: whether it began one."""
         place = self._centres.nearest(row, floor)
         if place >= 0:
             self._centres.join(place, row)
         else:
-            place = self._begin(new_id("topic", (self._scope.key, record.id)), first(record.text), row, 1)
+            place = self._add_topic(make_topic_id("topic", (self._scope.key, record.id)), first_characters(record.text), row, 1)
         self.members[place].append(record.id)
-        self._edges.append(self._edge(record.id, place))
+        self._edges.append(self._make_edge(record.id, place))
         self._changed.add(place)
         return self._centres.members[place] == 1
 
-    def split(self, most: int, floor: float, texts: Mapping[str, str]) -> int:
+    def split_large(self, most: int, floor: float, texts: Mapping[str, str]) -> int:
         """Topics that changed and are too large become several, where their members fall apart; how many did."""
         done = 0
         for place in sorted(self._changed):
@@ -95,7 +95,7 @@ class Board:
             if len(names) <= most:
                 continue
             rows = self._store.vectors(self._scope.owner, names, self._model)
-            parts = grouped(rows, floor)
+            parts = group_rows(rows, floor)
             if len(parts) < 2:
                 continue
             done += 1
@@ -107,9 +107,11 @@ class Board:
             self.members[place] = []
             for part in parts:
                 some = [names[one] for one in part]
-                fresh = self._begin(new_id("topic", (old, some[0])), texts.get(some[0]) or self._text(some[0]), mean(rows[part]), len(part))
+                fresh = self._add_topic(
+                    make_topic_id("topic", (old, some[0])), texts.get(some[0]) or self._load_label(some[0]), mean(rows[part]), len(part)
+                )
                 self.members[fresh] = some
-                self._edges += [self._edge(name, fresh) for name in some]
+                self._edges += [self._make_edge(name, fresh) for name in some]
                 self._changed.add(fresh)
         return done
 
@@ -120,16 +122,16 @@ class Board:
         self.topics[place] = replace(self.topics[place], label=label, named=named)
         self._changed.add(place)
 
-    def batch(self) -> Batch | None:
+    def build_batch(self) -> Batch | None:
         """What changed since the last time, as one write; None: nothing did."""
-        topics = [*self._gone, *(self._row(place) for place in sorted(self._changed))]
+        topics = [*self._gone, *(self._to_topic(place) for place in sorted(self._changed))]
         if not topics and not self._unlink:
             return None
         batch = Batch("topics", "grouped", self._at, edges=tuple(self._edges), unlink=tuple(self._unlink), topics=tuple(topics))
         self._changed, self._gone, self._edges, self._unlink = set(), [], [], []
         return batch
 
-    def _row(self, place: int) -> Topic:
+    def _to_topic(self, place: int) -> Topic:
         return replace(
             self.topics[place],
             members=len(self.members[place]),
@@ -137,22 +139,22 @@ class Board:
             at=self._at,
         )
 
-    def _begin(self, id: str, label: str, centre: Floats, members: int) -> int:
+    def _add_topic(self, id: str, label: str, centre: Floats, members: int) -> int:
         place = self._centres.add(centre, members)
         self.topics.append(Topic(id, self._scope, label, members, self._model, b"", self._at))
         self.members.append([])
         return place
 
-    def _keep(self, place: int, names: list[str]) -> None:
+    def _set_members(self, place: int, names: list[str]) -> None:
         rows = self._store.vectors(self._scope.owner, names, self._model)
         self._centres.put(place, mean(rows) if names else self._centres.centre(place), len(names))
         self.members[place] = names
         self._changed.add(place)
         if names:
-            self.rename(place, self._text(names[0]), False)
+            self.rename(place, self._load_label(names[0]), False)
 
-    def _text(self, name: str) -> str:
-        return first(self._store.get(self._scope.owner, [name])[0].text)
+    def _load_label(self, name: str) -> str:
+        return first_characters(self._store.get(self._scope.owner, [name])[0].text)
 
-    def _edge(self, name: str, place: int) -> Edge:
+    def _make_edge(self, name: str, place: int) -> Edge:
         return Edge(self._scope.owner, name, self.topics[place].id, EdgeType.IN_TOPIC)

@@ -14,7 +14,7 @@ EDGE = 1e-6
 """Cosines are float32: a floor includes what is equal to it."""
 
 
-def unit(rows: Floats) -> Floats:
+def normalise_rows(rows: Floats) -> Floats:
     """Each row at length 1; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, 1e-12), np.float32)
@@ -25,12 +25,12 @@ def mean(rows: Floats) -> Floats:
     return np.asarray(rows.mean(axis=0), np.float32)
 
 
-def running(centre: Floats, members: int, row: Floats) -> Floats:
+def update_mean(centre: Floats, members: int, row: Floats) -> Floats:
     """The mean of ``members`` rows, of which ``centre`` is the mean so far, and one more."""
     return np.asarray((centre * members + row) / (members + 1), np.float32)
 
 
-class Centres:
+class TopicCentres:
     """The centres of topics, growing as rows join them."""
 
     def __init__(self, dimension: int) -> None:
@@ -57,7 +57,7 @@ class Centres:
         """Another centre for a topic; one without members attracts nothing."""
         self.members[place] = members
         self._means[place] = centre
-        self._units[place] = unit(centre) if members else 0.0
+        self._units[place] = normalise_rows(centre) if members else 0.0
 
     def nearest(self, row: Floats, floor: float) -> int:
         """The place of the topic whose centre is nearest to the row, if at least ``floor``; else -1."""
@@ -69,12 +69,12 @@ class Centres:
 
     def join(self, place: int, row: Floats) -> None:
         """The row becomes a member: the centre is the running mean."""
-        self.put(place, running(self._means[place], self.members[place], row), self.members[place] + 1)
+        self.put(place, update_mean(self._means[place], self.members[place], row), self.members[place] + 1)
 
 
-def grouped(rows: Floats, floor: float) -> list[list[int]]:
+def group_rows(rows: Floats, floor: float) -> list[list[int]]:
     """Places of rows, in their order: each joins the nearest group from ``floor`` on, or begins one."""
-    centres = Centres(rows.shape[1])
+    centres = TopicCentres(rows.shape[1])
     groups: list[list[int]] = []
     for place, row in enumerate(rows):
         found = centres.nearest(row, floor)
@@ -87,9 +87,9 @@ def grouped(rows: Floats, floor: float) -> list[list[int]]:
     return groups
 
 
-def alike(centres: Floats, floor: float) -> list[list[int]]:
+def link_groups(centres: Floats, floor: float) -> list[list[int]]:
     """Groups of places whose centres are linked by a cosine of at least ``floor``; those that stand alone are left out."""
-    units = unit(centres)
+    units = normalise_rows(centres)
     left = set(range(len(units)))
     found = []
     while left:
@@ -109,4 +109,4 @@ def cosines(centres: Sequence[Floats], row: Floats) -> Floats:
     """Of each centre to the row."""
     if not centres:
         return np.zeros(0, np.float32)
-    return np.asarray(np.vecdot(unit(np.stack(centres)), row), np.float32)
+    return np.asarray(np.vecdot(normalise_rows(np.stack(centres)), row), np.float32)

@@ -38,46 +38,46 @@ _SCHEMA = {
 _log = logging.getLogger(__name__)
 
 
-def first(text: str) -> str:
+def first_characters(text: str) -> str:
     """The first 80 characters, on one line."""
     return " ".join(text.split())[:FIRST].rstrip()
 
 
-def common(records: Sequence[Record]) -> str:
+def find_common_tag(records: Sequence[Record]) -> str:
     """The tag that most of them have, if more than one has it; else nothing."""
     counts = Counter(tag for record in records for tag in set(record.tags))
     best = min(counts, key=lambda tag: (-counts[tag], tag), default="")
     return best if best and counts[best] > 1 else ""
 
 
-def inferred(texts: Sequence[str]) -> str:
+def infer_tag(texts: Sequence[str]) -> str:
     """A word that stands in two of the texts at least and in half of them, 4 to 32 letters, no stop word: that in most (003)."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(words(text))
+        counts.update(find_tag_words(text))
     best = min(counts, key=lambda word: (-counts[word], -len(word), word), default="")
     return best if best and counts[best] >= max(2, len(texts) / 2) else ""
 
 
-def words(text: str) -> set[str]:
+def find_tag_words(text: str) -> set[str]:
     """The words of a text that can be tags: 4 to 32 letters, folded, no stop words."""
     return {word for word in _WORD.findall(fold(text)) if _SHORTEST <= len(word) <= _WIDEST and word not in STOP}
 
 
-def named(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
+def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
     """A name of 2 to 4 words for each group of texts; empty where the model gave none that will do, or failed."""
     names: list[str] = []
     for start in range(0, len(groups), _AT_ONCE):
         some = groups[start : start + _AT_ONCE]
         try:
-            names += _asked(some, chat)
+            names += _ask_names(some, chat)
         except EngramsError as problem:
             _log.warning("topics keep their old names: %s", problem.message)
             names += [""] * len(some)
     return names
 
 
-def _asked(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
+def _ask_names(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
     listed = "\n".join(f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN]) for n, texts in enumerate(groups, 1))
     text = prompts.load("label").render(groups=listed)
     answer = chat.ask(Ask((Message("user", text),), purpose="label", schema=_SCHEMA))

@@ -11,16 +11,16 @@ import numpy as np
 
 from engrams.ports import Batch, Graph
 from engrams.tend.topics import label
-from engrams.tend.topics.changes import new_id
-from engrams.tend.topics.cluster import alike, mean, unit
+from engrams.tend.topics.changes import make_topic_id
+from engrams.tend.topics.cluster import link_groups, mean, normalise_rows
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 
-def merged(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
+def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
     """One write in which each group of like topics becomes its largest member; how many are gone then."""
     into: dict[str, str] = {}
     rows: list[Topic] = []
-    for places in alike(_centres(topics), floor):
+    for places in link_groups(_stack_centres(topics), floor):
         group = sorted((topics[place] for place in places), key=lambda topic: (-topic.members, topic.id))
         into |= {topic.id: group[0].id for topic in group[1:]}
         total = sum(topic.members for topic in group)
@@ -31,10 +31,10 @@ def merged(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) ->
         return Batch("topics", "merged", at), 0
     owner = topics[0].scope.owner
     edges = graph.edges(owner, [*into, *dict.fromkeys(into.values())])
-    return Batch("topics", "merged", at, edges=_moved(edges, into), topics=tuple(rows)), len(into)
+    return Batch("topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)), len(into)
 
 
-def _moved(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
+def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
     """The edges at topics that go, at those they go into: weights and counts of what comes together add up."""
     sums: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
     fresh: dict[tuple[str, str, EdgeType], int] = {}
@@ -54,7 +54,7 @@ def _moved(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
     return tuple(Edge(edges[0].owner, *key, sums[key][0], count) for key, count in fresh.items())
 
 
-def abstracted(
+def abstract_concepts(
     scope: Scope,
     topics: Sequence[Topic],
     old: Sequence[Topic],
@@ -63,18 +63,18 @@ def abstracted(
     at: datetime,
 ) -> tuple[Batch | None, list[Topic]]:
     """One write that puts a concept over each group of near topics in place of the old concepts, and the concepts."""
-    groups = [[topics[place] for place in places] for places in alike(_centres(topics), floor)]
+    groups = [[topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)]
     names = named([[topic.label for topic in group] for group in groups])
     made, edges = [], []
     for group, name in zip(groups, names, strict=True):
         largest = max(group, key=lambda topic: (topic.members, topic.id))
         concept = Topic(
-            id=new_id("concept", (scope.key, *sorted(topic.id for topic in group))),
+            id=make_topic_id("concept", (scope.key, *sorted(topic.id for topic in group))),
             scope=scope,
             label=name or largest.label,
             members=len(group),
             model=largest.model,
-            centroid=mean(unit(_centres(group))).tobytes(),
+            centroid=mean(normalise_rows(_stack_centres(group))).tobytes(),
             at=at,
             named=bool(name),
         )
@@ -86,20 +86,20 @@ def abstracted(
     return Batch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
 
 
-def tagged(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
+def infer_tags(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
     """For each group without a common tag, the word that its texts share: the fields to change, and the links to the tag."""
     edits: dict[str, dict[str, Any]] = {}
     edges: list[Edge] = []
     for records in groups:
         shared = set.intersection(*(set(record.tags) for record in records))
-        word = "" if shared else label.inferred([record.text for record in records])
+        word = "" if shared else label.infer_tag([record.text for record in records])
         for record in records if word else ():
             edits[record.id] = {"tags": (*record.tags, word)}
             edges.append(Edge(record.scope.owner, record.id, f"tag:{word}", EdgeType.HAS_TAG))
     return tuple(edits.items()), tuple(edges)
 
 
-def _centres(topics: Sequence[Topic]) -> Any:
+def _stack_centres(topics: Sequence[Topic]) -> Any:
     if not topics:
         return np.zeros((0, 1), np.float32)
     return np.stack([np.frombuffer(topic.centroid, np.float32) for topic in topics])

@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from engrams.ports import TOPICS, Batch, Chat, Clock, Embedder, Job, Query, Reach, Store
 from engrams.ports import Change as Edit
-from engrams.read.request import reach as reach_of
+from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import label, merge
-from engrams.tend.topics.changes import Board, exactly, members_of, own
+from engrams.tend.topics.changes import TopicBoard, exact_reach, load_members, load_topics
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic
 
 Names: TypeAlias = list[str]
@@ -21,12 +21,12 @@ Place: TypeAlias = Scope | str | Sequence[str]
 
 _PAGE, _ALL = 500, 1_000_000
 _LEASE = 300.0
-_NOT = frozenset({Kind.GAP, Kind.SUMMARY})
-_KINDS = tuple(kind for kind in Kind if kind not in _NOT)
+_EXCLUDED = frozenset({Kind.GAP, Kind.SUMMARY})
+_KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TopicChange:
     """What was done, in numbers: memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``;
     memories ``tagged``."""
 
@@ -38,12 +38,12 @@ class Change:
     named: int = 0
     tagged: int = 0
 
-    def __add__(self, other: Change) -> Change:
-        return Change(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: TopicChange) -> TopicChange:
+        return TopicChange(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TopicGroup:
     """A topic and its active members, oldest first. ``links``: other topics and concepts, with what links them."""
 
     topic: Topic
@@ -51,7 +51,7 @@ class Group:
     links: tuple[Edge, ...] = ()
 
 
-class Topics:
+class MemoryTopics:
     """Thread safe. Nothing here runs by itself but ``run``, after so many searches; a model is asked without any lock held."""
 
     kind = TOPICS
@@ -69,9 +69,9 @@ class Topics:
 
     # ------------------------------------------------------------------------------------------------------- looking
 
-    def list(self, scope: Place, limit: int = 200) -> tuple[Group, ...]:
+    def list(self, scope: Place, limit: int = 200) -> tuple[TopicGroup, ...]:
         """The largest topics in reach, the largest first. One whose members are all gone is not told."""
-        return self._groups(reach_of(Scope.of(scope)), limit)
+        return self._load_groups(reach_of(Scope.of(scope)), limit)
 
     def concepts(self, scope: Place) -> tuple[tuple[Topic, tuple[str, ...]], ...]:
         """Each concept in reach, with the ids of the topics that it was abstracted from."""
@@ -83,8 +83,8 @@ class Topics:
     def orphans(self, scope: Place, limit: int = 100) -> tuple[Record, ...]:
         """Memories that should be in a topic and are in none: a search by topics does not find them until ``refresh``."""
         found: list[Record] = []
-        for each in self._scopes(scope):
-            for page in self._pages(each):
+        for each in self._list_scopes(scope):
+            for page in self._iter_pages(each):
                 inside = {edge.source for edge in self._store.edges(each.owner, [one.id for one in page], (EdgeType.IN_TOPIC,))}
                 found += [record for record in page if record.id not in inside]
                 if len(found) >= limit:
@@ -93,30 +93,30 @@ class Topics:
 
     # ------------------------------------------------------------------------------------------------------- tending
 
-    def refresh(self, scope: Place) -> Change:
+    def refresh(self, scope: Place) -> TopicChange:
         """Members that no longer count leave, new memories join, and what is too large is split."""
-        return sum((self._refresh(each) for each in self._scopes(scope)), Change())
+        return sum((self._refresh(each) for each in self._list_scopes(scope)), TopicChange())
 
-    def dedupe(self, scope: Place) -> Change:
+    def dedupe(self, scope: Place) -> TopicChange:
         """Topics of one scope whose centres are as good as one become one: members move, weights of links add up."""
         at, merged = self._clock(), 0
         with self._lock:
-            for each in self._scopes(scope):
-                topics, _ = own(self._store, each, self._embedder.card.id)
-                batch, number = merge.merged(self._store, topics, self._settings.merge, at)
+            for each in self._list_scopes(scope):
+                topics, _ = load_topics(self._store, each, self._embedder.card.id)
+                batch, number = merge.merge_topics(self._store, topics, self._settings.merge_cosine, at)
                 merged += number
                 if number:
                     self._store.commit(batch)
-        return Change(merged=merged)
+        return TopicChange(merged=merged)
 
     def abstract(self, scope: Place) -> tuple[Topic, ...]:
         """Concepts over topics that are near each other, named by the model where one is set. Only ever when asked; those that
         were there are replaced."""
         made: list[Topic] = []
-        for each in self._scopes(scope):
-            topics, _ = own(self._store, each, self._embedder.card.id)
-            old = tuple(topic for topic in self._store.topics(exactly(each)) if topic.concept)
-            batch, fresh = merge.abstracted(each, topics, old, self._settings.concept, self._named, self._clock())
+        for each in self._list_scopes(scope):
+            topics, _ = load_topics(self._store, each, self._embedder.card.id)
+            old = tuple(topic for topic in self._store.topics(exact_reach(each)) if topic.concept)
+            batch, fresh = merge.abstract_concepts(each, topics, old, self._settings.concept_cosine, self._name_groups, self._clock())
             if batch is not None:
                 self._store.commit(batch)
             made += fresh
@@ -124,100 +124,100 @@ class Topics:
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
-    def _groups(self, reach: Reach, limit: int) -> tuple[Group, ...]:
+    def _load_groups(self, reach: Reach, limit: int) -> tuple[TopicGroup, ...]:
         topics = sorted((one for one in self._store.topics(reach) if not one.concept), key=lambda one: (-one.members, one.id))[:limit]
-        known = members_of(self._store, reach.owner, topics)
+        known = load_members(self._store, reach.owner, topics)
         records = {one.id: one for one in self._store.get(reach.owner, [name for names in known.values() for name in names])}
         between = self._store.edges(reach.owner, list(known)) if known else ()
         links = [edge for edge in between if edge.type is not EdgeType.IN_TOPIC]
         groups = []
         for topic in topics:
             names = known[topic.id]
-            members = tuple(records[name] for name in names if name in records and self._counts(records[name], topic.scope))
+            members = tuple(records[name] for name in names if name in records and self._is_groupable(records[name], topic.scope))
             if members:
                 # The label may be how one of them began that was forgotten since.
                 stale = len(members) < len(names) and not topic.named
-                shown = replace(topic, label=label.first(members[0].text)) if stale else topic
-                groups.append(Group(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
+                shown = replace(topic, label=label.first_characters(members[0].text)) if stale else topic
+                groups.append(TopicGroup(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
         return tuple(groups)
 
-    def _refresh(self, scope: Scope) -> Change:
+    def _refresh(self, scope: Scope) -> TopicChange:
         card = self._embedder.card
         if not card.dimension:
-            return Change()
+            return TopicChange()
         with self._lock:
-            board = Board(self._store, scope, card, self._clock())
-            placed, seen = board.of(), set[str]()
-            change = Change()
-            for page in self._pages(scope):
+            board = TopicBoard(self._store, scope, card, self._clock())
+            placed, seen = board.place_by_member(), set[str]()
+            change = TopicChange()
+            for page in self._iter_pages(scope):
                 seen.update(record.id for record in page)
-                change += self._take(board, [record for record in page if record.id not in placed])
+                change += self._assign(board, [record for record in page if record.id not in placed])
                 self._write(board)
-            change += Change(left=board.leave(seen))
+            change += TopicChange(left=board.remove_missing(seen))
             self._write(board)
-        return change + self._labelled(scope)
+        return change + self._label(scope)
 
-    def _take(self, board: Board, records: Sequence[Record]) -> Change:
+    def _assign(self, board: TopicBoard, records: Sequence[Record]) -> TopicChange:
         if not records:
-            return Change()
+            return TopicChange()
         section, owner = self._settings, records[0].scope.owner
         rows = self._store.vectors(owner, [record.id for record in records], self._embedder.card.id)
         joined = made = 0
         for record, row in zip(records, rows, strict=True):
             if row.any():
-                made += board.take(record, row, section.join)
+                made += board.add_member(record, row, section.join_cosine)
                 joined += 1
-        texts = {record.id: label.first(record.text) for record in records}
-        return Change(joined=joined, made=made, split=board.split(section.most, section.split, texts))
+        texts = {record.id: label.first_characters(record.text) for record in records}
+        return TopicChange(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
 
-    def _labelled(self, scope: Scope) -> Change:
+    def _label(self, scope: Scope) -> TopicChange:
         """Names for topics that have none yet, and tags for members that share none. The model is asked without the lock."""
         section = self._settings
         if section.names == "text" and not section.tags:
-            return Change()
+            return TopicChange()
         card, at = self._embedder.card, self._clock()
-        groups = [group for group in self._groups(exactly(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
-        edits, edges = merge.tagged([group.members for group in groups]) if section.tags else ((), ())
+        groups = [group for group in self._load_groups(exact_reach(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
+        edits, edges = merge.infer_tags([group.members for group in groups]) if section.tags else ((), ())
         renamed: list[Topic] = []
         if section.names == "model":
             bare = [group for group in groups if not group.topic.named]
-            given = self._named([[record.text for record in group.members] for group in bare])
+            given = self._name_groups([[record.text for record in group.members] for group in bare])
             for group, name in zip(bare, given, strict=True):
-                shown = name or label.common(group.members) or group.topic.label
+                shown = name or label.find_common_tag(group.members) or group.topic.label
                 if shown != group.topic.label or name:
                     renamed.append(replace(group.topic, label=shown, named=bool(name)))
         if renamed or edits:
             changes = tuple(Edit(scope.owner, id, values, "tag") for id, values in edits)
             with self._lock:
-                current = {topic.id: topic for topic in self._store.topics(exactly(scope))}
+                current = {topic.id: topic for topic in self._store.topics(exact_reach(scope))}
                 fresh = tuple(replace(current[one.id], label=one.label, named=one.named) for one in renamed if one.id in current)
                 self._store.commit(Batch("topics", "named", at, changes=changes, edges=edges, topics=fresh))
-        return Change(named=len(renamed), tagged=len(edits))
+        return TopicChange(named=len(renamed), tagged=len(edits))
 
-    def _named(self, texts: Sequence[Sequence[str]]) -> Names:
-        return label.named(texts, self._chat) if self._chat is not None and texts else [""] * len(texts)
+    def _name_groups(self, texts: Sequence[Sequence[str]]) -> Names:
+        return label.name_groups(texts, self._chat) if self._chat is not None and texts else [""] * len(texts)
 
-    def _write(self, board: Board) -> None:
-        batch = board.batch()
+    def _write(self, board: TopicBoard) -> None:
+        batch = board.build_batch()
         if batch is not None:
             self._store.commit(batch)
 
-    def _scopes(self, scope: Place) -> Sequence[Scope]:
+    def _list_scopes(self, scope: Place) -> Sequence[Scope]:
         reach = reach_of(Scope.of(scope))
         below = tuple(f"{scope.key}/" for scope in reach.scopes)
         every = self._store.scopes(reach.owner)
         return [one for one in every if one in reach.scopes or (reach.tree and one.key.startswith(below))]
 
-    def _pages(self, scope: Scope) -> Iterator[Sequence[Record]]:
+    def _iter_pages(self, scope: Scope) -> Iterator[Sequence[Record]]:
         """What is to be grouped in exactly this scope, oldest first."""
         after = ""
         while True:
-            page = self._store.find(Query(exactly(scope), _KINDS, order="oldest", after=after, limit=_PAGE))
-            yield [record for record in page.records if self._counts(record, scope)]
+            page = self._store.find(Query(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE))
+            yield [record for record in page.records if self._is_groupable(record, scope)]
             if not page.next:
                 return
             after = page.next
 
-    def _counts(self, record: Record, scope: Scope) -> bool:
+    def _is_groupable(self, record: Record, scope: Scope) -> bool:
         wanted = self._settings.tier == "any" or record.tier is Tier.LONGTERM
-        return wanted and record.status is Status.ACTIVE and record.kind not in _NOT and record.scope == scope
+        return wanted and record.status is Status.ACTIVE and record.kind not in _EXCLUDED and record.scope == scope

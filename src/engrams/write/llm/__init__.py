@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engrams.write.llm.extract import Briefing as Briefing
-from engrams.write.llm.extract import extract as extract
-from engrams.write.llm.parallel import lanes as lanes
-from engrams.write.llm.policy import judge as judge
-from engrams.write.llm.reconcile import meet as meet
+from engrams.write.llm.extract import ExtractionBriefing as ExtractionBriefing
+from engrams.write.llm.extract import extract_by_model as extract_by_model
+from engrams.write.llm.parallel import extract_in_lanes as extract_in_lanes
+from engrams.write.llm.policy import decide_by_model as decide_by_model
+from engrams.write.llm.reconcile import reconcile_by_model as reconcile_by_model

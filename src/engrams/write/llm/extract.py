@@ -15,9 +15,9 @@ from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
 from engrams.types import Cost, Decision, Evidence, Kind, Record
-from engrams.write.candidate import Candidate, canonical
-from engrams.write.category import category_of
-from engrams.write.slots import is_single, opposes, same
+from engrams.write.candidate import Candidate, canonical_subject
+from engrams.write.category import normalize_category
+from engrams.write.slots import is_single, is_contrary, canonical_predicate
 
 _TURNS = 40
 _CHARACTERS = 24_000
@@ -31,7 +31,7 @@ _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _QUOTE = 280
 
 
-class Statement(BaseModel):
+class ExtractedStatement(BaseModel):
     """One statement as a model gives it."""
 
     turn: int = Field(ge=1)
@@ -86,7 +86,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Briefing:
+class ExtractionBriefing:
     """What a model is told besides the messages. ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory
     could not answer."""
 
@@ -95,8 +95,8 @@ class Briefing:
     prompt: str = "extract"
 
 
-def extract(
-    records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int, decisions: list[Decision]
+def extract_by_model(
+    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision]
 ) -> tuple[dict[str, list[Candidate]], Cost]:
     """Candidates by the record they come from, and what asking cost. ModelError where the model fails for good.
 
@@ -105,21 +105,21 @@ def extract(
     """
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
-    for group in _groups(records, batch):
-        statements, spent = _ask(group, briefing, chat, decisions)
+    for group in _group_records(records, batch):
+        statements, spent = _ask_statements(group, briefing, chat, decisions)
         cost += spent
         for statement in statements:
-            candidate = _candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
+            candidate = _to_candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
             if candidate is not None and len(found.setdefault(candidate.sources[0], [])) < _MOST:
                 found[candidate.sources[0]].append(candidate)
     return found, cost
 
 
-def _groups(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
+def _group_records(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
     group: list[Record] = []
     size = 0
     for record in records:
-        length = len(_shortened(record.text))
+        length = len(_shorten(record.text))
         if group and (len(group) >= min(batch, _TURNS) or size + length > _CHARACTERS):
             yield group
             group, size = [], 0
@@ -129,17 +129,17 @@ def _groups(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
         yield group
 
 
-def _ask(group: list[Record], briefing: Briefing, chat: Chat, decisions: list[Decision]) -> tuple[list[Statement], Cost]:
+def _ask_statements(group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]) -> tuple[list[ExtractedStatement], Cost]:
     prompt = load(briefing.prompt)
-    shown = "\n".join(_shown(number, record) for number, record in enumerate(group, 1))
-    text = prompt.render(turns=shown, known=_listed(briefing.known[:_KNOWN], briefing.gaps))
+    shown = "\n".join(_format_message(number, record) for number, record in enumerate(group, 1))
+    text = prompt.render(turns=shown, known=_format_known(briefing.known[:_KNOWN], briefing.gaps))
     messages = [Message("user", text)]
     cost = Cost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
         answer = chat.ask(Ask(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096))
         cost += Cost(answer.calls, answer.tokens)
-        statements, problems = _checked(answer.data)
+        statements, problems = _parse_statements(answer.data)
         if statements or not problems:
             decisions.extend(Decision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
             return statements, cost
@@ -150,51 +150,51 @@ def _ask(group: list[Record], briefing: Briefing, chat: Chat, decisions: list[De
     return [], cost
 
 
-def _checked(data: Any) -> tuple[list[Statement], list[str]]:
+def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
     rows = data.get("statements") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         return [], ["there is no list named statements"]
-    good: list[Statement] = []
+    good: list[ExtractedStatement] = []
     problems: list[str] = []
     for row in rows:
         try:
-            good.append(Statement.model_validate(row))
+            good.append(ExtractedStatement.model_validate(row))
         except ValidationError as problem:
             first = problem.errors()[0]
             problems.append(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
     return good, problems
 
 
-def _candidate(statement: Statement, group: list[Record], model: tuple[str, str], decisions: list[Decision]) -> Candidate | None:
-    source, literal = _located(statement, group)
+def _to_candidate(statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[Decision]) -> Candidate | None:
+    source, literal = _locate_quote(statement, group)
     if source is None:
         decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))
         return None
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
     named = source.speaker.strip()
-    predicate = same(statement.predicate)
-    subject = canonical(statement.subject or named or "user", source.scope)
+    predicate = canonical_predicate(statement.predicate)
+    subject = canonical_subject(statement.subject or named or "user", source.scope)
     if fold(subject) == fold(named):
-        subject = canonical(named, source.scope)
-    begun = _date(statement.since, source.recorded_at)
+        subject = canonical_subject(named, source.scope)
+    begun = _parse_start(statement.since, source.recorded_at)
     candidate = Candidate(
         text=" ".join(statement.text.split()),
         kind=kind,
         subject=subject,
         predicate=predicate,
         object=statement.object.strip(),
-        category=category_of(statement.category, kind),
+        category=normalize_category(statement.category, kind),
         avoid=" ".join(statement.avoid.split()),
-        polarity=not (statement.negative or opposes(statement.predicate)),
+        polarity=not (statement.negative or is_contrary(statement.predicate)),
         effect=statement.effect,
         single=is_single(predicate, subject, statement.object.strip()),
         evidence=(Evidence(literal, source.id, source.speaker),),
-        confidence=_share(statement.confidence),
-        importance=_share(statement.importance),
+        confidence=_to_share(statement.confidence),
+        importance=_to_share(statement.importance),
         trust=source.trust,
         said_at=source.recorded_at,
         valid_from=begun,
-        settled=source.recorded_at,
+        effective_at=source.recorded_at,
         triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[:8],
         steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
         extractor=model[0],
@@ -207,17 +207,17 @@ def _candidate(statement: Statement, group: list[Record], model: tuple[str, str]
 _KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
 
 
-def _located(statement: Statement, group: list[Record]) -> tuple[Record | None, str]:
+def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[Record | None, str]:
     """The record whose text holds the quote, the named one first, and the quote as it stands there."""
     named = group[statement.turn - 1 : statement.turn]
     for record in [*named, *(record for record in group if record not in named)]:
-        literal = literally(statement.quote, record.text)
+        literal = find_literal(statement.quote, record.text)
         if literal:
             return record, literal
     return None, ""
 
 
-def literally(words: str, text: str) -> str:
+def find_literal(words: str, text: str) -> str:
     """``words`` as they stand in ``text``, whatever the case, blanks and typographic quotes; empty where they do not."""
     if words in text:
         return words
@@ -228,11 +228,11 @@ def literally(words: str, text: str) -> str:
     return match[0] if match else ""
 
 
-def _share(value: float | str) -> float:
+def _to_share(value: float | str) -> float:
     return _WORDS[value] if isinstance(value, str) else min(1.0, max(0.0, value))
 
 
-def _date(text: str | None, said: datetime) -> datetime | None:
+def _parse_start(text: str | None, said: datetime) -> datetime | None:
     if not text:
         return None
     try:
@@ -242,12 +242,12 @@ def _date(text: str | None, said: datetime) -> datetime | None:
     return aware if aware <= said else None
 
 
-def _shown(number: int, record: Record) -> str:
+def _format_message(number: int, record: Record) -> str:
     speaker = record.speaker or "the user"
-    return f"[{number}] {quote(speaker)} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shortened(record.text))}"
+    return f"[{number}] {quote(speaker)} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shorten(record.text))}"
 
 
-def _listed(known: Sequence[Record], gaps: Sequence[str]) -> str:
+def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
     told = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
     if not gaps:
         return told
@@ -255,6 +255,6 @@ def _listed(known: Sequence[Record], gaps: Sequence[str]) -> str:
     return f"{told}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     plain = _UPLOAD.sub(" ", text)
     return plain if len(plain) <= _LONG else f"{plain[: _LONG // 2]} … {plain[-_LONG // 2 :]}"

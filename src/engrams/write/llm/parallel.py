@@ -10,22 +10,22 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Chat
 from engrams.types import LAYER_OF, Cost, Decision, Layer, Record
 from engrams.write.candidate import Candidate
-from engrams.write.llm.extract import Briefing, extract
+from engrams.write.llm.extract import ExtractionBriefing, extract_by_model
 
 LANES = ("facts", "rules")
 """Names of the prompts, and of the lanes."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class _LaneResult:
     found: dict[str, list[Candidate]]
     cost: Cost
     decisions: list[Decision]
     problem: ModelError | BudgetError | None = None
 
 
-def lanes(
-    records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int, decisions: list[Decision], only: str = ""
+def extract_in_lanes(
+    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision], only: str = ""
 ) -> tuple[dict[str, list[Candidate]], Cost, str]:
     """What both lanes found (or the one named ``only``), by record, what it cost, and the lane that failed, if one did.
 
@@ -34,7 +34,7 @@ def lanes(
     """
     names = (only,) if only else LANES
     with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
-        done = list(pool.map(lambda name: _run(name, records, briefing, chat, batch), names))
+        done = list(pool.map(lambda name: _run_lane(name, records, briefing, chat, batch), names))
     failed = [(name, lane.problem) for name, lane in zip(names, done, strict=True) if lane.problem is not None]
     if len(failed) == len(names):
         _, problem = failed[0]
@@ -47,19 +47,19 @@ def lanes(
         cost += lane.cost
         for source, candidates in lane.found.items():
             found.setdefault(source, []).extend(candidates)
-    return {source: _once(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
+    return {source: _drop_repeated_facts(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
 
 
-def _run(name: str, records: Sequence[Record], briefing: Briefing, chat: Chat, batch: int) -> _Lane:
+def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int) -> _LaneResult:
     told: list[Decision] = []
     try:
-        found, cost = extract(records, replace(briefing, prompt=name), chat, batch, told)
+        found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, told)
     except (ModelError, BudgetError) as problem:
-        return _Lane({}, Cost(calls=1), [*told, Decision("extract", "failed", problem.message[:200])], problem)
-    return _Lane(found, cost, told)
+        return _LaneResult({}, Cost(calls=1), [*told, Decision("extract", "failed", problem.message[:200])], problem)
+    return _LaneResult(found, cost, told)
 
 
-def _once(candidates: list[Candidate]) -> list[Candidate]:
+def _drop_repeated_facts(candidates: list[Candidate]) -> list[Candidate]:
     """Without facts that rest on the very words a rule rests on."""
     ruled = {item.quote for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL for item in one.evidence}
     kept = [one for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL or not ruled & {item.quote for item in one.evidence}]

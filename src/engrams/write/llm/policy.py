@@ -14,11 +14,11 @@ from engrams.types import Cost, Record
 from engrams.write import policy
 from engrams.write.candidate import Candidate
 
-_HELD = policy.Ruling("commit_at_session_end", "awaits review", awaits=True)
+_HELD = policy.PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 _REASON = 240
 
 
-class Row(BaseModel):
+class PolicyRow(BaseModel):
     """One ruling as a model gives it."""
 
     id: int = Field(ge=1)
@@ -41,31 +41,31 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def judge(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.Ruling], Cost]:
+def decide_by_model(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.PolicyDecision], Cost]:
     """A ruling for each candidate. Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
     if not candidates:
         return [], Cost()
     listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
     text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
-    rows: dict[int, policy.Ruling] = {}
+    rows: dict[int, policy.PolicyDecision] = {}
     cost = Cost(calls=1)
     try:
         answer = chat.ask(Ask((Message("user", text),), "policy", SCHEMA))
         cost = Cost(answer.calls, answer.tokens)
-        rows = _checked(answer.data)
+        rows = _parse_rows(answer.data)
     except (ModelError, BudgetError) as problem:
-        held = policy.Ruling("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits=True)
-        return [policy.clamp(candidate, held) for candidate in candidates], cost
-    return [policy.clamp(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
+        held = policy.PolicyDecision("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True)
+        return [policy.clamp_decision(candidate, held) for candidate in candidates], cost
+    return [policy.clamp_decision(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
 
 
-def _checked(data: Any) -> dict[int, policy.Ruling]:
+def _parse_rows(data: Any) -> dict[int, policy.PolicyDecision]:
     rows = data.get("rulings") if isinstance(data, dict) else data
-    found: dict[int, policy.Ruling] = {}
+    found: dict[int, policy.PolicyDecision] = {}
     for row in rows if isinstance(rows, list) else ():
         try:
-            one = Row.model_validate(row)
+            one = PolicyRow.model_validate(row)
         except ValidationError:
             continue
-        found[one.id] = policy.Ruling(one.action, f"llm_policy: {one.reason}"[:_REASON])
+        found[one.id] = policy.PolicyDecision(one.action, f"llm_policy: {one.reason}"[:_REASON])
     return found

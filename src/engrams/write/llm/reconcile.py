@@ -14,14 +14,14 @@ from engrams.prompts import load, quote
 from engrams.settings import WriteSettings
 from engrams.types import Cost, Decision, Record
 from engrams.write.candidate import Candidate
-from engrams.write.dedup import exact
-from engrams.write.reconcile import MARGIN, Meeting, outranked, reconcile
+from engrams.write.dedup import find_exact
+from engrams.write.reconcile import MARGIN, Reconciliation, find_conflict, reconcile
 
 _RETRIES = 3
 NO_COST = Cost()
 
 
-class Row(BaseModel):
+class ReconcileRow(BaseModel):
     """One decision as a model gives it."""
 
     new: int = Field(ge=0)
@@ -53,55 +53,55 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class ModelReconciliation:
     """The meetings in the order of the candidates, what is to be removed besides, and what it cost. ``unsure``: those that the
     model failed at, where that is not left to the rules."""
 
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[Reconciliation, ...]
     removed: tuple[Record, ...] = ()
     cost: Cost = NO_COST
-    unsure: tuple[Meeting, ...] = ()
+    unsure: tuple[Reconciliation, ...] = ()
 
 
-def meet(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]) -> Met:
+def reconcile_by_model(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]) -> ModelReconciliation:
     """A meeting for each candidate. With nothing known, or only exact repeats, no call is made.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times; a failure of
     any kind leaves the decision to the rules, so that no new statement is lost, or with ``on_error`` to nobody: the statement stands
     beside what is known, or is held. So does an answer that only removes. What it is not confident of coexists.
     """
-    sure = [_sure(candidate, known) for candidate in candidates]
+    sure = [_reconcile_trivial(candidate, known) for candidate in candidates]
     open_ = [candidate for candidate, meeting in zip(candidates, sure, strict=True) if meeting is None]
     if not open_:
-        return Met(tuple(meeting for meeting in sure if meeting is not None))
+        return ModelReconciliation(tuple(meeting for meeting in sure if meeting is not None))
     try:
-        rows, cost = _ask(open_, known, chat)
+        rows, cost = _ask_rows(open_, known, chat)
     except (ModelError, BudgetError) as problem:
-        decisions.append(Decision("reconcile", settings.on_error, f"the model failed: {problem.message}"[:200]))
+        decisions.append(Decision("reconcile", settings.reconcile_fallback, f"the model failed: {problem.message}"[:200]))
         rows, cost = [], Cost(calls=1)
-        if settings.on_error != "rules":
-            beside = iter([Meeting("add", candidate, reason="the model failed") for candidate in open_])
+        if settings.reconcile_fallback != "rules":
+            beside = iter([Reconciliation("add", candidate, reason="the model failed") for candidate in open_])
             both = [(meeting or next(beside), meeting is None) for meeting in sure]
-            return Met(tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed))
+            return ModelReconciliation(tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed))
     by_model = {row.new: row for row in rows if row.new and row.verdict != "remove"}
-    made = iter([_meeting(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)])
+    made = iter([_to_reconciliation(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)])
     meetings = tuple(meeting or next(made) for meeting in sure)
     taken = {target.id for meeting in meetings for target in meeting.targets}
     gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]
     trusted = min(candidate.trust for candidate in open_)
     removed = {record.id: record for record in gone if record.id not in taken and record.trust <= trusted + MARGIN}
-    return Met(meetings, tuple(removed.values()), cost)
+    return ModelReconciliation(meetings, tuple(removed.values()), cost)
 
 
-def _sure(candidate: Candidate, known: Sequence[Record]) -> Meeting | None:
+def _reconcile_trivial(candidate: Candidate, known: Sequence[Record]) -> Reconciliation | None:
     """What needs no model: nothing is known, or exactly this is."""
     if not known:
-        return Meeting("add", candidate, reason="nothing known")
-    twin = exact(candidate, known)
-    return Meeting("keep", candidate, (twin,), reason="said before") if twin is not None else None
+        return Reconciliation("add", candidate, reason="nothing known")
+    twin = find_exact(candidate, known)
+    return Reconciliation("keep", candidate, (twin,), reason="said before") if twin is not None else None
 
 
-def _meeting(candidate: Candidate, row: Row | None, known: Sequence[Record], threshold: float) -> Meeting:
+def _to_reconciliation(candidate: Candidate, row: ReconcileRow | None, known: Sequence[Record], threshold: float) -> Reconciliation:
     by_rules = reconcile(candidate, known, threshold)
     if row is None or candidate.modality != "asserted":
         return by_rules
@@ -109,18 +109,18 @@ def _meeting(candidate: Candidate, row: Row | None, known: Sequence[Record], thr
     reason = f"model: {row.reason}"[:200]
     if row.verdict == "add" or not targets:
         # The model overlooked nothing by adding; what the rules are sure of still holds.
-        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Meeting("add", candidate, reason=reason)
+        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Reconciliation("add", candidate, reason=reason)
     if row.verdict == "keep":
-        return Meeting("keep", candidate, targets[:1], reason=reason)
+        return Reconciliation("keep", candidate, targets[:1], reason=reason)
     if row.verdict == "conflict" or row.confidence == "low":
-        return Meeting("conflict", candidate, targets, reason=reason)
+        return Reconciliation("conflict", candidate, targets, reason=reason)
     if by_rules.until is not None:
         return by_rules
     retract = candidate.effect == "corrects"
-    return outranked(candidate, list(targets)) or Meeting(row.verdict, candidate, targets, retract=retract, reason=reason)
+    return find_conflict(candidate, list(targets)) or Reconciliation(row.verdict, candidate, targets, retract=retract, reason=reason)
 
 
-def _ask(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat) -> tuple[list[Row], Cost]:
+def _ask_rows(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat) -> tuple[list[ReconcileRow], Cost]:
     text = load("reconcile").render(
         new="\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1)),
         known="\n".join(f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})" for number, record in enumerate(known, 1)),
@@ -130,7 +130,7 @@ def _ask(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat) -
     for _ in range(1 + _RETRIES):
         answer = chat.ask(Ask(tuple(messages), "reconcile", SCHEMA))
         cost += Cost(answer.calls, answer.tokens)
-        rows, problem = _checked(answer.data, len(candidates), len(known))
+        rows, problem = _parse_rows(answer.data, len(candidates), len(known))
         if not problem:
             return rows, cost
         complaint = (
@@ -141,14 +141,14 @@ def _ask(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat) -
     raise ModelError("Its decisions named statements that do not exist.", retryable=False)
 
 
-def _checked(data: Any, new: int, known: int) -> tuple[list[Row], str]:
+def _parse_rows(data: Any, new: int, known: int) -> tuple[list[ReconcileRow], str]:
     rows = data.get("decisions") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         return [], "there is no list named decisions"
-    good: list[Row] = []
+    good: list[ReconcileRow] = []
     for row in rows:
         try:
-            one = Row.model_validate(row)
+            one = ReconcileRow.model_validate(row)
         except ValidationError as problem:
             return [], f"{problem.errors()[0]['loc']}: {problem.errors()[0]['msg']}"
         wrong = [number for number in one.known if not 1 <= number <= known]

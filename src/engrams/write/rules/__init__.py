@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.extract import extract as extract
+from engrams.write.rules.extract import extract_statements as extract_statements
 from engrams.write.rules.extract import is_explicit as is_explicit
-from engrams.write.rules.reading import Speech as Speech
+from engrams.write.rules.reading import UtteranceContext as UtteranceContext

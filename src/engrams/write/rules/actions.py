@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from engrams.types import Kind
 from engrams.write.rules import events
-from engrams.write.rules.clauses import Clause
-from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, gerund, lemma, past, third
+from engrams.write.rules.clauses import EnglishClause
+from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, gerund, find_lemma, past_tense, third_person
 from engrams.write.rules.predicates import (
     BEGINS,
     CHATTER,
@@ -20,11 +20,11 @@ from engrams.write.rules.predicates import (
     TELLING,
     VAGUE,
     VERBS,
-    Sense,
+    VerbSense,
 )
-from engrams.write.rules.reading import Reading, Speech, concrete, content, head, proper, trimmed, weighty
+from engrams.write.rules.reading import Interpretation, UtteranceContext, is_concrete, is_content, head_noun, match_proper_name, trim_trailing, has_leading_content
 from engrams.write.rules.tokens import Token
-from engrams.write.slots import SINGLE, same
+from engrams.write.slots import SINGLE, canonical_predicate
 from engrams.write.wordlist import word_set
 
 _GENERIC = word_set(
@@ -51,25 +51,25 @@ _ABLE = word_set(
 _ALONE = word_set("retire graduate divorce relocate elope")
 
 
-def doing(clause: Clause, speech: Speech) -> Reading | None:
+def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
     """The reading of a clause by its verb; None for talk, thought, courtesy and what names nothing."""
-    words = trimmed(clause.rest)
+    words = trim_trailing(clause.rest)
     special = _SPECIAL.get(clause.verb)
     if special is not None:
         reading = special(clause, words, speech)
         if reading is not None:
-            return _finished(reading, clause)
+            return _apply_tense(reading, clause)
         if clause.verb in ("like", "love", "want", "need", "get", "have"):
             return None
     if clause.tense == "would":
         return None
-    if clause.verb in STOPS | {"give"} and (stopped := events.stopping(clause, words)):
+    if clause.verb in STOPS | {"give"} and (stopped := events.interpret_stopping(clause, words)):
         return stopped
-    reading = _placed(clause, words, speech) or _listed(clause, words) or _open(clause, words)
-    return _finished(reading, clause) if reading else None
+    reading = _interpret_place(clause, words, speech) or _interpret_listed(clause, words) or _interpret_open(clause, words)
+    return _apply_tense(reading, clause) if reading else None
 
 
-def _finished(reading: Reading, clause: Clause) -> Reading | None:
+def _apply_tense(reading: Interpretation, clause: EnglishClause) -> Interpretation | None:
     """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
     from dataclasses import replace
 
@@ -91,28 +91,28 @@ def _finished(reading: Reading, clause: Clause) -> Reading | None:
     return reading
 
 
-def _placed(clause: Clause, words: tuple[Token, ...], speech: Speech) -> Reading | None:
+def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
     """Verbs whose object must be a name: live in X, work at X, move from Y to X."""
-    rest = _destination(clause, words)
+    rest = _find_destination(clause, words)
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
     if clause.verb == "grow" and prep == "up" and len(rest) > 1 and rest[1].lower in ("in", "near"):
         rest = rest[1:]
     sense = PROPER.get((clause.verb, prep))
     if sense is None:
         return None
-    place = proper(rest[1:] if prep else rest, speech.lower)
+    place = match_proper_name(rest[1:] if prep else rest, speech.is_lowercase)
     if place and clause.verb == "speak":
-        place = trimmed(next((rest[:i] for i, word in enumerate(rest) if not (word.text[0].isupper() or word.lower in (",", "and"))), rest))
+        place = trim_trailing(next((rest[:i] for i, word in enumerate(rest) if not (word.text[0].isupper() or word.lower in (",", "and"))), rest))
     if not place and prep and sense.category in ("home", "work"):
-        place = _lower_place(rest[1:])
-    if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.lower):
+        place = _match_lower_place(rest[1:])
+    if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.is_lowercase):
         return None
     if (clause.verb == "stay" and clause.tense != "present") or (sense.effect == "ends" and clause.tense not in ("past", "perfect")):
         return None
-    return _timed(clause, sense, prep, rest, place)
+    return _interpret_place_tense(clause, sense, prep, rest, place)
 
 
-def _destination(clause: Clause, words: tuple[Token, ...]) -> tuple[Token, ...]:
+def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[Token, ...]:
     """The tokens without particles, and of ``from Y to X`` only ``to X``."""
     rest = words
     while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
@@ -124,21 +124,21 @@ def _destination(clause: Clause, words: tuple[Token, ...]) -> tuple[Token, ...]:
     return rest
 
 
-def _timed(clause: Clause, sense: Sense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]) -> Reading | None:
+def _interpret_place_tense(clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]) -> Interpretation | None:
     """What the tense makes of a place: a plan, the past, a denial, or how things are."""
     if sense.effect == "changes" and clause.tense in ("progressive", "future", "present", "been"):
-        return Reading("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
+        return Interpretation("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
     before = clause.tense in ("past", "was") or (clause.tense == "perfect" and not clause.lasting)
     if before and sense.effect == "states" and sense.predicate in _STATES and clause.verb in ("live", "work", "study", "reside", "teach"):
-        return Reading(f"{past(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
+        return Interpretation(f"{past_tense(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
     if clause.negated and len(rest) > len(place) + bool(prep) and rest[-1].lower not in ("anymore", "longer", "more"):
-        return Reading(third(clause.verb), sense.category, rest, confidence=0.7)
+        return Interpretation(third_person(clause.verb), sense.category, rest, confidence=0.7)
     at = next((i for i in range(len(rest) - 2) if rest[i].lower == "as" and rest[i + 1].lower in ("a", "an", "the", "their")), None)
-    extra: tuple[Reading, ...] = ()
+    extra: tuple[Interpretation, ...] = ()
     if sense.predicate == "works_at" and at is not None and sense.effect != "ends":
-        role = trimmed(events.until(rest[at + 2 :]))
-        extra = (Reading("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
-    return Reading(
+        role = trim_trailing(events.cut_at_preposition(rest[at + 2 :]))
+        extra = (Interpretation("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
+    return Interpretation(
         sense.predicate,
         sense.category,
         place,
@@ -150,29 +150,29 @@ def _timed(clause: Clause, sense: Sense, prep: str, rest: tuple[Token, ...], pla
     )
 
 
-def _lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
+def _match_lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
     """``i live in berlin``: one or two plain words to the end, with no article and none of the words for kinds of places."""
     words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
     if not 0 < len(words) <= 2 or any(
         word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words
     ):
         return ()
-    return words if concrete(words) else ()
+    return words if is_concrete(words) else ()
 
 
-def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
+def _interpret_listed(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
     rest = words
     if rest and clause.verb == "take" and rest[0].lower == "part":
         rest = rest[1:]
         clause_prep = rest[0].lower if rest else ""
         return (
-            Reading("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and concrete(rest[1:]) else None
+            Interpretation("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and is_concrete(rest[1:]) else None
         )
     if rest and clause.verb == "sign" and rest[0].lower == "up":
         at = next((i for i, word in enumerate(rest) if word.lower in ("for", "with")), None)
         return (
-            Reading("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True)
-            if at is not None and concrete(rest[at + 1 :])
+            Interpretation("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True)
+            if at is not None and is_concrete(rest[at + 1 :])
             else None
         )
     while rest and rest[0].lower in _PARTICLES:
@@ -188,8 +188,8 @@ def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     target = rest[1:] if prep else rest
     if clause.verb == "work" and prep == "as":
         target = target[1:] if target and target[0].lower in ("a", "an", "the") else target
-        target = events.until(target)
-    if not concrete(target):
+        target = events.cut_at_preposition(target)
+    if not is_concrete(target):
         return None
     ongoing = clause.tense in ("present", "progressive", "been", "can")
     name = sense.predicate
@@ -199,14 +199,14 @@ def _listed(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
         and not ongoing
         and clause.tense != "used"
     ):
-        name = f"{past(clause.verb)}{'_' + prep if prep else ''}"
-    confidence = sense.confidence if len([word for word in target if content(word)]) > 0 else 0.5
+        name = f"{past_tense(clause.verb)}{'_' + prep if prep else ''}"
+    confidence = sense.confidence if len([word for word in target if is_content(word)]) > 0 else 0.5
     event = not ongoing
     importance = _WEIGHTY.get(sense.category, 0.5)
-    return Reading(name, sense.category, target, "", sense.effect, True, confidence, importance, event=event)
+    return Interpretation(name, sense.category, target, "", sense.effect, True, confidence, importance, event=event)
 
 
-def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
+def _interpret_open(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
     """Any other verb: a predicate of its own, where it tells something about the world and names what."""
     telling = clause.tense in ("past", "perfect") and clause.verb in TELLING
     if clause.verb in CHATTER and not telling:
@@ -216,61 +216,61 @@ def _open(clause: Clause, words: tuple[Token, ...]) -> Reading | None:
     if rest and rest[0].lower in PREPOSITIONS | {"to"}:
         prep, rest = rest[0].lower, rest[1:]
     if not rest and clause.verb in _ALONE:
-        return Reading(past(clause.verb), "event", (), confidence=0.8, event=True)
-    if not concrete(rest) or head(rest) == "" or (head(rest) in VAGUE and not weighty(rest)):
+        return Interpretation(past_tense(clause.verb), "event", (), confidence=0.8, event=True)
+    if not is_concrete(rest) or head_noun(rest) == "" or (head_noun(rest) in VAGUE and not has_leading_content(rest)):
         return None
     if clause.tense == "can" and clause.verb not in _ABLE:
         return None
     if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
-        return Reading("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
-    stem = {"present": third, "can": third, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past)(clause.verb)
-    if prep and same(f"{stem}_{prep}") in SINGLE:
-        return Reading(stem, "activity", words, confidence=0.65)
+        return Interpretation("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
+    stem = {"present": third_person, "can": third_person, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past_tense)(clause.verb)
+    if prep and canonical_predicate(f"{stem}_{prep}") in SINGLE:
+        return Interpretation(stem, "activity", words, confidence=0.65)
     event = clause.tense in ("past", "perfect", "was")
     weight = 0.72 if event else 0.65
     if telling:
         weight = 0.6
     category = "event" if event else "activity"
-    return Reading(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
+    return Interpretation(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
 
 
-def _opinion(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+def _interpret_opinion(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
     positive = OPINIONS[clause.verb]
     if clause.tense == "would":
-        return _intent(words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
+        return _build_intent(words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
     if clause.negated:
         positive = not positive
-    if not concrete(words) or words[0].lower in ("how", "when", "that", "what", "seeing", "hearing", "having", "if"):
+    if not is_concrete(words) or words[0].lower in ("how", "when", "that", "what", "seeing", "hearing", "having", "if"):
         return None
-    if words[0].lower in ("the", "his", "her", "its") and not _lasting(words):
+    if words[0].lower in ("the", "his", "her", "its") and not _is_lasting(words):
         return None
     if clause.tense in ("past", "perfect", "was"):
-        return Reading("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
+        return Interpretation("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
     if clause.tense not in ("present", "been", "progressive", "used"):
         return None
     weak = any(adverb in ("kinda", "kind", "sort", "pretty", "lately", "recently", "currently") for adverb in clause.adverbs)
     confidence = 0.6 if weak or clause.tense != "present" else 0.85 if words[0].lower != "to" else 0.8
-    return Reading("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
+    return Interpretation("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
 
 
-def _lasting(words: tuple[Token, ...]) -> bool:
+def _is_lasting(words: tuple[Token, ...]) -> bool:
     """``the sea``, ``the Beatles``, ``the smell of rain``: something to like for good, not ``the colors`` of what is shown."""
-    return any(word.text[0].isupper() or word.lower == "of" for word in words[1:]) or head(words) in _GENERIC
+    return any(word.text[0].isupper() or word.lower == "of" for word in words[1:]) or head_noun(words) in _GENERIC
 
 
-def _prefers(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    if clause.tense not in ("present", "would", "past") or not concrete(words):
+def _interpret_preference(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+    if clause.tense not in ("present", "would", "past") or not is_concrete(words):
         return None
-    return Reading("prefers", "preference", words, polarity=not clause.negated, confidence=0.9, importance=0.7, kind=Kind.PREFERENCE)
+    return Interpretation("prefers", "preference", words, polarity=not clause.negated, confidence=0.9, importance=0.7, kind=Kind.PREFERENCE)
 
 
-def _standing(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    if clause.tense == "can" and clause.negated and concrete(words):
-        return Reading("likes", "preference", words, polarity=False, confidence=0.85, importance=0.6, kind=Kind.PREFERENCE)
+def _interpret_dislike(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+    if clause.tense == "can" and clause.negated and is_concrete(words):
+        return Interpretation("likes", "preference", words, polarity=False, confidence=0.85, importance=0.6, kind=Kind.PREFERENCE)
     return None
 
 
-def _intent(words: tuple[Token, ...], predicate: str) -> Reading | None:
+def _build_intent(words: tuple[Token, ...], predicate: str) -> Interpretation | None:
     body = words[1:] if words and words[0].lower == "to" else words
     if len(body) > 1 and body[0].lower == "make" and body[1].lower in ("sure", "it", "that"):
         return None
@@ -280,90 +280,90 @@ def _intent(words: tuple[Token, ...], predicate: str) -> Reading | None:
             body[0].lower in CHATTER
             and body[0].lower not in ("make", "find", "give", "get", "leave", "set", "put", "share", "help", "bring", "ensure")
         )
-        or not concrete(body[1:])
+        or not is_concrete(body[1:])
     ):
         return None
-    return Reading(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
+    return Interpretation(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
 
 
-def _intends(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+def _interpret_intent(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
     if clause.tense == "would" or (clause.negated and clause.verb != "decide"):
         return None
     predicate = INTENDS[clause.verb]
     if clause.infinitive:
         if clause.verb in ("wish", "agree"):
             return None
-        return _intent(words, predicate)
+        return _build_intent(words, predicate)
     if clause.verb in ("plan", "think", "dream", "consider") and words and words[0].lower in ("on", "about", "of"):
-        return _intent(words, "plans_to") if words[1:] and words[1].lower.endswith("ing") else None
+        return _build_intent(words, "plans_to") if words[1:] and words[1].lower.endswith("ing") else None
     if (
         clause.verb == "plan"
         and clause.tense in ("progressive", "been", "present")
-        and concrete(words)
+        and is_concrete(words)
         and words[0].lower in ("a", "an", "our", "my", "the")
     ):
-        return Reading("planning", "plan", words, confidence=0.8)
+        return Interpretation("planning", "plan", words, confidence=0.8)
     if clause.verb == "consider" and words and words[0].lower.endswith("ing"):
-        return _intent(words, "considers")
+        return _build_intent(words, "considers")
     return None
 
 
-def _having(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
-    if not concrete(words) or (head(words) in VAGUE and not weighty(words)) or clause.tense not in ("present", "past", "perfect", "used"):
+def _interpret_possession(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+    if not is_concrete(words) or (head_noun(words) in VAGUE and not has_leading_content(words)) or clause.tense not in ("present", "past", "perfect", "used"):
         return None
-    noun = head(words)
+    noun = head_noun(words)
     event = clause.tense != "present"
     family = noun in RELATIONS
     if event:
-        return Reading("had", "event", words, confidence=0.62, event=True)
-    return Reading(
+        return Interpretation("had", "event", words, confidence=0.62, event=True)
+    return Interpretation(
         "has", "family" if family else "possession", words, confidence=0.85 if family else 0.72, importance=0.7 if family else 0.5
     )
 
 
-def _going(clause: Clause, words: tuple[Token, ...], _: Speech) -> Reading | None:
+def _interpret_going(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
     """``I went camping``, ``I went to a concert``; the ways of going that tell nothing are left out."""
     if not words or clause.tense not in ("past", "perfect", "present", "progressive"):
         return None
-    known = lemma(words[0].lower)
+    known = find_lemma(words[0].lower)
     if known and "ing" in known[1] and clause.tense != "progressive":
         name = "goes" if clause.tense == "present" else "went"
-        return Reading(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went")
+        return Interpretation(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went")
     while words and words[0].lower in ("out", "over", "back", "down", "up", "all", "together"):
         words = words[1:]
-    if len(words) > 1 and words[0].lower in ("to", "on") and concrete(words[1:]) and head(words[1:]) not in VAGUE:
+    if len(words) > 1 and words[0].lower in ("to", "on") and is_concrete(words[1:]) and head_noun(words[1:]) not in VAGUE:
         if clause.tense == "progressive":
-            return Reading("plans_to", "plan", words, confidence=0.7)
+            return Interpretation("plans_to", "plan", words, confidence=0.7)
         name = "goes" if clause.tense == "present" else "went"
-        return Reading(
+        return Interpretation(
             f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words[1:], confidence=0.85, event=name == "went"
         )
     return None
 
 
-_Special = Callable[[Clause, "tuple[Token, ...]", Speech], Reading | None]
+_Special = Callable[[EnglishClause, "tuple[Token, ...]", UtteranceContext], Interpretation | None]
 _SPECIAL: dict[str, _Special] = {
-    **dict.fromkeys(OPINIONS, _opinion),
-    **dict.fromkeys(PREFERS, _prefers),
-    **dict.fromkeys(INTENDS, _intends),
-    **dict.fromkeys(BEGINS, events.beginning),
-    "stand": _standing,
-    "quit": events.losing,
-    "lose": events.losing,
-    "leave": events.losing,
-    "get": events.getting,
-    "land": events.beginning,
-    "accept": events.beginning,
-    "have": _having,
-    "go": _going,
-    "turn": events.turning,
-    "become": events.becoming,
-    "break": events.parting,
-    "split": events.parting,
-    "switch": events.switching,
-    "change": events.switching,
-    "move": events.switching,
-    "retire": events.retiring,
-    "join": events.joining,
-    "think": _intends,
+    **dict.fromkeys(OPINIONS, _interpret_opinion),
+    **dict.fromkeys(PREFERS, _interpret_preference),
+    **dict.fromkeys(INTENDS, _interpret_intent),
+    **dict.fromkeys(BEGINS, events.interpret_beginning),
+    "stand": _interpret_dislike,
+    "quit": events.interpret_job_loss,
+    "lose": events.interpret_job_loss,
+    "leave": events.interpret_job_loss,
+    "get": events.interpret_getting,
+    "land": events.interpret_beginning,
+    "accept": events.interpret_beginning,
+    "have": _interpret_possession,
+    "go": _interpret_going,
+    "turn": events.interpret_age_reached,
+    "become": events.interpret_becoming,
+    "break": events.interpret_breakup,
+    "split": events.interpret_breakup,
+    "switch": events.interpret_switch,
+    "change": events.interpret_switch,
+    "move": events.interpret_switch,
+    "retire": events.interpret_retirement,
+    "join": events.interpret_joining,
+    "think": _interpret_intent,
 }

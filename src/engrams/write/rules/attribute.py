@@ -9,12 +9,12 @@ from engrams.text.when import Span
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
-from engrams.write.rules.clauses import Clause
-from engrams.write.rules.lexicon import FORMS, lemma
+from engrams.write.rules.clauses import EnglishClause
+from engrams.write.rules.lexicon import FORMS, find_lemma
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.reading import Speech, concrete, proper, trimmed
+from engrams.write.rules.reading import UtteranceContext, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.tokens import Token
-from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, same
+from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, canonical_predicate
 from engrams.write.wordlist import word_set
 
 _MOODS = word_set("""
@@ -38,9 +38,9 @@ _MONTHS = word_set("january february march april may june july august september 
 _MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
 
 
-def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:
+def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
     """``my favorite color is blue``, ``my sister's name is Anna``, ``the deadline is April 15``."""
-    rest = trimmed(clause.rest)
+    rest = trim_trailing(clause.rest)
     owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
     if clause.tense != "present" or clause.negated or not rest or len(owner) < 2 or any(word.lower in _PAST for word in owner):
         return None
@@ -48,47 +48,47 @@ def attribute(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) 
     rest = rest[1:] if called else rest
     things = [word.lower for word in owner[1:] if word.lower != "'s"]
     favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
-    named = _named(rest, things[-1]) if owner[0].lower in ("my", "our") else ()
-    found = dates.within(dates.ahead(times, speech.said), clause.start, clause.end)
+    named = _match_name(rest, things[-1]) if owner[0].lower in ("my", "our") else ()
+    found = dates.filter_within(dates.shift_ahead(times, speech.said_at), clause.start, clause.end)
     exact = any(span.grain == "day" for span in found)
-    if not _valued(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
+    if not _has_value(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
         return None
-    subject, predicate = _slot(owner, things, favorite, bool(named), speech.subject)
-    words = render.speak(text, rest[0].start, rest[-1].end, found, speech.speaker)
+    subject, predicate = _attribute_slot(owner, things, favorite, bool(named), speech.subject)
+    words = render.to_third_person(text, rest[0].start, rest[-1].end, found, speech.speaker)
     body = named if named and predicate in ("is_named", "married_to", "dating") else rest
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
     return Candidate(
-        text=render.sentence(render.speak(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words),
+        text=render.build_sentence(render.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words),
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
-        object=words.removeprefix("on ").removeprefix("in ") if found else render.value(body, text, (), speech.speaker),
+        object=words.removeprefix("on ").removeprefix("in ") if found else render.render_value(body, text, (), speech.speaker),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
         single=bool(favorite)
         or lone
         or is_single(predicate)
-        or is_single("is", things[-1], "1" if _digit(rest) or called or found else rest[0].text),
+        or is_single("is", things[-1], "1" if _has_digit(rest) or called or found else rest[0].text),
         evidence=(speech.evidence(text[clause.start : clause.end]),),
         confidence=0.9,
         importance=0.7,
         trust=speech.trust,
-        said_at=speech.said,
-        settled=speech.said,
+        said_at=speech.said_at,
+        effective_at=speech.said_at,
         reason="rule attribute",
     )
 
 
-def _named(rest: tuple[Token, ...], noun: str) -> tuple[Token, ...]:
+def _match_name(rest: tuple[Token, ...], noun: str) -> tuple[Token, ...]:
     """The name that the words are: ``FitBox``; of a thing also ``a Honda``."""
     if rest[0].lower in ("a", "an") and len(rest) > 1 and noun not in RELATIONS and noun not in PEOPLE:
         rest = rest[1:]
-    return proper(rest) if rest[0].text[0].isupper() else ()
+    return match_proper_name(rest) if rest[0].text[0].isupper() else ()
 
 
-def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
+def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
     """Whether the noun names a property and the words are a value of it, not a mood or a remark."""
-    number = _digit(rest)
+    number = _has_digit(rest)
     if ((noun in RELATIONS and noun not in _ONE) or noun in PEOPLE) and not named and not (rest[0].text[0].isupper() and the):
         return False
     if noun == "birthday" and not (number or named or any(word.lower in _MONTHS for word in rest)):
@@ -99,27 +99,27 @@ def _valued(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the
         return False
     if rest[0].lower.endswith("ing") and rest[0].text.islower() and not favorite and (len(rest) > 1 or rest[0].lower in FORMS):
         return False
-    return number or concrete(rest)
+    return number or is_concrete(rest)
 
 
-def _slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
+def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
     """Subject and predicate: a property of the speaker, of somebody of theirs, or of a thing."""
     possessive = next((i for i, word in enumerate(owner) if word.lower == "'s"), 0)
     mine = owner[0].lower in ("my", "our")
     if possessive:
         holder = " ".join(word.lower for word in owner[1:possessive])
-        return f"{speaker}'s {holder}" if mine else holder, same("_".join(word.lower for word in owner[possessive + 1 :]))
-    if mine and (favorite or named or _personal(things)):
-        return speaker, same("_".join("favorite" if word == favorite else word for word in things))
+        return f"{speaker}'s {holder}" if mine else holder, canonical_predicate("_".join(word.lower for word in owner[possessive + 1 :]))
+    if mine and (favorite or named or _is_personal(things)):
+        return speaker, canonical_predicate("_".join("favorite" if word == favorite else word for word in things))
     return (f"{speaker}'s {' '.join(things)}" if mine else " ".join(things)), "is"
 
 
-def moved(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> Candidate | None:
+def extract_changed_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
     """``the deadline was moved to June 10``, ``the budget has changed to 7000``: a property has a new value."""
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
         return None
-    if (rest and clause.verb in ("be", "get") and (known := lemma(rest[0].lower)) and known[0] in _MOVES) or (
+    if (rest and clause.verb in ("be", "get") and (known := find_lemma(rest[0].lower)) and known[0] in _MOVES) or (
         clause.verb == "go" and clause.tense in ("past", "perfect") and rest and rest[0].lower in ("up", "down")
     ):
         rest = rest[1:]
@@ -128,15 +128,15 @@ def moved(clause: Clause, text: str, speech: Speech, times: Sequence[Span]) -> C
     at = max((i for i, word in enumerate(rest) if word.lower == "to"), default=None)
     if at is None or at + 1 >= len(rest) or clause.negated:
         return None
-    made = attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, times)
+    made = extract_attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, times)
     if made is None:
         return None
-    return replace(made, effect="changes", valid_from=speech.said, reason="rule attribute changed")
+    return replace(made, effect="changes", valid_from=speech.said_at, reason="rule attribute changed")
 
 
-def holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
+def extract_inverse_attribute(clause: EnglishClause, text: str, speech: UtteranceContext) -> Candidate | None:
     """``Kim is my manager now``: the attribute said the other way round."""
-    rest = trimmed(clause.rest)
+    rest = trim_trailing(clause.rest)
     noun = rest[-1].lower if rest else ""
     if (
         clause.tense != "present"
@@ -149,22 +149,22 @@ def holder(clause: Clause, text: str, speech: Speech) -> Candidate | None:
     if any(word.lower in ("old", "former", "ex", "favorite", "favourite", "best") for word in rest[1:-1]):
         return None
     name = text[clause.owner[0].start : clause.owner[-1].end]
-    predicate = same(noun)
+    predicate = canonical_predicate(noun)
     return Candidate(
-        text=render.sentence(name, "is", render.speak(text, rest[0].start, rest[-1].end, (), speech.speaker)), subject=speech.subject,
+        text=render.build_sentence(name, "is", render.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)), subject=speech.subject,
         predicate=predicate,
         object=name, category="identity", single=is_single(predicate),
         evidence=(Evidence(text[clause.start : clause.end].strip(), speech.source,
         "" if speech.speaker == "the user" else speech.speaker),),
-        confidence=0.85, importance=0.7, trust=speech.trust, said_at=speech.said, settled=speech.said, reason="rule attribute",
+        confidence=0.85, importance=0.7, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="rule attribute",
     )  # fmt: skip
 
 
-def _digit(words: Sequence[Token]) -> bool:
+def _has_digit(words: Sequence[Token]) -> bool:
     return any(word.text.lstrip("$€£¥")[:1].isdigit() for word in words)
 
 
-def _personal(things: list[str]) -> bool:
+def _is_personal(things: list[str]) -> bool:
     """Whether the noun is an attribute of the person (my name, my job title) and not of a thing (my project deadline)."""
     return is_single("_".join(things)) or (
         len(things) == 1 and things[0] in ATTRIBUTES and things[0] not in ("car", "team", "plan", "project")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, Form, lemma
-from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, begins, possessed
+from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
+from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, find_subject, match_possessed
 from engrams.write.rules.tokens import Person, Tense, Token
-from engrams.write.rules.verbs import group
+from engrams.write.rules.verbs import parse_verb_group
 from engrams.write.wordlist import word_set
 
 _PURE = word_set(
@@ -22,7 +22,7 @@ _FINITE = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class EnglishClause:
     """``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than
     the speaker. ``lasting``: it says since when or for how long."""
 
@@ -42,34 +42,34 @@ class Clause:
     lasting: bool = False
 
 
-def clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[Clause]:
+def parse_clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[EnglishClause]:
     """The clauses of one sentence whose subject is the speaker, something of the speaker's, or one of ``names``.
 
     ``elide``: whether a verb at the head may lack its "I" (Went to the gym).
     """
-    found: list[Clause] = []
+    found: list[EnglishClause] = []
     at = floor = 0
-    elided = _elided(words) if elide else _NONE
+    elided = _find_elided_verb(words) if elide else _NONE
     if elided != _NONE:
-        clause, at = _verb_phrase(words, elided, "self", (), words[elided].start, names)
+        clause, at = _parse_verb_phrase(words, elided, "self", (), words[elided].start, names)
         found += [clause] if clause else []
-        at = _coordinate(words, at, found, names)
+        at = _parse_coordinated(words, at, found, names)
     while at < len(words):
-        subject = begins(words, at, names)
+        subject = find_subject(words, at, names)
         if subject is None:
             at += 1
             continue
         person, owner, after = subject
-        clause, end = _verb_phrase(words, after, person, owner, words[at].start, names)
+        clause, end = _parse_verb_phrase(words, after, person, owner, words[at].start, names)
         if clause is None:
             at += 1
             continue
-        found.append(_with_lead(clause, words, at, floor))
-        at = floor = _coordinate(words, max(end, at + 1), found, names)
+        found.append(_add_lead(clause, words, at, floor))
+        at = floor = _parse_coordinated(words, max(end, at + 1), found, names)
     return found
 
 
-def _with_lead(clause: Clause, words: Sequence[Token], at: int, floor: int) -> Clause:
+def _add_lead(clause: EnglishClause, words: Sequence[Token], at: int, floor: int) -> EnglishClause:
     """With the time words before the subject that belong to no clause before it (which ended at ``floor``)."""
     first = at
     while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
@@ -77,7 +77,7 @@ def _with_lead(clause: Clause, words: Sequence[Token], at: int, floor: int) -> C
     return replace(clause, lead=tuple(words[first:at]))
 
 
-def _elided(words: Sequence[Token]) -> int:
+def _find_elided_verb(words: Sequence[Token]) -> int:
     """Where the verb stands in a sentence that leaves out "I": Went to the gym; Just got a job; Planning to move. -1: nowhere."""
     at = 0
     while (
@@ -96,7 +96,7 @@ def _elided(words: Sequence[Token]) -> int:
         return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
     if lower in ("gonna", "gotta"):
         return at
-    known = lemma(lower) if lower in FORMS else None
+    known = find_lemma(lower) if lower in FORMS else None
     if (
         known is None
         or lower in ADVERBS
@@ -115,7 +115,7 @@ def _elided(words: Sequence[Token]) -> int:
 _NONE = -1
 
 
-def _coordinate(words: Sequence[Token], at: int, found: list[Clause], names: frozenset[str]) -> int:
+def _parse_coordinated(words: Sequence[Token], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
     """``… and sold my bike``: further verbs of the same subject."""
     while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
         if words[at].lower == "," and words[at + 1].lower == "like":
@@ -123,11 +123,11 @@ def _coordinate(words: Sequence[Token], at: int, found: list[Clause], names: fro
         after = at + 1
         while after < len(words) - 1 and (words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS):
             after += 1
-        known = lemma(words[after].lower)
-        if known is None or not _parallel(found[-1], known[1], words, after):
+        known = find_lemma(words[after].lower)
+        if known is None or not _is_parallel(found[-1], known[1], words, after):
             return at
         last = found[-1]
-        clause, end = _verb_phrase(words, after, last.person, last.owner, words[after].start, names, like=last.tense)
+        clause, end = _parse_verb_phrase(words, after, last.person, last.owner, words[after].start, names, like=last.tense)
         if clause is None:
             return at
         found.append(clause)
@@ -135,7 +135,7 @@ def _coordinate(words: Sequence[Token], at: int, found: list[Clause], names: fro
     return at
 
 
-def _parallel(last: Clause, forms: frozenset[Form], words: Sequence[Token], at: int) -> bool:
+def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[Token], at: int) -> bool:
     following = words[at + 1].lower if at + 1 < len(words) else ""
     open_ended = (
         following in DETERMINERS or following in PREPOSITIONS or following in ("to", "married", "engaged") or following[:1].isdigit()
@@ -155,22 +155,22 @@ def _parallel(last: Clause, forms: frozenset[Form], words: Sequence[Token], at: 
             return False
 
 
-def _verb_phrase(
+def _parse_verb_phrase(
     words: Sequence[Token], at: int, person: Person, owner: tuple[Token, ...], start: int, names: frozenset[str], like: Tense | None = None
-) -> tuple[Clause | None, int]:
-    read = group(words, at, like)
+) -> tuple[EnglishClause | None, int]:
+    read = parse_verb_group(words, at, like)
     if read is None:
         return None, at
-    end = _end(words, read.after, names)
+    end = _find_end(words, read.after, names)
     rest = tuple(words[read.after : end])
     stop = rest[-1].end if rest else words[read.after - 1].end
-    clause = Clause(
+    clause = EnglishClause(
         person, owner, read.verb, read.surface, read.tense, read.negated, read.hedged, read.adverbs, rest, start, stop, (), read.infinitive
     )
     return clause, end
 
 
-def _end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
+def _find_end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
     """Where the clause whose verb ends at ``at`` stops."""
     for place in range(at, len(words)):
         lower = words[place].lower
@@ -178,17 +178,17 @@ def _end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
         if lower in (":", "(", ")", ";", "...", "!", "?") or (lower in CUT and place > at) or (lower == "because"):
             return place
         if lower == "," and (
-            following in PRONOUN or following in _STOPPERS or following in names or _verbal(words, place + 1) or not following
+            following in PRONOUN or following in _STOPPERS or following in names or _starts_predicate(words, place + 1) or not following
         ):
             return place
         if (
             lower == ","
             and following in ("and", "or")
             and place + 2 < len(words)
-            and (words[place + 2].lower in PRONOUN | {"my", "our"} or _verbal(words, place + 2))
+            and (words[place + 2].lower in PRONOUN | {"my", "our"} or _starts_predicate(words, place + 2))
         ):
             return place
-        if lower == "and" and (following in PRONOUN or _clause_after(words, place + 1) or _verbal(words, place + 1)):
+        if lower == "and" and (following in PRONOUN or _starts_clause(words, place + 1) or _starts_predicate(words, place + 1)):
             return place
         if lower == "so" and place > at and (following in PRONOUN or following in ("my", "our", "that", "then")):
             return place
@@ -212,12 +212,12 @@ _STOPPERS = word_set("""
     """)
 
 
-def _clause_after(words: Sequence[Token], at: int) -> bool:
+def _starts_clause(words: Sequence[Token], at: int) -> bool:
     """``and my boss is``: a new subject with a verb of its own."""
-    return words[at].lower in ("my", "our", "the") and possessed(words, at) is not None if at < len(words) else False
+    return words[at].lower in ("my", "our", "the") and match_possessed(words, at) is not None if at < len(words) else False
 
 
-def _verbal(words: Sequence[Token], at: int) -> bool:
+def _starts_predicate(words: Sequence[Token], at: int) -> bool:
     """Whether a verb stands here that can only be another predicate: ``and sold``, ``and am``, ``, went``."""
     while at < len(words) and words[at].lower in ADVERBS:
         at += 1
@@ -226,7 +226,7 @@ def _verbal(words: Sequence[Token], at: int) -> bool:
     lower = words[at].lower
     if lower in BE or lower in ("have", "has", "had", "will", "did", "do", "does", "'ll", "'ve"):
         return True
-    known = lemma(lower)
+    known = find_lemma(lower)
     if known is None or at + 1 >= len(words):
         return False
     following = words[at + 1].lower

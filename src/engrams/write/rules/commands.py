@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from engrams.text.terms import terms
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.lexicon import lemma, third
-from engrams.write.rules.reading import Speech
-from engrams.write.rules.render import speak
+from engrams.write.rules.lexicon import find_lemma, third_person
+from engrams.write.rules.reading import UtteranceContext
+from engrams.write.rules.render import to_third_person
 from engrams.write.rules.segment import Sentence
 from engrams.write.wordlist import word_set
 
@@ -79,7 +79,7 @@ _THEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberRequest:
     """A text without its ``remember that``; ``explicit``: it had one."""
 
     text: str
@@ -87,13 +87,13 @@ class Remembered:
     explicit: bool
 
 
-def remembered(text: str) -> Remembered:
+def parse_remember(text: str) -> RememberRequest:
     """The statement inside ``please remember that …``."""
     match = _REMEMBER.match(text)
-    return Remembered(text[match.end() :], match.end(), True) if match else Remembered(text, 0, False)
+    return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
 
 
-def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
+def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
     """The lasting rule that one sentence lays down; None for a request about this turn only."""
     lead = _FIRST.match(sentence.text)
     at = lead.end() if lead else 0
@@ -103,11 +103,11 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
         name = match["a"].rstrip(".,!")
         if not name[0].isupper() and name.islower() and len(name) < 2:
             return None
-        return _candidate(
+        return _build_candidate(
             quote,
             speech,
             Kind.FACT,
-            f"{_cap(speech.speaker)} is called {name}",
+            f"{_capitalize(speech.speaker)} is called {name}",
             speech.subject,
             "is_named",
             name,
@@ -115,21 +115,21 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
             single=True,
         )
     if match := _NEVER.match(piece):
-        body = _body(match)
-        if body and _imperative(body, negative=True):
-            return _candidate(
-                quote, speech, Kind.NEGATIVE, f"Never {_theirs(body, speech)}", "assistant", "never", body, triggers=_triggers(body)
+        body = _command_body(match)
+        if body and _is_imperative(body, negative=True):
+            return _build_candidate(
+                quote, speech, Kind.NEGATIVE, f"Never {_rewrite_command(body, speech)}", "assistant", "never", body, triggers=_ban_triggers(body)
             )
         return None
     if match := _WHEN.match(piece):
         trigger, action = match["a"].strip(), match["b"].strip()
-        if not _imperative(action):
+        if not _is_imperative(action):
             return None
-        return _candidate(
+        return _build_candidate(
             quote,
             speech,
             Kind.PROCEDURE,
-            f"When {_theirs(trigger, speech)}, {_theirs(action, speech)}",
+            f"When {_rewrite_command(trigger, speech)}, {_rewrite_command(action, speech)}",
             "assistant",
             f"when {trigger}",
             action,
@@ -137,13 +137,13 @@ def command(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
             steps=(action,),
         )
     if match := _ALWAYS.match(piece):
-        body = _body(match)
-        if body and _imperative(body):
-            return _candidate(quote, speech, Kind.RULE, f"Always {_theirs(body, speech)}", "assistant", "always", body)
+        body = _command_body(match)
+        if body and _is_imperative(body):
+            return _build_candidate(quote, speech, Kind.RULE, f"Always {_rewrite_command(body, speech)}", "assistant", "always", body)
     return None
 
 
-def procedure(text: str, speech: Speech) -> Candidate | None:
+def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
     """``To deploy: 1. build 2. push``: a procedure with its steps; at least two."""
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
@@ -160,28 +160,28 @@ def procedure(text: str, speech: Speech) -> Candidate | None:
     end = body.rfind(last)
     quote = text[match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))]
     told = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return _candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
+    return _build_candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
 
 
-def _candidate(quote: str, speech: Speech, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object) -> Candidate:
+def _build_candidate(quote: str, speech: UtteranceContext, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object) -> Candidate:
     made = Candidate(
         text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
         evidence=(speech.evidence(quote.strip()),), confidence=0.9,
         importance=0.8,
-        trust=speech.trust, said_at=speech.said, settled=speech.said, reason=f"rule {kind}",
+        trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason=f"rule {kind}",
     )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
 
 
-def _body(match: re.Match[str]) -> str:
+def _command_body(match: re.Match[str]) -> str:
     found = next((group for group in match.groups() if group), "")
     return re.sub(r"^(?:please|always)\s+", "", found.strip(" .!,"), flags=re.IGNORECASE)
 
 
-def _imperative(body: str, *, negative: bool = False) -> bool:
+def _is_imperative(body: str, *, negative: bool = False) -> bool:
     """Whether the words tell somebody to do something, rather than tell of it: ``use metric units``, not ``loved the sea``."""
     first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
-    known = lemma(first)
+    known = find_lemma(first)
     if first in _IMPERATIVE:
         return True
     return (
@@ -192,21 +192,21 @@ def _imperative(body: str, *, negative: bool = False) -> bool:
     )
 
 
-def _theirs(words: str, speech: Speech) -> str:
+def _rewrite_command(words: str, speech: UtteranceContext) -> str:
     """``when I ask about my code`` as ``when the user asks about the user's code``."""
 
     def told(match: re.Match[str]) -> str:
-        known = lemma(match[1].lower())
-        return f"{speech.speaker} {third(match[1].lower()) if known and 'base' in known[1] else match[1]}"
+        known = find_lemma(match[1].lower())
+        return f"{speech.speaker} {third_person(match[1].lower()) if known and 'base' in known[1] else match[1]}"
 
     turned = _DOING.sub(told, words)
-    return speak(turned, 0, len(turned), (), speech.speaker)
+    return to_third_person(turned, 0, len(turned), (), speech.speaker)
 
 
-def _triggers(body: str) -> tuple[str, ...]:
+def _ban_triggers(body: str) -> tuple[str, ...]:
     """The words on which a ban applies: what is banned, not the doing of it."""
     return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]
 
 
-def _cap(name: str) -> str:
+def _capitalize(name: str) -> str:
     return name[:1].upper() + name[1:]

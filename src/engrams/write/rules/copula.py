@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engrams.types import Kind
-from engrams.write.rules.clauses import Clause
-from engrams.write.rules.lexicon import ADVERBS, lemma
+from engrams.write.rules.clauses import EnglishClause
+from engrams.write.rules.lexicon import ADVERBS, find_lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
-from engrams.write.rules.reading import Reading, Speech, concrete, head, proper, trimmed
+from engrams.write.rules.reading import Interpretation, UtteranceContext, is_concrete, head_noun, match_proper_name, trim_trailing
 from engrams.write.rules.tokens import Token
 from engrams.write.wordlist import word_set
 
@@ -71,21 +71,21 @@ _EMPTY_HEADS = word_set("""
     """)
 
 
-def being(clause: Clause, speech: Speech) -> Reading | None:
+def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
     """The reading of ``I am …``; None for moods, praise and whatever else is no lasting fact."""
-    words = trimmed(clause.rest)
+    words = trim_trailing(clause.rest)
     if not words:
         return None
     first = words[0].lower
     past = clause.tense == "past"
     reading = (
-        _age(words, clause)
-        or _related(words, clause, speech)
-        or _origin(words, speech)
-        or _trait(words, clause)
-        or _passive(words, clause)
-        or (_noun(words, clause, speech) if first in _ROLES else None)
-        or _named(words, clause)
+        _interpret_age(words, clause)
+        or _interpret_relation(words, clause, speech)
+        or _interpret_origin(words, speech)
+        or _interpret_trait(words, clause)
+        or _interpret_passive(words, clause)
+        or (_interpret_noun(words, clause, speech) if first in _ROLES else None)
+        or _interpret_name(words, clause)
     )
     if reading is None:
         return None
@@ -96,39 +96,39 @@ def being(clause: Clause, speech: Speech) -> Reading | None:
     ):
         return replace(reading, effect="ends", polarity=True)
     if past and reading.predicate in ("job", "lives_in", "works_at", "is_a", "diet", "marital_status", "trait") and not reading.event:
-        return Reading(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
+        return Interpretation(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
     return reading
 
 
-def _age(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+def _interpret_age(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
     number = words[0].text
     if not number.isdigit() or not 1 <= int(number) <= 120 or clause.tense != "present":
         return None
     following = words[1].lower if len(words) > 1 else ""
     if following not in ("", "years", "year", "now", "yo", "and", ",", "today") and words[1].text[0].isalnum():
         return None
-    return Reading("age", "identity", words[:1], number, confidence=0.95, importance=0.7)
+    return Interpretation("age", "identity", words[:1], number, confidence=0.95, importance=0.7)
 
 
-def _related(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Reading | None:
+def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
     """``I am`` with a preposition: allergic to, a fan of, lucky to have, been to, interested in."""
-    if fond := _belonging(words, clause):
+    if fond := _interpret_membership(words, clause):
         return fond
     second = words[1].lower if len(words) > 1 else ""
-    if _lucky(words) and concrete(words[3:]):
-        return Reading("has", "family", words[3:], confidence=0.75)
-    if clause.tense == "perfect" and words[0].lower == "to" and concrete(words[1:]):
-        return Reading("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
+    if _is_lucky(words) and is_concrete(words[3:]):
+        return Interpretation("has", "family", words[3:], confidence=0.75)
+    if clause.tense == "perfect" and words[0].lower == "to" and is_concrete(words[1:]):
+        return Interpretation("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
     found, rest = _WITH.get((words[0].lower, second)), words[2:]
     if found is None:
         found, rest = _WITH.get((words[0].lower, "")), words[1:]
     if found is None and words[0].lower == "in" and second in ("love", "charge") and len(words) > 3:
         found, rest = (f"in_{second}_{words[2].lower}", "work" if second == "charge" else "family", True, 0.75), words[3:]
-    target = _target(found[0], rest, speech) if found is not None else ()
+    target = _find_target(found[0], rest, speech) if found is not None else ()
     if found is None or not target:
         return None
     predicate, category, polarity, confidence = found
-    return Reading(
+    return Interpretation(
         predicate,
         category,
         target,
@@ -141,16 +141,16 @@ def _related(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Readin
     )
 
 
-def _target(predicate: str, rest: tuple[Token, ...], speech: Speech) -> tuple[Token, ...]:
+def _find_target(predicate: str, rest: tuple[Token, ...], speech: UtteranceContext) -> tuple[Token, ...]:
     """The object a predicate takes: a place's name, a person's name, a role without its article; empty where it does not fit."""
-    if not concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
+    if not is_concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
         return ()
     if predicate in _ONE_VALUED:
-        return proper(rest, speech.lower)
+        return match_proper_name(rest, speech.is_lowercase)
     return rest[1:] if predicate == "job" and rest[0].lower in ("a", "an", "the") else rest
 
 
-def _belonging(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
     """``a big fan of jazz``, ``a member of the choir``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member")), None)
     if (
@@ -158,15 +158,15 @@ def _belonging(words: tuple[Token, ...], clause: Clause) -> Reading | None:
         or at is None
         or at + 2 >= len(words)
         or words[at + 1].lower != "of"
-        or not concrete(words[at + 2 :])
+        or not is_concrete(words[at + 2 :])
     ):
         return None
     if words[at].lower == "fan":
-        return Reading("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
-    return Reading("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
+        return Interpretation("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
+    return Interpretation("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
 
 
-def _lucky(words: tuple[Token, ...]) -> bool:
+def _is_lucky(words: tuple[Token, ...]) -> bool:
     """``lucky to have``."""
     return (
         len(words) > 3
@@ -176,15 +176,15 @@ def _lucky(words: tuple[Token, ...]) -> bool:
     )
 
 
-def _origin(words: tuple[Token, ...], speech: Speech) -> Reading | None:
+def _interpret_origin(words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
     at = 1 if words[0].lower == "from" else 2 if words[0].lower == "originally" and len(words) > 2 and words[1].lower == "from" else 0
     if not at:
         return None
-    place = proper(words[at:], speech.lower)
-    return Reading("from", "identity", place, confidence=0.9, importance=0.7) if place else None
+    place = match_proper_name(words[at:], speech.is_lowercase)
+    return Interpretation("from", "identity", place, confidence=0.9, importance=0.7) if place else None
 
 
-def _trait(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+def _interpret_trait(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
     """``I'm vegan``, ``I'm diabetic``, ``I'm German``: one word out of a known list, with nothing of weight behind it."""
     at = 1 if words[0].lower in ("a", "an") and len(words) > 1 else 0
     while at < len(words) - 1 and words[at].lower in ADVERBS:
@@ -232,14 +232,14 @@ def _trait(words: tuple[Token, ...], clause: Clause) -> Reading | None:
             if word == "engaged" and after in ("in", "with", "to"):
                 return None
             end = at + 2 if after in ("intolerant", "person", "woman", "man") else at + 1
-            return Reading(predicate, category, tuple(words[at:end]), polarity=not clause.negated, confidence=0.9, importance=0.8)
+            return Interpretation(predicate, category, tuple(words[at:end]), polarity=not clause.negated, confidence=0.9, importance=0.8)
     return None
 
 
-def _passive(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+def _interpret_passive(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
     word = words[0].lower
     if word == "laid" and len(words) > 1 and words[1].lower == "off":
-        return Reading(
+        return Interpretation(
             "works_at",
             "work",
             words[3:] if len(words) > 3 and words[2].lower in ("from", "by") else (),
@@ -248,7 +248,7 @@ def _passive(words: tuple[Token, ...], clause: Clause) -> Reading | None:
             importance=0.8,
         )
     if word == "fired":
-        return Reading(
+        return Interpretation(
             "works_at",
             "work",
             words[2:] if len(words) > 2 and words[1].lower in ("from", "by") else (),
@@ -256,40 +256,40 @@ def _passive(words: tuple[Token, ...], clause: Clause) -> Reading | None:
             confidence=0.9,
             importance=0.8,
         )
-    if word in _PASSIVE and clause.tense in ("past", "perfect") and concrete(words[1:]):
-        return Reading(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
+    if word in _PASSIVE and clause.tense in ("past", "perfect") and is_concrete(words[1:]):
+        return Interpretation(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
     return None
 
 
-def _noun(words: tuple[Token, ...], clause: Clause, speech: Speech) -> Reading | None:
+def _interpret_noun(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
     """``I'm a nurse``, ``I'm the lead engineer at X``, ``I'm a night owl``."""
     if words[0].lower in ("this", "that", "my", "our") and clause.person != "other":
         return None
     body = words[1:] if words[0].lower in ("a", "an", "the", "my", "our") else words
-    if not concrete(body):
+    if not is_concrete(body):
         return None
-    noun = head(body)
+    noun = head_noun(body)
     praised = any(word.lower in _PRAISE for word in body[:2])
     job = (not praised and noun in JOBS) or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
     if clause.person == "other" and not job:
         return None
     if job:
         at = next((i for i, word in enumerate(body) if word.lower in ("at", "for", "with") and i), None)
-        extra: tuple[Reading, ...] = ()
-        if at is not None and (firm := proper(body[at + 1 :], speech.lower)):
-            extra = (Reading("works_at", "work", firm, confidence=0.85, importance=0.8),)
+        extra: tuple[Interpretation, ...] = ()
+        if at is not None and (firm := match_proper_name(body[at + 1 :], speech.is_lowercase)):
+            extra = (Interpretation("works_at", "work", firm, confidence=0.85, importance=0.8),)
         end = next((i for i, word in enumerate(body) if word.lower == noun), len(body) - 1) + 1
-        return Reading("job", "work", tuple(body[:end]), polarity=not clause.negated, confidence=0.9, importance=0.8, extra=extra)
+        return Interpretation("job", "work", tuple(body[:end]), polarity=not clause.negated, confidence=0.9, importance=0.8, extra=extra)
     if noun in _EMPTY_HEADS or any(word.lower in ("good", "great", "huge", "big", "best", "lucky") for word in body[:2]):
         return None
-    return Reading("is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65)
+    return Interpretation("is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65)
 
 
-def _named(words: tuple[Token, ...], clause: Clause) -> Reading | None:
+def _interpret_name(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
     if clause.person != "self" or clause.tense != "present" or clause.negated or not words[0].text.istitle() or words[0].lower in ADVERBS:
         return None
-    name = proper(words)
+    name = match_proper_name(words)
     rest = words[len(name) :]
-    if len(name) > 3 or (rest and rest[0].lower not in (",", "and", "from", "by", "here")) or lemma(name[0].lower):
+    if len(name) > 3 or (rest and rest[0].lower not in (",", "and", "from", "by", "here")) or find_lemma(name[0].lower):
         return None
-    return Reading("is_named", "identity", name, confidence=0.85, importance=0.9)
+    return Interpretation("is_named", "identity", name, confidence=0.85, importance=0.9)

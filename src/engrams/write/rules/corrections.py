@@ -6,7 +6,7 @@ import re
 
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.reading import Speech
+from engrams.write.rules.reading import UtteranceContext
 from engrams.write.rules.segment import Sentence
 
 _OPENING = (
@@ -34,7 +34,7 @@ _EMPTY = re.compile(
 _ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
 
 
-def correction(sentence: Sentence, text: str, speech: Speech) -> Candidate | None:
+def extract_correction(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
     """A correction that names no slot: its value, and the wrong one where it is named. Reconcile finds what it corrects."""
     piece = sentence.text.strip()
     if len(piece) > 140:
@@ -52,12 +52,12 @@ def correction(sentence: Sentence, text: str, speech: Speech) -> Candidate | Non
         subject=speech.subject,
         object=_ARTICLE.sub("", value),
         effect="corrects",
-        instead=_ARTICLE.sub("", wrong),
+        wrong_value=_ARTICLE.sub("", wrong),
         evidence=(speech.evidence(quote),),
         confidence=0.75,
         importance=0.7,
         trust=speech.trust,
-        said_at=speech.said,
-        settled=speech.said,
+        said_at=speech.said_at,
+        effective_at=speech.said_at,
         reason="rule correction",
     )

@@ -44,7 +44,7 @@ _MONTHLY = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
-def spans(text: str, said: datetime) -> tuple[Span, ...]:
+def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
     """The times that a text names; none where it plainly names none."""
     found = find(text, said)
     # "my 2015 Toyota" names a thing, not a time.
@@ -59,7 +59,7 @@ def spans(text: str, said: datetime) -> tuple[Span, ...]:
     )
 
 
-def ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
+def shift_ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
     """The spans as a sentence in the present means them: ``I have an exam on Monday`` is about the Monday to come."""
     return tuple(
         replace(span, start=span.start + _WEEK, end=span.end + _WEEK) if span.end <= said and _WEEKDAY.match(span.text) else span
@@ -67,19 +67,19 @@ def ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
     )
 
 
-def within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+def filter_within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
     """The spans written between two places of the text."""
     return tuple(span for span in found if start <= span.at < end)
 
 
-def dated(found: Sequence[Span]) -> Span | None:
+def pick_most_exact(found: Sequence[Span]) -> Span | None:
     """The one that tells when: the most exact, the first of equals; vague words and open sides do not count."""
     order = ("minute", "hour", "day", "weekend", "week", "month", "season", "year", "range")
     usable = [span for span in found if span.text.lower() not in _VAGUE and span.start != EARLIEST and span.end != LATEST]
     return min(usable, key=lambda span: order.index(span.grain)) if usable else None
 
 
-def since(text: str, said: datetime) -> datetime | None:
+def duration_start(text: str, said: datetime) -> datetime | None:
     """When a state that has lasted ``for four years`` began."""
     match = _DURATION.search(text)
     if match is None:
@@ -91,7 +91,7 @@ def since(text: str, said: datetime) -> datetime | None:
         return None
 
 
-def spell(span: Span, before: str) -> str:
+def spell_out(span: Span, before: str) -> str:
     """The span as it reads at any later time: ``on 7 May 2023``; the words themselves where they name a year or mean no date.
 
     ``before``: the text that stands before it; a preposition there is kept and not repeated.

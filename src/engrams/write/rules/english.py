@@ -11,16 +11,16 @@ from engrams.text.when import Span
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
-from engrams.write.rules.actions import doing
-from engrams.write.rules.attribute import attribute, holder, moved
-from engrams.write.rules.clauses import Clause, clauses
-from engrams.write.rules.copula import being
+from engrams.write.rules.actions import interpret_action
+from engrams.write.rules.attribute import extract_attribute, extract_inverse_attribute, extract_changed_attribute
+from engrams.write.rules.clauses import EnglishClause, parse_clauses
+from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.reading import Reading, Speech, trimmed
-from engrams.write.rules.segment import Sentence, sentences
+from engrams.write.rules.reading import Interpretation, UtteranceContext, trim_trailing
+from engrams.write.rules.segment import Sentence, split_sentences
 from engrams.write.rules.tokens import Token, tokens
-from engrams.write.slots import is_single, same
+from engrams.write.slots import is_single, canonical_predicate
 
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _RECENT = timedelta(days=62)
@@ -28,7 +28,7 @@ _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ClauseSubject:
     """``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
 
     key: str
@@ -37,63 +37,63 @@ class Subject:
     extra: tuple[Candidate, ...] = ()
 
 
-def english(text: str, speech: Speech, begin: int = 0) -> list[Candidate]:
+def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[Candidate]:
     """The statements of one English text from ``begin`` on, in order."""
     found: list[Candidate] = []
-    times = dates.spans(text, speech.said)
+    times = dates.find_spans(text, speech.said_at)
     names = speech.names
-    last: Subject | None = None
-    said = list(sentences(text, begin))
+    last: ClauseSubject | None = None
+    said = list(split_sentences(text, begin))
     for sentence, following in zip(said, [*said, None][1:], strict=True):
         if sentence.modality != "asserted":
             continue
         words = tokens(sentence.text, sentence.start)
-        for whole in clauses(words, names, elide=_may_elide(sentence, following, speech)):
+        for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged:
                 continue
-            clause = replace(whole, rest=_unnamed(whole.rest, names))
-            subject = _subject(clause, text, speech, last)
+            clause = replace(whole, rest=_drop_addressee(whole.rest, names))
+            subject = _resolve_subject(clause, text, speech, last)
             if subject is None:
                 continue
             if clause.person == "other":
                 last = subject
-            found += [_corrected(candidate, clause, words, text) for candidate in _read(clause, text, subject, speech, times)]
+            found += [_apply_correction(candidate, clause, words, text) for candidate in _read_clause(clause, text, subject, speech, times)]
     return found
 
 
-def _read(clause: Clause, text: str, subject: Subject, speech: Speech, times: Sequence[Span]) -> list[Candidate]:
+def _read_clause(clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]) -> list[Candidate]:
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
         and clause.verb == "be"
-        and (owned := attribute(clause, text, speech, times))
+        and (owned := extract_attribute(clause, text, speech, times))
     ):
         return [owned]
-    if clause.person == "other" and (renewed := moved(clause, text, speech, times)):
+    if clause.person == "other" and (renewed := extract_changed_attribute(clause, text, speech, times)):
         return [renewed]
     if clause.person == "other" and clause.owner[0].lower == "the":
         return []
-    if clause.person == "other" and clause.verb == "be" and (held := holder(clause, text, speech)):
+    if clause.person == "other" and clause.verb == "be" and (held := extract_inverse_attribute(clause, text, speech)):
         return [held]
-    times = dates.ahead(times, speech.said) if clause.tense in ("present", "future", "progressive", "must") else times
+    times = dates.shift_ahead(times, speech.said_at) if clause.tense in ("present", "future", "progressive", "must") else times
     lasting = any(word.lower in ("since", "for") for word in clause.rest)
-    untimed = replace(clause, rest=_untimed(clause.rest, times), lasting=lasting)
-    reading = being(untimed, speech) if clause.verb == "be" else doing(untimed, speech)
+    untimed = replace(clause, rest=_drop_times(clause.rest, times), lasting=lasting)
+    reading = interpret_copula(untimed, speech) if clause.verb == "be" else interpret_action(untimed, speech)
     if reading is None:
         return []
-    main = _candidate(reading, clause, text, subject, speech, times)
-    extra = [_aside(more, clause, subject, main) for more in reading.extra]
+    main = _to_candidate(reading, clause, text, subject, speech, times)
+    extra = [_build_secondary(more, clause, subject, main) for more in reading.extra]
     return [main, *extra, *subject.extra]
 
 
-def _may_elide(sentence: Sentence, following: Sentence | None, speech: Speech) -> bool:
+def _may_elide(sentence: Sentence, following: Sentence | None, speech: UtteranceContext) -> bool:
     """Whether a sentence may leave out its "I": not in the middle of one, and not where it is what the next one praises."""
-    if sentence.text[:1].islower() and sentence.start > 0 and not speech.lower:
+    if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)
 
 
-def _unnamed(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
+def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
     """Without the person spoken to at the end: ``I love the thought Nate``."""
     if (
         len(words) > 2
@@ -105,32 +105,32 @@ def _unnamed(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ..
     return words
 
 
-def _untimed(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
+def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
     """The tokens outside every time expression; a verb's object is not a date."""
     if not times:
         return words
     return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
 
 
-def _candidate(reading: Reading, clause: Clause, text: str, subject: Subject, speech: Speech, times: Sequence[Span]) -> Candidate:
-    rest = trimmed(clause.rest)
+def _to_candidate(reading: Interpretation, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]) -> Candidate:
+    rest = trim_trailing(clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
-    found = dates.within(times, start, clause.end)
+    found = dates.filter_within(times, start, clause.end)
     name = "" if clause.person != "other" else speech.speaker
-    words = render.speak(text, rest[0].start, rest[-1].end, found, name) if rest else ""
+    words = render.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
     if clause.infinitive and rest and rest[0].lower != "to":
         words = f"to {words}"
-    when = dates.dated(found)
-    late = _late(text, when) if when and when.at < clause.start else ""
-    verb = render.verb(clause)
+    when = dates.pick_most_exact(found)
+    late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
+    verb = render.render_verb(clause)
     effect = reading.effect
-    value = reading.value or render.value(reading.object, text, found, name)
-    begun, settled = _validity(reading, found, when, text[clause.start : clause.end], speech.said)
-    predicate = same(reading.predicate)
+    value = reading.value or render.render_value(reading.object, text, found, name)
+    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at)
+    predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
     return Candidate(
-        text=render.sentence(subject.shown, verb, words, late),
+        text=render.build_sentence(subject.shown, verb, words, late),
         kind=reading.kind,
         subject=subject.key,
         predicate=predicate,
@@ -145,21 +145,21 @@ def _candidate(reading: Reading, clause: Clause, text: str, subject: Subject, sp
         confidence=reading.confidence,
         importance=reading.importance,
         trust=speech.trust,
-        said_at=speech.said,
+        said_at=speech.said_at,
         valid_from=begun,
-        settled=settled,
+        effective_at=settled,
         reason=f"rule {clause.verb}",
     )
 
 
-def _late(text: str, when: Span) -> str:
+def _spell_leading_time(text: str, when: Span) -> str:
     """A time that stood before the subject, as it stands at the end: ``In 2015 I moved`` gives ``in 2015``."""
     before = _BEFORE.search(text[: when.at])
-    spelled = render.speak(text, when.at, when.at + len(when.text), (when,))
+    spelled = render.to_third_person(text, when.at, when.at + len(when.text), (when,))
     return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
 
 
-def _aside(reading: Reading, clause: Clause, subject: Subject, main: Candidate) -> Candidate:
+def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
     """A second fact of the same words: ``works at Acme as an engineer`` is also a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
@@ -170,7 +170,7 @@ def _aside(reading: Reading, clause: Clause, subject: Subject, main: Candidate) 
     )
     return replace(
         main,
-        text=render.sentence(subject.shown, words),
+        text=render.build_sentence(subject.shown, words),
         predicate=reading.predicate,
         object=value,
         category=reading.category,
@@ -181,8 +181,8 @@ def _aside(reading: Reading, clause: Clause, subject: Subject, main: Candidate) 
     )
 
 
-def _validity(
-    reading: Reading, found: Sequence[Span], when: Span | None, quote: str, said: datetime
+def _resolve_validity(
+    reading: Interpretation, found: Sequence[Span], when: Span | None, quote: str, said: datetime
 ) -> tuple[datetime | None, datetime | None]:
     """When it began to be so, and the end of the span that says so: an event has a date, a state may have lasted for years."""
     lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
@@ -194,21 +194,21 @@ def _validity(
             recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
             return when.start, said if recent else min(when.end, said)
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
-    return dates.since(quote, said), said
+    return dates.duration_start(quote, said), said
 
 
-def _subject(clause: Clause, text: str, speech: Speech, last: Subject | None) -> Subject | None:
+def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None) -> ClauseSubject | None:
     if clause.person != "other":
-        return Subject(speech.subject, speech.speaker)
+        return ClauseSubject(speech.subject, speech.speaker)
     first = clause.owner[0].lower
     if first in ("he", "she"):
         return replace(last, extra=()) if last and not last.key.startswith("the ") else None
-    shown = render.speak(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
+    shown = render.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
     if first == "the":
-        return Subject(shown.partition(" ")[2], shown)
+        return ClauseSubject(shown.partition(" ")[2], shown)
     if first not in ("my", "our"):
         other = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
-        return Subject(shown, shown, hearsay=other)
+        return ClauseSubject(shown, shown, hearsay=other)
     words = clause.owner[1:]
     at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), None)
     owner = "user" if speech.subject == "user" else speech.subject
@@ -216,17 +216,17 @@ def _subject(clause: Clause, text: str, speech: Speech, last: Subject | None) ->
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
         known = Candidate(
-            text=render.sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject, predicate=relation, object=name,
+            text=render.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject, predicate=relation, object=name,
             category="family",
             evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
-            trust=speech.trust, said_at=speech.said, reason="rule relation",
+            trust=speech.trust, said_at=speech.said_at, reason="rule relation",
         )  # fmt: skip
-        return Subject(name, shown, extra=(known,))
+        return ClauseSubject(name, shown, extra=(known,))
     noun = " ".join(word.lower for word in words)
-    return Subject(f"{owner}'s {noun}", shown)
+    return ClauseSubject(f"{owner}'s {noun}", shown)
 
 
-def _corrected(candidate: Candidate, clause: Clause, words: Sequence[Token], text: str) -> Candidate:
+def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[Token], text: str) -> Candidate:
     """``I live in Berlin, not Paris``: the value that was wrong."""
     after = [word for word in words if word.start >= clause.end]
     if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:

@@ -6,48 +6,48 @@ from dataclasses import replace
 
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules.commands import command, procedure, remembered
-from engrams.write.rules.corrections import correction
-from engrams.write.rules.english import english
+from engrams.write.rules.commands import extract_command, extract_procedure, parse_remember
+from engrams.write.rules.corrections import extract_correction
+from engrams.write.rules.english import extract_english
 from engrams.write.rules.languages.match import extract_foreign
-from engrams.write.rules.reading import Speech
-from engrams.write.rules.segment import sentences
+from engrams.write.rules.reading import UtteranceContext
+from engrams.write.rules.segment import split_sentences
 
 _MOST = 24
 
 
-def extract(text: str, speech: Speech) -> tuple[Candidate, ...]:
+def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, ...]:
     """The statements of ``text`` in order, equal ones once, at most 24. Never raises for any text; under 1 ms for an ordinary turn."""
-    told = remembered(text)
+    told = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, lower=True)
     found: list[Candidate] = []
-    if (steps := procedure(text, speech)) is not None:
+    if (steps := extract_procedure(text, speech)) is not None:
         found.append(steps)
-    for sentence in sentences(text):
-        if sentence.modality in ("asserted", "hypothetical") and not sentence.asked:
-            rule = command(sentence, text, speech)
+    for sentence in split_sentences(text):
+        if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
+            rule = extract_command(sentence, text, speech)
             if rule is None and sentence.modality == "asserted":
-                rule = correction(sentence, text, speech)
+                rule = extract_correction(sentence, text, speech)
             if rule is not None:
                 found.append(rule)
     covered = [item.quote for candidate in found for item in candidate.evidence]
-    facts = english(text, speech, told.at) + extract_foreign(text, speech)
+    facts = extract_english(text, speech, told.at) + extract_foreign(text, speech)
     found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
     if told.explicit:
         found = [replace(one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)) for one in found]
-        found = found or _verbatim(told.text, speech)
+        found = found or _build_verbatim(told.text, speech)
     return tuple({(one.key, one.predicate, one.object): one for one in found}.values())[:_MOST]
 
 
 def is_explicit(text: str) -> bool:
     """Whether the text asks for something to be remembered."""
-    return remembered(text).explicit
+    return parse_remember(text).explicit
 
 
-def _verbatim(text: str, speech: Speech) -> list[Candidate]:
+def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
     """``Remember that the spare key is under the mat``: what no rule reads is kept as it was said."""
-    from engrams.write.rules.render import sentence, speak
+    from engrams.write.rules.render import build_sentence, to_third_person
 
     line = text.strip().split("\n")[0].strip(" .!")
     if (
@@ -56,11 +56,11 @@ def _verbatim(text: str, speech: Speech) -> list[Candidate]:
         or line.lower().startswith(("to ", "me ", "when ", "how ", "what ", "the time", "my request"))
     ):
         return []
-    words = speak(line, 0, len(line), (), speech.speaker)
+    words = to_third_person(line, 0, len(line), (), speech.speaker)
     evidence = (speech.evidence(line),)
     return [
         Candidate(
-            text=sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9, importance=0.8,
-            trust=speech.trust, said_at=speech.said, settled=speech.said, reason="asked to remember",
+            text=build_sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9, importance=0.8,
+            trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
         )
     ]  # fmt: skip

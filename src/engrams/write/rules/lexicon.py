@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from engrams.write.wordlist import word_set
 
-Form: TypeAlias = Literal["base", "s", "past", "part", "ing"]
+VerbForm: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 
 # base past participle; a form that is the same as the one before it may be left out.
 _IRREGULAR = """
@@ -71,14 +71,14 @@ _DOUBLE = word_set(
 )
 
 
-def _doubles(verb: str) -> bool:
+def _doubles_last(verb: str) -> bool:
     """Whether the last letter is doubled: tag, hop; verbs of one syllable that end in consonant, vowel, consonant."""
     vowels = sum(char in "aeiou" for char in verb)
     return verb in _DOUBLE or (2 < len(verb) < 6 and vowels == 1 and verb[-2] in "aeiou" and verb[-1] not in "aeiouwxy")
 
 
-def _ing(verb: str) -> str:
-    if _doubles(verb):
+def _make_gerund(verb: str) -> str:
+    if _doubles_last(verb):
         return f"{verb}{verb[-1]}ing"
     if verb in ("be", "see", "flee", "agree", "dye"):
         return f"{verb}ing"
@@ -87,15 +87,15 @@ def _ing(verb: str) -> str:
     return f"{verb[:-1]}ing" if verb.endswith("e") else f"{verb}ing"
 
 
-def _ed(verb: str) -> str:
+def _make_past(verb: str) -> str:
     if verb.endswith("e"):
         return f"{verb}d"
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return f"{verb[:-1]}ied"
-    return f"{verb}{verb[-1]}ed" if _doubles(verb) else f"{verb}ed"
+    return f"{verb}{verb[-1]}ed" if _doubles_last(verb) else f"{verb}ed"
 
 
-def third(verb: str) -> str:
+def third_person(verb: str) -> str:
     """The form that he, she and it take: lives, goes, studies, has."""
     if verb in ("have", "be", "do", "go"):
         return {"have": "has", "be": "is", "do": "does", "go": "goes"}[verb]
@@ -104,20 +104,20 @@ def third(verb: str) -> str:
     return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh")) else f"{verb}s"
 
 
-def _build() -> tuple[dict[str, tuple[str, frozenset[Form]]], dict[str, tuple[str, str, str]]]:
-    forms: dict[str, dict[str, set[Form]]] = {}
+def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], dict[str, tuple[str, str, str]]]:
+    forms: dict[str, dict[str, set[VerbForm]]] = {}
     parts: dict[str, tuple[str, str, str]] = {}
 
-    def learn(word: str, base: str, form: Form) -> None:
+    def learn(word: str, base: str, form: VerbForm) -> None:
         forms.setdefault(word, {}).setdefault(base, set()).add(form)
 
     rows = [row.split() for line in _IRREGULAR.strip().splitlines() for row in line.split("|")]
-    rows += [[verb, _ed(verb)] for verb in _REGULAR.split()]
+    rows += [[verb, _make_past(verb)] for verb in _REGULAR.split()]
     for row in rows:
         base, past = row[0], row[1]
         part = row[2] if len(row) > 2 else past
-        parts.setdefault(base, (past, part, _ing(base)))
-        shapes: tuple[tuple[str, Form], ...] = ((base, "base"), (third(base), "s"), (past, "past"), (part, "part"), (_ing(base), "ing"))
+        parts.setdefault(base, (past, part, _make_gerund(base)))
+        shapes: tuple[tuple[str, VerbForm], ...] = ((base, "base"), (third_person(base), "s"), (past, "past"), (part, "part"), (_make_gerund(base), "ing"))
         for word, form in shapes:
             learn(word, base, form)
     for word, base in (
@@ -131,33 +131,33 @@ def _build() -> tuple[dict[str, tuple[str, frozenset[Form]]], dict[str, tuple[st
         learn(word, base, "past")
         learn(word, base, "part")
     learn("travelling", "travel", "ing")
-    return {word: _pick(word, bases) for word, bases in forms.items()}, parts
+    return {word: _pick_base(word, bases) for word, bases in forms.items()}, parts
 
 
-def _pick(word: str, bases: dict[str, set[Form]]) -> tuple[str, frozenset[Form]]:
+def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> tuple[str, frozenset[VerbForm]]:
     """Of two verbs that share a form (found, lay), the one of which it is an inflection, as it follows a subject."""
     base = min(bases, key=lambda one: (one in ("found", "lay", "bear"), one != word and len(bases[one]) == 0))
     return base, frozenset(bases[base])
 
 
-FORMS, _PARTS = _build()
+FORMS, _PARTS = _build_tables()
 
 
-def lemma(word: str) -> tuple[str, frozenset[Form]] | None:
+def find_lemma(word: str) -> tuple[str, frozenset[VerbForm]] | None:
     """The verb that ``word`` is a form of, and which; regular guesses for verbs that are not listed."""
     known = FORMS.get(word)
     if known:
         return known
     if len(word) > 4 and word.endswith("ing"):
-        return _stem(word[:-3]), frozenset(("ing",))
+        return _guess_base(word[:-3]), frozenset(("ing",))
     if len(word) > 3 and word.endswith("ied"):
         return f"{word[:-3]}y", frozenset(("past", "part"))
     if len(word) > 3 and word.endswith("ed"):
-        return _stem(word[:-2]), frozenset(("past", "part"))
+        return _guess_base(word[:-2]), frozenset(("past", "part"))
     return None
 
 
-def _stem(word: str) -> str:
+def _guess_base(word: str) -> str:
     if word in _PARTS:
         return word
     if f"{word}e" in _PARTS:
@@ -167,16 +167,16 @@ def _stem(word: str) -> str:
     return f"{word}e" if word.endswith(("at", "iz", "is", "us", "v", "c", "rg", "dg", "s", "u")) else word
 
 
-def past(verb: str) -> str:
-    return _PARTS[verb][0] if verb in _PARTS else _ed(verb)
+def past_tense(verb: str) -> str:
+    return _PARTS[verb][0] if verb in _PARTS else _make_past(verb)
 
 
 def participle(verb: str) -> str:
-    return _PARTS[verb][1] if verb in _PARTS else _ed(verb)
+    return _PARTS[verb][1] if verb in _PARTS else _make_past(verb)
 
 
 def gerund(verb: str) -> str:
-    return _PARTS[verb][2] if verb in _PARTS else _ing(verb)
+    return _PARTS[verb][2] if verb in _PARTS else _make_gerund(verb)
 
 
 ADVERBS = word_set("""

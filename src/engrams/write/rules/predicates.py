@@ -9,7 +9,7 @@ from engrams.write.wordlist import word_set
 
 
 @dataclass(frozen=True, slots=True)
-class Sense:
+class VerbSense:
     """What a verb phrase says: its predicate, category, effect on what is known, polarity and how sure that reading is."""
 
     predicate: str
@@ -19,18 +19,18 @@ class Sense:
     polarity: bool = True
 
 
-def _table(text: str, confidence: float = 0.9) -> dict[tuple[str, str], Sense]:
-    table: dict[tuple[str, str], Sense] = {}
+def _parse_table(text: str, confidence: float = 0.9) -> dict[tuple[str, str], VerbSense]:
+    table: dict[tuple[str, str], VerbSense] = {}
     for line in text.strip().splitlines():
         verb, preps, predicate, category, *effect = line.split()
         for prep in preps.split("|"):
-            sense = Sense(predicate, category, effect[0] if effect else "states", confidence)  # type: ignore[arg-type]  # the table's own words
+            sense = VerbSense(predicate, category, effect[0] if effect else "states", confidence)  # type: ignore[arg-type]  # the table's own words
             table[verb, "" if prep == "-" else prep] = sense
     return table
 
 
 # verb, prepositions ("-": none), predicate, category, effect. "Place": the object must name a place or organisation.
-PROPER = _table(
+PROPER = _parse_table(
     """
     live in|at|near lives_in home
     reside in|at lives_in home
@@ -60,7 +60,7 @@ PROPER = _table(
     """
 )
 
-VERBS = _table(
+VERBS = _parse_table(
     """
     live with lives_with family
     work as job work

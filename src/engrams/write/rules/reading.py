@@ -22,17 +22,17 @@ _OTHERS = word_set("you your yours yourself u ya")
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class UtteranceContext:
     """``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name,
     lower case. ``lower``: the text has no capitals at all, so that names cannot be told by them."""
 
     speaker: str
     subject: str
-    said: datetime
+    said_at: datetime
     source: str
     trust: float = 1.0
     names: frozenset[str] = frozenset()
-    lower: bool = False
+    is_lowercase: bool = False
 
     def evidence(self, quote: str) -> Evidence:
         """The literal words, where and by whom they were said."""
@@ -40,7 +40,7 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Interpretation:
     """What one clause says of its subject. ``object``: tokens of it; ``value``: its text where that is not just the tokens."""
 
     predicate: str
@@ -54,11 +54,11 @@ class Reading:
     kind: Kind = Kind.FACT
     event: bool = False
     modality_wish: bool = False
-    extra: tuple[Reading, ...] = field(default=())
+    extra: tuple[Interpretation, ...] = field(default=())
     text: str = ""
 
 
-def trimmed(words: Sequence[Token]) -> tuple[Token, ...]:
+def trim_trailing(words: Sequence[Token]) -> tuple[Token, ...]:
     """The tokens without what trails off at the end: too, though, lol, a lone preposition or article."""
     end = len(words)
     while end and (
@@ -68,33 +68,33 @@ def trimmed(words: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(words[:end])
 
 
-def concrete(words: Sequence[Token]) -> bool:
+def is_concrete(words: Sequence[Token]) -> bool:
     """Whether the tokens name something that a fact can be about: a word with content, no ``it`` at the head, no ``you`` in it."""
-    if not words or (words[0].lower in EMPTY and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _pointed(words)))):
+    if not words or (words[0].lower in EMPTY and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _is_pointed(words)))):
         return False
     if any(word.lower in _OTHERS for word in words):
         return False
-    return any(content(word) for word in words)
+    return any(is_content(word) for word in words)
 
 
-def _pointed(words: Sequence[Token]) -> bool:
+def _is_pointed(words: Sequence[Token]) -> bool:
     """``these old notebooks with my early writings``: pointed at, but named."""
-    return words[0].lower in ("this", "these", "that", "those") and sum(content(word) for word in words[1:]) > 1
+    return words[0].lower in ("this", "these", "that", "those") and sum(is_content(word) for word in words[1:]) > 1
 
 
-def weighty(words: Sequence[Token]) -> bool:
+def has_leading_content(words: Sequence[Token]) -> bool:
     """Whether a phrase whose head says nothing still tells something before its first preposition: ``abstract stuff``."""
     end = next((i for i, word in enumerate(words) if word.lower in PREPOSITIONS), len(words))
-    return any(content(word) and not word.lower.isdigit() for word in words[:end])
+    return any(is_content(word) and not word.lower.isdigit() for word in words[:end])
 
 
-def content(word: Token) -> bool:
+def is_content(word: Token) -> bool:
     """A word that means something by itself."""
     lower = word.lower
     return lower[0].isalnum() and (len(lower) > 1 or lower.isdigit()) and lower not in STOP and lower not in VAGUE and lower not in EMPTY
 
 
-def head(words: Sequence[Token]) -> str:
+def head_noun(words: Sequence[Token]) -> str:
     """The head noun of the noun phrase at the front: ``two big dogs from the shelter`` gives ``dogs``."""
     last = ""
     for word in words:
@@ -109,7 +109,7 @@ def head(words: Sequence[Token]) -> str:
     return last
 
 
-def proper(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
+def match_proper_name(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
     """The run of capitalised words at the front (an article before it left out); in all-lower-case text, up to two words."""
     at = 0
     while at < len(words) and words[at].lower in (

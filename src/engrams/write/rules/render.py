@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from engrams.text.when import Span
-from engrams.write.rules.clauses import Clause
-from engrams.write.rules.dates import spell
-from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, gerund, lemma, participle, past, third
+from engrams.write.rules.clauses import EnglishClause
+from engrams.write.rules.dates import spell_out
+from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, gerund, find_lemma, participle, past_tense, third_person
 from engrams.write.rules.tokens import Token
 
 _SELF = re.compile(
@@ -29,7 +29,7 @@ _FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want
 _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
 
 
-def speak(text: str, start: int, end: int, found: Sequence[Span], name: str = "") -> str:
+def to_third_person(text: str, start: int, end: int, found: Sequence[Span], name: str = "") -> str:
     """The words between two places, with times spelled out and the first person turned into the third.
 
     ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they).
@@ -39,15 +39,15 @@ def speak(text: str, start: int, end: int, found: Sequence[Span], name: str = ""
     for span in found:
         stop = span.at + len(span.text)
         if span.at >= at and stop <= end:
-            parts.extend((text[at : span.at], spell(span, text[start : span.at])))
+            parts.extend((text[at : span.at], spell_out(span, text[start : span.at])))
             at = stop
     whole = "".join((*parts, text[at:end])).replace("’", "'")
     whole = _COLLOQUIAL.sub(lambda match: _FULL[match[0].lower()], whole)
-    whole = _SELF.sub(lambda match: _turned(match[0], name), whole)
+    whole = _SELF.sub(lambda match: _replace_pronoun(match[0], name), whole)
     return " ".join(whole.split()).strip(" ,;:-")
 
 
-def value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -> str:
+def render_value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -> str:
     """The object's words without the times among them."""
     if not words:
         return ""
@@ -60,7 +60,7 @@ def value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -
             at = max(at, min(end, span.at + len(span.text)))
     parts.append(text[at:end])
     joined = _DANGLING.sub("", " ".join(part.strip() for part in parts if part.strip()))
-    bare = speak(joined, 0, len(joined), (), name)
+    bare = to_third_person(joined, 0, len(joined), (), name)
     pieces = bare.split()
     while len(pieces) > 1 and (
         pieces[-1].lower() in PREPOSITIONS or pieces[-1].lower() in DETERMINERS or pieces[-1].lower() in ("and", "to", ",")
@@ -71,7 +71,7 @@ def value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -
     return " ".join(pieces).strip(" ,")
 
 
-def verb(clause: Clause) -> str:
+def render_verb(clause: EnglishClause) -> str:
     """The verb group for he or she: ``moved``, ``does not eat``, ``is learning``, ``has lived``."""
     word, surface = clause.verb, clause.surface.lower()
     often = next((f"{adverb} " for adverb in clause.adverbs if adverb in FREQUENCY and adverb != "never"), "")
@@ -82,10 +82,10 @@ def verb(clause: Clause) -> str:
     if no_longer:
         often = "no longer "
     if word == "be":
-        return _agreeing(_being(clause, often + no, negated), clause)
+        return _agree_in_number(_render_be(clause, often + no, negated), clause)
     if clause.tense in ("past", "perfect", "used"):
-        return _agreeing(_told(clause, surface, often, no, negated), clause)
-    if clause.tense == "present" and _plural(clause):
+        return _agree_in_number(_render_past_verb(clause, surface, often, no, negated), clause)
+    if clause.tense == "present" and _is_plural(clause):
         return f"{often}do not {word}" if negated else f"{often}{no}{word}"
     not_ = "not " if negated else ""
     match clause.tense:
@@ -104,12 +104,12 @@ def verb(clause: Clause) -> str:
         case "would":
             return f"would {not_}{often}{word}"
         case _:
-            return f"{often}does not {word}" if negated else f"{often}{no}{third(word)}"
+            return f"{often}does not {word}" if negated else f"{often}{no}{third_person(word)}"
 
 
-def _told(clause: Clause, surface: str, often: str, no: str, negated: bool) -> str:
+def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, negated: bool) -> str:
     """The verb group of what is over: ``moved``, ``did not move``, ``used to live``, ``has never been``."""
-    known = lemma(surface)
+    known = find_lemma(surface)
     if clause.tense == "perfect":
         done = surface if known and "part" in known[1] else participle(clause.verb)
         return f"has {'not ' if negated else ''}{often}{no}{done}"
@@ -117,10 +117,10 @@ def _told(clause: Clause, surface: str, often: str, no: str, negated: bool) -> s
         return f"{often}did not {clause.verb}"
     if clause.tense == "used":
         return f"{often}{no}used to {clause.verb}"
-    return f"{often}{no}{surface if known and 'past' in known[1] else past(clause.verb)}"
+    return f"{often}{no}{surface if known and 'past' in known[1] else past_tense(clause.verb)}"
 
 
-def _plural(clause: Clause) -> bool:
+def _is_plural(clause: EnglishClause) -> bool:
     """Whether somebody else's clause is about several: my kids, my parents."""
     if clause.person != "other" or not clause.owner or clause.owner[0].lower in ("he", "she"):
         return False
@@ -128,19 +128,19 @@ def _plural(clause: Clause) -> bool:
     return (noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and clause.owner[-1].text.islower()) or noun in _MANY
 
 
-def _agreeing(told: str, clause: Clause) -> str:
+def _agree_in_number(told: str, clause: EnglishClause) -> str:
     """``is``, ``was`` and ``has`` as several people take them."""
     head, _, rest = told.partition(" ")
-    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _plural(clause) else told
+    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _is_plural(clause) else told
 
 
-def sentence(subject: str, *parts: str) -> str:
+def build_sentence(subject: str, *parts: str) -> str:
     """The words as one sentence: a capital at the head, no full stop."""
     whole = " ".join(part for part in (subject, *parts) if part).strip()
     return whole[:1].upper() + whole[1:]
 
 
-def _being(clause: Clause, often: str, negated: bool) -> str:
+def _render_be(clause: EnglishClause, often: str, negated: bool) -> str:
     no = "not " if negated else ""
     match clause.tense:
         case "past":
@@ -157,7 +157,7 @@ def _being(clause: Clause, often: str, negated: bool) -> str:
             return f"is {no}{often}".rstrip()
 
 
-def _turned(word: str, name: str) -> str:
+def _replace_pronoun(word: str, name: str) -> str:
     lower = word.lower()
     if not name:
         return _THEY[lower]

@@ -63,31 +63,31 @@ class Sentence:
     text: str
     start: int
     modality: Modality = "asserted"
-    asked: bool = False
+    is_question: bool = False
 
 
-def mask(text: str) -> str:
+def mask_text(text: str) -> str:
     """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
     masked = (
-        _FENCE.sub(_blank, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
+        _FENCE.sub(_blank_out, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
     )
     if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
         masked = _QUOTE.sub(
-            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _spoken(masked, match) else _blank(match), masked
+            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _is_speech(masked, match) else _blank_out(match), masked
         )
     return masked.replace("’", "'").replace("‘", "'")
 
 
-def sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
+def split_sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
     """The sentences of a text from ``begin`` on, in order, each with how it is meant."""
-    masked = mask(text)
+    masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
     whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
-    for start, end, mark in _spans(masked):
+    for start, end, mark in _find_spans(masked):
         piece = masked[start:end]
         asked = "?" in mark or "？" in mark
         if asked:
-            piece, told = _told(piece, mark)
+            piece, told = _cut_question(piece, mark)
             if not told:
                 yield Sentence(piece, start, "question", True)
                 continue
@@ -97,22 +97,22 @@ def sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
         yield Sentence(piece, start, modality, asked)
 
 
-def _spans(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
     at = count = 0
     for match in _END.finditer(text):
         if match[0][0] == "." and _ABBREVIATED.search(text[max(at, match.start() - 8) : match.start()]):
             continue
         if text[at : match.start()].strip():
-            yield (*_trim(text, at, match.start()), match[0])
+            yield (*_trim_span(text, at, match.start()), match[0])
             count += 1
             if count >= _MOST:
                 return
         at = match.end()
     if text[at:].strip():
-        yield (*_trim(text, at, len(text)), "")
+        yield (*_trim_span(text, at, len(text)), "")
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and not (text[start].isalnum() or text[start] in "\"“'$€£"):
         start += 1
     while end > start and text[end - 1].isspace():
@@ -120,7 +120,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _told(piece: str, mark: str) -> tuple[str, str]:
+def _cut_question(piece: str, mark: str) -> tuple[str, str]:
     """What a question states before it asks: ``I use Flask, can you help`` states the first half."""
     if _TAG.search(f"{piece}{mark}"):
         return _TAG.sub("", f"{piece}?"), "told"
@@ -130,11 +130,11 @@ def _told(piece: str, mark: str) -> tuple[str, str]:
     return piece[: found.start()], "told"
 
 
-def _blank(match: re.Match[str]) -> str:
+def _blank_out(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def _spoken(text: str, match: re.Match[str]) -> bool:
+def _is_speech(text: str, match: re.Match[str]) -> bool:
     """Whether what is quoted is speech rather than a name or title."""
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
     return before.endswith(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, lemma
+from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, find_lemma
 from engrams.write.rules.tokens import Person, Token
 from engrams.write.wordlist import word_set
 
@@ -40,25 +40,25 @@ _MOST_LEAD = 60
 """Words of markers, times and names before a clause; more of them is no sentence."""
 
 
-def begins(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
+def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
     """Who or what a clause that begins here is about: person, its tokens, and where the verb group begins."""
     word = words[at]
-    if not _opens(words, at, names):
+    if not _can_begin(words, at, names):
         return None
     if word.lower in ("i", "we") and word.text in ("I", "i", "We", "we", "Im", "im", "Ive", "ive", "I'm"):
         return ("self" if word.lower == "i" else "group"), (), at + 1
     if word.lower in ("my", "our"):
-        return possessed(words, at)
+        return match_possessed(words, at)
     if word.lower in ("he", "she"):
         return "other", (word,), at + 1
     if word.lower == "the":
-        return possessed(words, at)
+        return match_possessed(words, at)
     if word.text[0].isupper() and (word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")):
-        return _named(words, at, names)
+        return _match_named(words, at, names)
     return None
 
 
-def _opens(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
+def _can_begin(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
     """Whether a main clause can begin here: nothing but markers, times and names stands between it and a boundary."""
     place, first = at - 1, max(0, at - _MOST_LEAD)
     while place >= first:
@@ -80,19 +80,19 @@ def _opens(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
     return not first
 
 
-def possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...], int] | None:
+def match_possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...], int] | None:
     """``my sister Anna lives``: the noun phrase up to its verb, at most six words."""
     for end in range(at + 2, min(at + 8, len(words))):
         lower = words[end].lower
-        if lower == "'s" and not (end + 1 < len(words) and _after_is(words[end + 1])):
+        if lower == "'s" and not (end + 1 < len(words) and _is_verb_after(words[end + 1])):
             continue
         if lower in BE or lower in MODALS or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s"):
             return "other", tuple(words[at:end]), end
-        known = lemma(lower) if words[end].text.islower() else None
+        known = find_lemma(lower) if words[end].text.islower() else None
         if known and known[1] & {"s", "past"} and not (end + 1 < len(words) and words[end + 1].lower in BE):
             return "other", tuple(words[at:end]), end
         if lower in ADVERBS and end + 1 < len(words):
-            following = lemma(words[end + 1].lower)
+            following = find_lemma(words[end + 1].lower)
             if words[end + 1].lower in BE or (following and following[1] & {"s", "past"}):
                 return "other", tuple(words[at:end]), end
         if not words[end].text[0].isalnum() or lower in CUT or lower in PRONOUN or lower == "and":
@@ -108,7 +108,7 @@ def possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...
     return None
 
 
-def _after_is(word: Token) -> bool:
+def _is_verb_after(word: Token) -> bool:
     """Whether ``'s`` before this word is a verb rather than a possessive."""
     return (
         word.lower in DETERMINERS
@@ -118,7 +118,7 @@ def _after_is(word: Token) -> bool:
     )
 
 
-def _named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
+def _match_named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
     end = at + 1
     while end < len(words) and end < at + 3 and words[end].text[0].isupper() and words[end].text.isalpha():
         end += 1
@@ -129,7 +129,7 @@ def _named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Pers
         or not words[at].text.isalpha()
     ):
         return None
-    if (known := lemma(head)) and (head.endswith("ing") or known[1] & {"base", "past"}) and head not in names:
+    if (known := find_lemma(head)) and (head.endswith("ing") or known[1] & {"base", "past"}) and head not in names:
         return None
     verb = end
     while verb < len(words) and words[verb].lower in ADVERBS:
@@ -140,7 +140,7 @@ def _named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Pers
     mine = lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
     if head not in names and not (lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)):
         return None
-    form = lemma(lower)
+    form = find_lemma(lower)
     if lower in BE or lower in ("has", "had", "will", "'ll", "does", "did") or (form and form[1] & {"s", "past"}):
         return "other", tuple(words[at:end]), end
     return None

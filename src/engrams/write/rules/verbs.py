@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engrams.write.rules.lexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, lemma
+from engrams.write.rules.lexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, find_lemma
 from engrams.write.rules.tokens import Tense, Token
 
 _NOT = frozenset(("not", "n't", "never"))
@@ -19,7 +19,7 @@ _AUXILIARIES: dict[str, Tense] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class VerbGroup:
     """``after``: the place behind the verb. ``infinitive``: for want to, plan to and the like, the verb that follows."""
 
     verb: str
@@ -33,7 +33,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _VerbReader:
     words: Sequence[Token]
     at: int
     negated: bool = False
@@ -45,115 +45,115 @@ class _Reader:
         return self.words[self.at].lower if self.at < len(self.words) else ""
 
     @property
-    def next(self) -> str:
+    def following(self) -> str:
         return self.words[self.at + 1].lower if self.at + 1 < len(self.words) else ""
 
-    def skip(self) -> None:
+    def skip_adverbs(self) -> None:
         """Past adverbs, hedges and negation."""
         while self.at < len(self.words):
             word = self.lower
             if word in _NOT:
                 self.negated = not self.negated or word == "never"
-            elif word in HEDGES or (word in ("almost", "nearly") and not self.next[:1].isdigit()):
+            elif word in HEDGES or (word in ("almost", "nearly") and not self.following[:1].isdigit()):
                 self.hedged = True
-            elif word == "no" and self.next == "longer":
+            elif word == "no" and self.following == "longer":
                 self.adverbs, self.at = (*self.adverbs, "no longer"), self.at + 2
                 continue
-            elif not self._adverb(word):
+            elif not self._is_adverb(word):
                 return
             self.adverbs = (*self.adverbs, word)
             self.at += 1
 
-    def _adverb(self, word: str) -> bool:
+    def _is_adverb(self, word: str) -> bool:
         """Whether the word is one, alone or in ``kind of``."""
         if word in ("kind", "sort"):
-            return self.next == "of"
+            return self.following == "of"
         return word in ADVERBS or (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",)))
 
-    def group(self, verb: str, tense: Tense) -> Group:
+    def build_group(self, verb: str, tense: Tense) -> VerbGroup:
         surface = self.words[self.at].text
         self.at += 1
         infinitive = ""
-        if self.lower == "to" and self.next and (known := lemma(self.next)) and "base" in known[1]:
+        if self.lower == "to" and self.following and (known := find_lemma(self.following)) and "base" in known[1]:
             infinitive = known[0]
-        return Group(verb, surface, tense, self.negated, self.hedged, self.adverbs, self.at, infinitive)
+        return VerbGroup(verb, surface, tense, self.negated, self.hedged, self.adverbs, self.at, infinitive)
 
 
-def group(words: Sequence[Token], at: int, like: Tense | None = None) -> Group | None:
+def parse_verb_group(words: Sequence[Token], at: int, like: Tense | None = None) -> VerbGroup | None:
     """The verb group that begins at ``at``; ``like``: the tense of a verb it is joined to (and sold, and studying)."""
-    read = _Reader(words, at)
-    read.skip()
+    read = _VerbReader(words, at)
+    read.skip_adverbs()
     word = read.lower
     if not word:
         return None
-    if word in BE and not (word == "'s" and not read.next):
+    if word in BE and not (word == "'s" and not read.following):
         read.at += 1
-        return _being(read, BE[word])
+        return _parse_be(read, BE[word])
     if word == "'s":
         read.at += 1
-        return _being(read, "present")
+        return _parse_be(read, "present")
     if word in ("have", "'ve", "has", "had"):
-        return _having(read)
-    if word == "'d" and read.next in ("been", "had", "never"):
+        return _parse_have(read)
+    if word == "'d" and read.following in ("been", "had", "never"):
         read.at += 1
-        return _having(read, moved=True)
+        return _parse_have(read, moved=True)
     tense = "would" if read.hedged and word == "can" else _AUXILIARIES.get(word)
     if tense is not None:
         read.at += 1
-        return _bare(read, tense)
-    if word in ("do", "does", "did") and (read.next in _NOT or read.next in ADVERBS or _is_base(read.next)):
+        return _parse_bare(read, tense)
+    if word in ("do", "does", "did") and (read.following in _NOT or read.following in ADVERBS or _is_base(read.following)):
         read.at += 1
-        return _bare(read, "past" if word == "did" else "present")
+        return _parse_bare(read, "past" if word == "did" else "present")
     if word == "been":
-        return _been(read)
-    if word == "used" and read.next == "to":
+        return _parse_been(read)
+    if word == "used" and read.following == "to":
         read.at += 2
-        return _bare(read, "used")
-    return _main(read, like)
+        return _parse_bare(read, "used")
+    return _parse_main(read, like)
 
 
 def _is_base(word: str) -> bool:
-    known = lemma(word)
+    known = find_lemma(word)
     return bool(known and "base" in known[1])
 
 
-def _bare(read: _Reader, tense: Tense) -> Group | None:
-    read.skip()
+def _parse_bare(read: _VerbReader, tense: Tense) -> VerbGroup | None:
+    read.skip_adverbs()
     if tense == "used" and read.lower == "to":
         read.at += 1
-        read.skip()
-    if read.lower == "be" or (read.lower == "have" and read.next == "been"):
+        read.skip_adverbs()
+    if read.lower == "be" or (read.lower == "have" and read.following == "been"):
         read.at += 1
-        read.skip()
-        if (known := lemma(read.lower)) and known[1] & {"ing"}:
-            return read.group(known[0], tense)
-        return Group("be", "be", tense, read.negated, read.hedged, read.adverbs, read.at)
-    known = lemma(read.lower)
+        read.skip_adverbs()
+        if (known := find_lemma(read.lower)) and known[1] & {"ing"}:
+            return read.build_group(known[0], tense)
+        return VerbGroup("be", "be", tense, read.negated, read.hedged, read.adverbs, read.at)
+    known = find_lemma(read.lower)
     if known is None:
-        return read.group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS else None
-    return read.group(known[0], tense) if "base" in known[1] else None
+        return read.build_group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS else None
+    return read.build_group(known[0], tense) if "base" in known[1] else None
 
 
-def _being(read: _Reader, tense: str) -> Group | None:
+def _parse_be(read: _VerbReader, tense: str) -> VerbGroup | None:
     """After a form of be: progressive, going to, or what somebody is."""
-    read.skip()
+    read.skip_adverbs()
     word = read.lower
     if not word:
         return None
-    if word in _GO and (word == "gonna" or (read.next == "to" and _goes_on(read))):
+    if word in _GO and (word == "gonna" or (read.following == "to" and _has_infinitive(read))):
         read.at += 1 if word == "gonna" else 2
-        return _bare(read, "future" if tense == "present" else "would")
-    if word == "used" and read.next == "to":
+        return _parse_bare(read, "future" if tense == "present" else "would")
+    if word == "used" and read.following == "to":
         return None
-    known = lemma(word)
+    known = find_lemma(word)
     if (
         known
         and "ing" in known[1]
-        and (word in FORMS or read.next)
+        and (word in FORMS or read.following)
         and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
     ) or word == "living":
-        return read.group(known[0] if known else "live", "progressive" if tense == "present" else "was")
-    return Group(
+        return read.build_group(known[0] if known else "live", "progressive" if tense == "present" else "was")
+    return VerbGroup(
         "be",
         "is" if tense == "present" else "was",
         "present" if tense == "present" else "past",
@@ -164,12 +164,12 @@ def _being(read: _Reader, tense: str) -> Group | None:
     )
 
 
-def _goes_on(read: _Reader) -> bool:
+def _has_infinitive(read: _VerbReader) -> bool:
     """``going to move`` and not ``going to church``."""
     after = read.words[read.at + 2].lower if read.at + 2 < len(read.words) else ""
     while after in ADVERBS and read.at + 3 < len(read.words):
         return True
-    known = lemma(after)
+    known = find_lemma(after)
     third = read.words[read.at + 3].lower if read.at + 3 < len(read.words) else ""
     return bool(
         after == "be"
@@ -180,61 +180,61 @@ def _goes_on(read: _Reader) -> bool:
     )
 
 
-def _having(read: _Reader, *, moved: bool = False) -> Group | None:
+def _parse_have(read: _VerbReader, *, moved: bool = False) -> VerbGroup | None:
     """After have: the perfect, having to, or what somebody has."""
     word = "had" if moved else read.lower
     at = read.at
     if not moved:
         read.at += 1
-    read.skip()
+    read.skip_adverbs()
     if read.lower == "been":
-        return _been(read)
+        return _parse_been(read)
     if read.lower == "got" and word in ("have", "'ve", "has"):
-        if read.next == "to":
+        if read.following == "to":
             read.at += 2
-            return _bare(read, "must")
-        return read.group("have", "present")
-    if read.lower == "to" and _is_base(read.next):
+            return _parse_bare(read, "must")
+        return read.build_group("have", "present")
+    if read.lower == "to" and _is_base(read.following):
         read.at += 1
-        return _bare(read, "must")
-    known = lemma(read.lower)
+        return _parse_bare(read, "must")
+    known = find_lemma(read.lower)
     if known and "part" in known[1] and word != "'s" and read.lower not in ("cost", "cast") and not (word == "had" and known[1] & {"base"}):
-        return read.group(known[0], "perfect")
+        return read.build_group(known[0], "perfect")
     if word == "'ve":
         return None
-    return Group("have", read.words[at].text, "past" if word == "had" else "present", read.negated, read.hedged, read.adverbs, read.at)
+    return VerbGroup("have", read.words[at].text, "past" if word == "had" else "present", read.negated, read.hedged, read.adverbs, read.at)
 
 
-def _been(read: _Reader) -> Group | None:
+def _parse_been(read: _VerbReader) -> VerbGroup | None:
     read.at += 1
-    read.skip()
-    known = lemma(read.lower)
+    read.skip_adverbs()
+    known = find_lemma(read.lower)
     if known and "ing" in known[1]:
-        return read.group(known[0], "been")
+        return read.build_group(known[0], "been")
     if not read.lower:
         return None
-    return Group("be", "been", "perfect", read.negated, read.hedged, read.adverbs, read.at)
+    return VerbGroup("be", "been", "perfect", read.negated, read.hedged, read.adverbs, read.at)
 
 
-def _main(read: _Reader, like: Tense | None) -> Group | None:
+def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
     word = read.lower
-    known = lemma(word)
+    known = find_lemma(word)
     if word == "wanna":
         read.at += 1
-        if (inner := lemma(read.lower)) and "base" in inner[1]:
-            return Group("want", "want", "present", read.negated, read.hedged, read.adverbs, read.at, inner[0])
+        if (inner := find_lemma(read.lower)) and "base" in inner[1]:
+            return VerbGroup("want", "want", "present", read.negated, read.hedged, read.adverbs, read.at, inner[0])
         return None
     if known is None:
         return None
     verb, forms = known
     if like in ("progressive", "been", "was", "perfect", "past", "used") and like is not None:
-        return read.group(verb, like)
+        return read.build_group(verb, like)
     if "past" in forms and ("base" not in forms):
-        return read.group(verb, "past")
+        return read.build_group(verb, "past")
     if forms == {"ing"}:
-        return read.group(verb, "progressive")
+        return read.build_group(verb, "progressive")
     if "past" in forms and word in ("quit", "set", "put", "cut", "hit", "shut", "split", "hurt", "spread", "burst", "beat"):
-        return read.group(verb, "past")
+        return read.build_group(verb, "past")
     if forms & {"base", "s"}:
-        return read.group(verb, "present")
-    return read.group(verb, "past") if "past" in forms else None
+        return read.build_group(verb, "present")
+    return read.build_group(verb, "past") if "past" in forms else None

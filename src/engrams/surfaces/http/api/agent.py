@@ -134,9 +134,11 @@ def _tend(routes: APIRouter, settings: Settings) -> None:
 
     @routes.post("/reset", responses=declared(409))
     def reset(caller: Asks) -> shapes.Wiped:
-        """Erase everything, where `serve.wipe` allows it. What follows begins with an empty memory."""
-        if not settings.serve.wipe:
-            raise RefusedError("This server does not erase everything by request.", hint="`engrams purge --all` does, or set `serve.wipe`.")
+        """Erase everything, where `serve.allow_reset` allows it. What follows begins with an empty memory."""
+        if not settings.serve.allow_reset:
+            raise RefusedError(
+                "This server does not erase everything by request.", hint="`engrams purge --all` does, or set `serve.allow_reset`."
+            )
         caller.engine.drain(_DRAIN)
         done = [wipe(caller.engine, owner) for owner in _owners(caller)]
         return shapes.Wiped(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))

@@ -1,4 +1,4 @@
-"""The paths that the client of mem0 asks, as a part of the server."""
+"""Mount of the paths that the mem0 client calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 
 from engrams.clock import parse_time
 from engrams.engine import MemoryEngine
@@ -15,54 +15,29 @@ from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies, shapes
 from engrams.surfaces.http.mem0.filters import LABELS, Part, loose, within
+from engrams.surfaces.http.mounts import RouterMount
 from engrams.surfaces.http.rest.caller import named
 from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.surfaces.http.rest.fallback import Elsewhere
 from engrams.surfaces.http.rest.requests import aware, meta
-from engrams.types import Json, Kind, Record, Role, Scope, Status, Turn
+from engrams.types import Kind, Record, Role, Scope, Status, Turn
 
 _TOP = 10
 _PAGE = 100
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 
 
-class Mem0:
-    """Routes before ours: they end in a slash, or have a version that is not ours."""
-
-    def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
-        self._engine, self._settings = engine, settings
-
-    def install(self, app: FastAPI) -> None:
-        app.state.engine = self._engine
-        routes = APIRouter(tags=["mem0"], route_class=limited(self._settings.limits.text_bytes))
-        for add in (_writing, _reading, _one, _many):
-            add(routes, self._settings)
-        app.include_router(routes)
-        others = Elsewhere(routes.routes)
-        app.router.routes.extend(others.at(others.paths))
-
-    async def start(self) -> None:
-        """Nothing to start."""
-
-    async def stop(self) -> None:
-        """Nothing to stop."""
-
-    def health(self) -> Mapping[str, Json]:
-        return {}
-
-
-def _writing(routes: APIRouter, settings: Settings) -> None:
+def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/add/", responses=declared())
     def add(request: Request, body: bodies.Add) -> shapes.Events:
         """Remember the messages of a conversation. Each event is a message kept, or something learned from one."""
         if body.expiration_date:
-            raise _eternal()
+            raise _no_expiry_error()
         where = within(request, body.ids(), body.filters)
-        at = _moment(body.timestamp)
+        at = _to_time(body.timestamp)
         extra = meta(body.metadata or {}, settings.limits.meta_bytes)
         events = []
         for message in body.messages:
-            text = _text(message.content)
+            text = _message_text(message.content)
             if text.strip():
                 turn = Turn(
                     text, _ROLES.get(message.role, "user"), message.name, at, where.scope.labels[-1] if body.run_id else "", meta=extra
@@ -74,7 +49,7 @@ def _writing(routes: APIRouter, settings: Settings) -> None:
         return shapes.Events(results=events)
 
 
-def _reading(routes: APIRouter, settings: Settings) -> None:
+def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/search/", responses=declared())
     def search(request: Request, body: bodies.Search) -> shapes.Items:
         """The memories that answer a question, best first."""
@@ -85,18 +60,18 @@ def _reading(routes: APIRouter, settings: Settings) -> None:
         return shapes.Items(results=[shapes.item(hit.record, hit.score) for hit in found.hits if hit.score >= least])
 
     @routes.post("/v3/memories/", responses=declared())
-    def listing(
+    def list_memories(
         request: Request,
         body: bodies.Listing,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
         page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
     ) -> shapes.Page:
         """Memories, newest first, by page."""
-        dates = [Condition("recorded_at", "gte", _day(body.start_date))] if body.start_date else []
-        dates += [Condition("recorded_at", "lte", _day(body.end_date))] if body.end_date else []
+        dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
+        dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
         where = within(request, body.ids(), body.filters)
         tests = Where("and", (*(where.where.parts if where.where else ()), *dates))
-        records, more = _page(where, tests if tests.parts else None, page, min(page_size, settings.limits.results))
+        records, more = _read_page(where, tests if tests.parts else None, page, min(page_size, settings.limits.results))
         path = "/v3/memories/?page_size={}&page={}"
         return shapes.Page(
             results=[shapes.item(record) for record in records],
@@ -115,12 +90,12 @@ def _reading(routes: APIRouter, settings: Settings) -> None:
     def entities(request: Request) -> shapes.Entities:
         """Who and what there are memories of: users, agents, apps and runs."""
         caller = named(request, "")
-        found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _pairs(scope))
+        found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope))
         rows = [shapes.Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
         return shapes.Entities(results=rows, count=len(rows))
 
 
-def _one(routes: APIRouter, settings: Settings) -> None:
+def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/v1/memories/{id}/", responses=declared(404))
     def read(request: Request, id: str) -> shapes.Item:
         """One memory."""
@@ -130,7 +105,7 @@ def _one(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/memories/{id}/", responses=declared(404, 409))
     def change(request: Request, id: str, body: bodies.Update) -> shapes.Item:
         """Change its text or metadata."""
-        return shapes.item(_changed(request, id, body, settings))
+        return shapes.item(_edit_memory(request, id, body, settings))
 
     @routes.delete("/v1/memories/{id}/", responses=declared(404, 409))
     def forget(request: Request, id: str) -> shapes.Said:
@@ -147,12 +122,12 @@ def _one(routes: APIRouter, settings: Settings) -> None:
         return [shapes.change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
 
 
-def _many(routes: APIRouter, settings: Settings) -> None:
+def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=declared(404, 409))
     def change(request: Request, body: bodies.Batch) -> shapes.Said:
         """Change several."""
         for each in body.memories:
-            _changed(request, each.memory_id, each, settings)
+            _edit_memory(request, each.memory_id, each, settings)
         return shapes.Said(message=f"Successfully updated {len(body.memories)} memories")
 
     @routes.delete("/v1/batch/", responses=declared(404, 409))
@@ -190,14 +165,14 @@ def _many(routes: APIRouter, settings: Settings) -> None:
         return shapes.Said(message="Entity deleted successfully!")
 
 
-def _pairs(scope: Scope) -> list[tuple[str, str]]:
+def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     kinds = {label: name.removesuffix("_id") for name, label in LABELS.items()}
     return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
 
 
-def _changed(request: Request, id: str, body: bodies.Update, settings: Settings) -> Record:
+def _edit_memory(request: Request, id: str, body: bodies.Update, settings: Settings) -> Record:
     if body.expiration_date:
-        raise _eternal()
+        raise _no_expiry_error()
     caller = named(request, "")
     record = caller.engine.get(id, scope=caller.owner)
     fields: dict[str, Any] = {} if body.text is None else {"text": body.text}
@@ -214,7 +189,7 @@ def _forget_all(where: Part) -> None:
                 where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
 
 
-def _page(where: Part, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+def _read_page(where: Part, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
     """One page, and whether there is another; those before are walked over."""
     after = ""
     for number in range(1, page + 1):
@@ -227,31 +202,34 @@ def _page(where: Part, tests: Where | None, page: int, size: int) -> tuple[list[
     return [], False
 
 
-def _text(content: str | list[Any]) -> str:
+def _message_text(content: str | list[Any]) -> str:
     if isinstance(content, str):
         return content
     parts = [each.get("text") for each in content if isinstance(each, dict)]
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def _moment(seconds: float | None) -> datetime | None:
+def _to_time(seconds: float | None) -> datetime | None:
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         raise InputError("The timestamp is out of range.") from None
 
 
-def _day(text: str) -> datetime:
+def _parse_day(text: str) -> datetime:
     try:
         return aware(parse_time(text))
     except (ValueError, OverflowError):
         raise InputError("A date is needed, such as 2025-01-31.") from None
 
 
-def _eternal() -> InputError:
+def _no_expiry_error() -> InputError:
     return InputError("Memories do not expire here.", hint="PATCH /v1/memories/{id} sets `valid_to`, until when it is true.")
 
 
-def part(engine: MemoryEngine, settings: Settings) -> Mem0:
-    """What the server asks every part for."""
-    return Mem0(engine, settings)
+def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
+    """Create the mount; it goes before /v1, since its paths end in a slash."""
+    routes = APIRouter(tags=["mem0"], route_class=limited(settings.limits.text_bytes))
+    for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes):
+        add_routes(routes, settings)
+    return RouterMount(engine, (routes,))

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import views
 from engrams.surfaces.http.rest.caller import Asks
 from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.surfaces.http.rest.requests import written
 
 if TYPE_CHECKING:
-    from engrams.build import AuditLog
+    from engrams.build import AuditLog, Entry
+
+
+class AuditEvent(BaseModel):
+    """``actor``: a key's id, or local. ``owner``: whose memory, empty where it was nobody's. ``target``: the id of a memory.
+    ``request``: the X-Request-Id of the answer."""
+
+    at: datetime
+    action: str
+    actor: str
+    owner: str
+    target: str
+    outcome: str
+    request: str
+
+
+class AuditTrail(BaseModel):
+    """``days``: those of which there is a log."""
+
+    days: list[str]
+    entries: list[AuditEvent]
 
 
 def router(settings: Settings) -> APIRouter:
@@ -29,10 +48,14 @@ def router(settings: Settings) -> APIRouter:
         day: Annotated[date | None, BeforeValidator(written), Query(description="Only this day, UTC.")] = None,
         everyone: Annotated[bool, Query(description="Everybody's, for those who may see it.")] = False,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
-    ) -> views.Trail:
+    ) -> AuditTrail:
         """What was done with this person's memory, newest first: when, by which key, and with what outcome. Never a text."""
         log: AuditLog = request.app.state.audit
         found = log.entries(owner=caller.whose(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
-        return views.Trail(days=list(log.days()), entries=[views.event(entry) for entry in found])
+        return AuditTrail(days=list(log.days()), entries=[_to_event(entry) for entry in found])
 
     return routes
+
+
+def _to_event(entry: Entry) -> AuditEvent:
+    return AuditEvent.model_validate({name: getattr(entry, name) for name in AuditEvent.model_fields})

@@ -1,4 +1,4 @@
-"""What is ours takes the methods it has and no other: whatever the method, it never reaches an upstream."""
+"""Answer 405 for other methods on our paths; never pass them to an upstream."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from engrams.surfaces.http.rest.errors import failure
 _HINT = "GET /openapi.json describes every request."
 
 
-class Elsewhere:
-    """405 for a path of ``routes`` with another method, which it names; 404 for a path that is none of theirs."""
+class MethodNotAllowed:
+    """Answer 405 with the allowed methods for paths of ``routes``, else 404."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         self._routes = [route for route in routes if isinstance(route, Route)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        near = [route for route in self._routes if route.matches(scope)[0] is Match.PARTIAL]
-        if near:
+        matching = [route for route in self._routes if route.matches(scope)[0] is Match.PARTIAL]
+        if matching:
             answer = failure(405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT)
-            answer.headers["allow"] = ", ".join(sorted({method for route in near for method in route.methods or ()}))
+            answer.headers["allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
         else:
             answer = failure(404, "Not Found", "There is nothing at this path.", _HINT)
         await answer(scope, receive, send)
 
-    def at(self, paths: Iterable[str]) -> list[BaseRoute]:
-        """Routes of every method, to go after those that are there."""
+    def routes_for(self, paths: Iterable[str]) -> list[BaseRoute]:
+        """Build routes for every method, to be added after the real ones."""
         return [Route(path, self, include_in_schema=False) for path in dict.fromkeys(paths)]
 
     @property

@@ -16,7 +16,7 @@ from engrams.surfaces.http.rest.errors import declared, limited
 from engrams.surfaces.http.rest.requests import Body
 
 if TYPE_CHECKING:
-    from engrams.build import Conflict
+    from engrams.build import StatementConflict
 
 Wanted = Annotated[list[str], Query(description="Only these jobs; an unknown one is answered with those there are.")]
 
@@ -153,7 +153,7 @@ def router(settings: Settings) -> APIRouter:
     def plan(caller: Speaks, job: Wanted = []) -> Plan:  # noqa: B006 - FastAPI copies defaults
         """What a cycle would do now. Nothing is changed."""
         made = caller.engine.garden.plan(caller.owner, job)
-        steps = [Step.model_validate(step.told) for step in made.steps]
+        steps = [Step.model_validate(step.to_dict()) for step in made.steps]
         return Plan(steps=steps, conflicts=_clashes(made.conflicts), notes=list(made.notes))
 
     @routes.get("/reports", responses=declared())
@@ -201,5 +201,5 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _clashes(found: Sequence[Conflict]) -> list[Clash]:
-    return [Clash.model_validate(each.told) for each in found]
+def _clashes(found: Sequence[StatementConflict]) -> list[Clash]:
+    return [Clash.model_validate(each.to_dict()) for each in found]

@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import requests, views
+from engrams.surfaces.http.rest import requests
 from engrams.surfaces.http.rest.caller import Asks, Caller
 from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.types import Edge, Record
+from engrams.types import Edge, EdgeType, Kind, Record, Status, Tier
+
+_LABEL = 160
+
+
+class GraphNode(BaseModel):
+    """``type``: memory, tag, topic or concept. The rest is a memory's."""
+
+    id: str
+    type: str
+    label: str
+    kind: Kind | None = None
+    status: Status | None = None
+    tier: Tier | None = None
+    recorded_at: datetime | None = None
+    importance: float | None = None
+
+
+class GraphLink(BaseModel):
+    source: str
+    target: str
+    type: EdgeType
+    weight: float
+    count: int
+
+
+class GraphResponse(BaseModel):
+    nodes: list[GraphNode]
+    edges: list[GraphLink]
+    more: bool
 
 
 def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["graph"], route_class=limited(settings.limits.text_bytes))
 
     @routes.get("/graph", responses=declared(404))
-    def graph(asked: Annotated[requests.View, Query()], caller: Asks) -> views.Graph:
+    def graph(asked: Annotated[requests.View, Query()], caller: Asks) -> GraphResponse:
         """Memories, tags and topics with their links: around `focus`, `depth` steps far, or else around the newest memories.
 
         `more`: the limit left some out.
         """
         most = min(asked.limit, settings.limits.results)
         start = _focused(caller, asked.focus) if asked.focus else _newest(caller, asked, most)
-        return views.graph(*View(caller, asked, most).grown(start, asked.depth))
+        return _to_response(*View(caller, asked, most).grown(start, asked.depth))
 
     return routes
 
@@ -90,3 +121,26 @@ def _newest(caller: Caller, asked: requests.View, most: int) -> dict[str, Record
         limit=max(1, most * 2 // 3),
     )
     return {record.id: record for record in page.records}
+
+
+def _to_response(nodes: Mapping[str, Record | None], edges: Sequence[Edge], more: bool) -> GraphResponse:
+    links = [
+        GraphLink(source=each.source, target=each.target, type=each.type, weight=round(each.weight, 6), count=each.count) for each in edges
+    ]
+    return GraphResponse(nodes=[_to_node(name, record) for name, record in nodes.items()], edges=links, more=more)
+
+
+def _to_node(name: str, record: Record | None) -> GraphNode:
+    if record is None:
+        sort, _, label = name.partition(":")
+        return GraphNode(id=name, type=sort if label else "memory", label=label or name)
+    return GraphNode(
+        id=name,
+        type="memory",
+        label=record.text[:_LABEL],
+        kind=record.kind,
+        status=record.status,
+        tier=record.tier,
+        recorded_at=record.recorded_at,
+        importance=round(record.importance, 6),
+    )

@@ -1,4 +1,4 @@
-"""The REST API as a part of the server."""
+"""Mount of the REST API under /v1."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import audit, feedback, files, garden, graph, jobs, memories, notebook, safety, search, sessions, stats
 from engrams.surfaces.http.rest.errors import malformed, unserved
-from engrams.surfaces.http.rest.fallback import Elsewhere
+from engrams.surfaces.http.rest.fallback import MethodNotAllowed
 from engrams.types import Json
 
 OWN = (
     *("memories", "search", "explain", "context", "purge", "scopes", "stats", "state", "settings", "sessions"),
     *("graph", "jobs", "audit", "safety", "feedback", "garden", "export", "import", "imports", "notebook", "timeline"),
 )
-"""What is ours under /v1; everything else there is the proxy's."""
+"""Our path segments under /v1; all others are the proxy's."""
 
 _ROUTERS = (
     *(memories.router, search.router, notebook.router, stats.router, sessions.router),
@@ -29,8 +29,8 @@ _ROUTERS = (
 )
 
 
-class Rest:
-    """Routes under /v1, before the proxy's: what is ours must never reach an upstream, whatever its method."""
+class RestMount:
+    """Routes under /v1, before the proxy's: our paths never reach an upstream."""
 
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
         self._engine, self._settings = engine, settings
@@ -44,17 +44,16 @@ class Rest:
         routers = [make(self._settings) for make in _ROUTERS]
         for routes in routers:
             app.include_router(routes)
-        own = [route for routes in routers for route in routes.routes]
-
-        app.router.routes.extend(Elsewhere(own).at(path for name in OWN for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
+        fallback = MethodNotAllowed([route for routes in routers for route in routes.routes])
+        app.router.routes.extend(fallback.routes_for(path for name in OWN for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
 
     async def start(self) -> None:
-        """Imports that were under way go on."""
+        """Resume unfinished imports."""
         if self._uploads is not None:
             await asyncio.to_thread(self._uploads.resume)
 
     async def stop(self) -> None:
-        """An import stops at its next piece and goes on in the next process."""
+        """Stop imports at their next piece; the next process resumes them."""
         if self._uploads is not None:
             await asyncio.to_thread(self._uploads.close)
 
@@ -62,6 +61,6 @@ class Rest:
         return {}
 
 
-def part(engine: MemoryEngine, settings: Settings) -> Rest:
-    """What the server asks every part for."""
-    return Rest(engine, settings)
+def create_mount(engine: MemoryEngine, settings: Settings) -> RestMount:
+    """Create the REST mount."""
+    return RestMount(engine, settings)

@@ -16,8 +16,8 @@ from engrams.write.rules.languages.french import FRENCH
 from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.spanish import SPANISH
 from engrams.write.rules.languages.table import LanguageTable
-from engrams.write.rules.reading import Speech
-from engrams.write.rules.segment import sentences
+from engrams.write.rules.reading import UtteranceContext
+from engrams.write.rules.segment import split_sentences
 from engrams.write.slots import is_single
 
 _STOP = re.compile(
@@ -68,7 +68,7 @@ def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
     return tuple(forms)
 
 
-def extract_foreign(text: str, speech: Speech) -> list[Candidate]:
+def extract_foreign(text: str, speech: UtteranceContext) -> list[Candidate]:
     """Extract statements in German, Spanish, French or Chinese.
 
     None where the first 2,000 characters hold no first person of these languages.
@@ -91,8 +91,8 @@ def extract_foreign(text: str, speech: Speech) -> list[Candidate]:
 
 def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
     """Yield pieces of asserted sentences: text, start, sentence begins with 我."""
-    for sentence in sentences(text):
-        if sentence.modality != "asserted" or sentence.asked or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
+    for sentence in split_sentences(text):
+        if sentence.modality != "asserted" or sentence.is_question or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
             continue
         at = 0
         for cut in [*_AND.finditer(sentence.text), None]:
@@ -102,7 +102,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             at = cut.end() if cut else end
 
 
-def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: Speech) -> Candidate | None:
+def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext) -> Candidate | None:
     for form in _compile_forms(language.code):
         match = form.find.search(piece)
         if match is None:
@@ -120,7 +120,7 @@ def _clean_value(raw: str) -> str:
 
 
 def _to_candidate(
-    form: SentenceForm, groups: dict[str, str | None], value: str, place: tuple[int, int, str], language: LanguageTable, speech: Speech
+    form: SentenceForm, groups: dict[str, str | None], value: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext
 ) -> Candidate:
     start, length, text = place
     name = language.user if speech.speaker == "the user" else speech.speaker
@@ -136,9 +136,9 @@ def _to_candidate(
     elif predicate == "attribute":
         predicate = _PROPERTIES[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
-    times = dates.spans(quote, speech.said)
-    when = dates.dated(times)
-    begun = _resolve_start(form, when.start if when and when.start <= speech.said else None, speech.said)
+    times = dates.find_spans(quote, speech.said_at)
+    when = dates.pick_most_exact(times)
+    begun = _resolve_start(form, when.start if when and when.start <= speech.said_at else None, speech.said_at)
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
     told = form.say.format(s=shown, o=value, f=groups.get("f") or "")
@@ -158,9 +158,9 @@ def _to_candidate(
         confidence=0.85,
         importance=0.7,
         trust=speech.trust,
-        said_at=speech.said,
+        said_at=speech.said_at,
         valid_from=begun,
-        settled=min(when.end, speech.said) if when and begun == when.start else speech.said,
+        effective_at=min(when.end, speech.said_at) if when and begun == when.start else speech.said_at,
         reason=f"rule {language.code}",
     )
 

@@ -98,7 +98,7 @@ class Column {
     fill(this.number, number(sum), cap ? h("span", { class: "small soft" }, ` of ${number(cap)}`) : null);
     const off = this.tier === "working" && state.detail.on === false;
     const none = off
-      ? ["The working tier is off. ", h("code", { class: "command" }, "engrams serve --set tiers.on=true"), " turns it on."]
+      ? ["The working tier is off. ", h("code", { class: "command" }, "engrams serve --set tiers.enabled=true"), " turns it on."]
       : "Nothing here right now.";
     fill(
       this.list,

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 import engrams
 from engrams.apikeys import Keyring
 from engrams.build import audit, uploads
-from engrams.settings import Settings, apart, load
-from engrams.settings.apart import FOLDER
+from engrams.settings import TEST_FOLDER as FOLDER
+from engrams.settings import Settings, in_test_mode, load
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
 from engrams.types import Kind, Scope
@@ -112,8 +112,8 @@ def test_nothing_outside_of_the_home_is_reached_either(tmp_path: Path) -> None:
 
 def test_a_test_home_is_not_put_into_itself(tmp_path: Path) -> None:
     """Settings that are of test mode already stay as they are; without it they are what they were."""
-    once = apart(Settings(home=tmp_path, test=True))
+    once = in_test_mode(Settings(home=tmp_path, test=True))
     assert once.home == tmp_path / FOLDER
-    assert apart(once) == once
+    assert in_test_mode(once) == once
     assert load({"home": str(once.home), "test": "yes"}).settings.home == once.home
-    assert apart(Settings(home=tmp_path)).home == tmp_path
+    assert in_test_mode(Settings(home=tmp_path)).home == tmp_path

@@ -20,7 +20,7 @@ CLIMBING = (
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 
 
-class Talk:
+class Conversation:
     """One engine without workers, and its clock; each turn takes a minute."""
 
     def __init__(self, **settings: Any) -> None:

@@ -1,0 +1,69 @@
+"""Settings of limits, the store and the models."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share: TypeAlias = float
+"""A number from 0 to 1."""
+
+
+class Section(BaseModel):
+    """A frozen group of settings that refuses unknown names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class Limits(Section):
+    """Sizes beyond which input is refused."""
+
+    text_bytes: int = Field(1_000_000, ge=1, description="Largest text of one memory, in bytes of UTF-8.")
+    meta_bytes: int = Field(100_000, ge=2, description="Largest metadata of one memory, in bytes of JSON.")
+    results: int = Field(1000, ge=1, description="Largest `limit` of a search or a page.")
+
+
+class StoreSettings(Section):
+    """Place and durability of the database."""
+
+    url: str = Field("", description="Database: a path, or `:memory:`. Empty: memory.db in the home folder.")
+    durability: Literal["full", "normal"] = Field(
+        "full",
+        description="full: an acknowledged write survives power loss. normal: a crash of the process only, but faster.",
+    )
+    readers: int = Field(4, ge=1, le=64, description="Connections that read.")
+    busy_seconds: float = Field(10.0, ge=0, description="Seconds to wait for another process's write.")
+    cache_bytes: int = Field(1_000_000_000, ge=1_000_000, description="Memory for loaded search indexes, in bytes.")
+    exact_limit: int = Field(30_000, ge=100, description="Number of records in reach up to which every one is scored exactly.")
+
+
+class EmbedSettings(Section):
+    """The embedding model."""
+
+    provider: Literal["builtin", "onnx", "openai", "ollama", "null"] = Field(
+        "builtin",
+        description="builtin: the table that ships. onnx: a model file. openai, ollama: a server. null: no vectors, words only.",
+    )
+    model: str = Field("", description="onnx: a folder or hub name. openai, ollama: the model's name.")
+    url: str = Field("", description="Base URL of the server (openai, ollama).")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    query_prefix: str | None = Field(None, description="Text put before a query. None: the one of the model's card; empty: none.")
+    dimension: int = Field(0, ge=0, description="Number of dimensions to ask the server for. 0: its own.")
+    batch_size: int = Field(64, ge=1, description="Texts in one call.")
+    timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
+
+
+class ChatSettings(Section):
+    """The language model for extraction and upkeep; none is needed."""
+
+    provider: Literal["none", "openai", "ollama"] = Field(
+        "none", description="none: rules only. openai: any server with the OpenAI protocol. ollama: Ollama's own protocol."
+    )
+    model: str = Field("", description="The model's name.")
+    url: str = Field("", description="Base URL, for example http://localhost:11434.")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    timeout_seconds: float = Field(60.0, gt=0, description="Seconds a call may take.")
+    retries: int = Field(3, ge=0, le=10, description="Further tries after a failure that waiting may cure.")
+    daily_calls: int = Field(0, ge=0, description="Most calls a day. 0: no limit.")
+    daily_tokens: int = Field(0, ge=0, description="Most tokens a day. 0: no limit.")

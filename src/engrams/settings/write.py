@@ -1,0 +1,43 @@
+"""Settings of the write flow."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from engrams.settings.core import Section, Share
+
+
+class WriteSettings(Section):
+    """Steps between a text that comes in and the facts that are stored."""
+
+    gate: bool = Field(True, description="Keep small talk and noise from extraction. The journal keeps every turn.")
+    min_words: int = Field(2, ge=0, description="Meaningful words below which nothing is extracted from a turn.")
+    extract: Literal["off", "rules", "llm", "auto"] = Field(
+        "auto", description="How facts are extracted. auto: llm where a chat model is set, else rules."
+    )
+    roles: tuple[str, ...] = Field(("user",), description="Roles whose statements become memories.")
+    reconcile: Literal["off", "rules", "llm", "auto"] = Field(
+        "auto", description="How a new fact is compared with the known ones. auto: llm where a chat model is set, else rules."
+    )
+    policy: Literal["off", "rules", "llm"] = Field("rules", description="How it is decided whether a candidate is stored, held or dropped.")
+    secrets: Literal["redact", "refuse", "off"] = Field("redact", description="Treatment of API keys, passwords and tokens.")
+    pii: Literal["allow", "redact", "refuse"] = Field("allow", description="Treatment of personal data such as card numbers.")
+    dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one.")
+    min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
+    batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
+    debounce_seconds: float = Field(30.0, ge=0, le=300, description="Seconds of quiet before a model extracts. 0: none.")
+    extraction_passes: int = Field(1, ge=1, le=2, description="2: a model is asked for facts and for rules apart, at the same time.")
+    reconcile_fallback: Literal["rules", "hold", "coexist"] = Field(
+        "rules", description="When a model fails to reconcile. rules: rules decide. hold: the statement waits. coexist: both are kept."
+    )
+    contradiction_cosine: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Cosine from which a model is shown the five nearest of the same category. 0: rules choose.",
+    )
+    ignore_root: str = Field(
+        "", description="Folder whose .gitignore and .secretsignore name files that are never stored. Empty: the current folder."
+    )

@@ -62,17 +62,17 @@ REMEMBERED = {
     "store.sqlite.rows._origin": 1_024,
     "text.terms._term": 1 << 16,
     "write.dedup._tokens": 16_384,
-    "write.dedup.bare": 16_384,
-    "write.slots.same": 4_096,
+    "write.dedup.object_terms": 16_384,
+    "write.slots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"types.words._parsed": 4_096, "write.ignore._pattern": 4_096}
+NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
     "models.http._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
-    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.languages.match._compile_forms", "write.secrets._compiled",
+    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 

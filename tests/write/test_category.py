@@ -30,7 +30,12 @@ def model() -> Iterator[ScriptedModel]:
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """An engine that learns with it, at once."""
     with temp_engine(
-        clock=Ticker(START), jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", write__debounce_seconds=0.0
+        clock=Ticker(START),
+        jobs__workers=0,
+        chat__provider="openai",
+        chat__model="m",
+        chat__url=f"{model.url}/v1",
+        write__debounce_seconds=0.0,
     ) as made:
         yield made
 

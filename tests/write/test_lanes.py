@@ -40,7 +40,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def talk(model: ScriptedModel) -> Iterator[Talk]:
-    made = Talk(lanes="two")
+    made = Talk(extraction_passes=2)
     made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
@@ -86,7 +86,7 @@ def test_the_lane_that_failed_comes_back(model: ScriptedModel) -> None:
         store__url=":memory:",
         jobs__workers=0,
         jobs__backoff_seconds=0,
-        write__extraction_passes="two",
+        write__extraction_passes=2,
         sessions__trigger="turn",
         write__reconcile="rules",
         **server,

@@ -253,7 +253,7 @@ def test_long_messages_are_shortened_and_many_are_split(talk: Talk, model: Scrip
     """A message over 1000 characters shows its two ends, upload blocks are left out, and a call shows at most the batch."""
     model.say(said(), said())
     long = "Start of it. " + "m" * 3000 + " End of it <uploaded_files>secret.pdf</uploaded_files>"
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch": 2})})
+    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch_turns": 2})})
     talk.say(long, "I have a second thing to say", "And here is the third thing")
     first, second = asked(model)
     assert "Start of it" in first

@@ -9,7 +9,7 @@ import pytest
 
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
-from engrams.write.policy import PolicyDecision, clamp_decision, check_guards, decide, has_support
+from engrams.write.policy import PolicyDecision, check_guards, clamp_decision, decide, has_support
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 

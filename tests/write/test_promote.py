@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from engrams.types import LAYER_OF, Evidence, Kind, Record, Scope, Status
-from engrams.write.promote import PromotionEvidence, HeldCluster, is_same_statement, cluster_held, find_matching, merge_cluster, promotion_reason
+from engrams.write.promote import (
+    HeldCluster,
+    PromotionEvidence,
+    cluster_held,
+    find_matching,
+    is_same_statement,
+    merge_cluster,
+    promotion_reason,
+)
 
 SAID = datetime(2026, 1, 5, tzinfo=UTC)
 

@@ -161,7 +161,7 @@ def test_turns_that_arrive_late_do_not_undo_newer_ones(talk: Talk) -> None:
 
 def test_a_less_trusted_source_contradicts_and_does_not_replace() -> None:
     """What a web page says of the user's home stands beside the user's word, linked as a contradiction."""
-    talk = Talk(speakers=("user", "tool"))
+    talk = Talk(roles=("user", "tool"))
     talk.say("I live in Paris")
     digest = talk.say(Turn("I live in Berlin", role="tool", session="s1"), channel="web")
     assert [derived.verdict for derived in digest.derived] == ["conflict"]

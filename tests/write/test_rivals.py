@@ -45,7 +45,7 @@ def model() -> Iterator[ScriptedModel]:
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     """A conversation learned from as the preset of the memory graph asks for it."""
     preset = load({"preset": "graph"}, environ={}).settings.write
-    made = Talk(contradicts=preset.contradiction_cosine, on_error=preset.reconcile_fallback)
+    made = Talk(contradiction_cosine=preset.contradiction_cosine, reconcile_fallback=preset.reconcile_fallback)
     made.embedder = Angles()
     made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
@@ -124,7 +124,7 @@ def test_statements_of_one_message_are_candidates_for_each_other(talk: Talk, mod
     model.say({"statements": [rows[0]]}, {"statements": [rows[1]]})
     journaled = talk.put("I said word one", "I said brand new")
     assert len(journaled.records) == 2
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch": 1})})
+    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch_turns": 1})})
     from engrams.write import flow
 
     flow.digest_records(journaled.records, talk.deps)

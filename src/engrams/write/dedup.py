@@ -55,10 +55,18 @@ def find_near_duplicate(candidate: Candidate, known: Iterable[Record], threshold
     best: Record | None = None
     most = threshold
     for record in known:
-        if not is_same_slot(candidate, record) or is_affirmative(record) != candidate.polarity or is_ending(record) != (candidate.effect == "ends"):
+        if (
+            not is_same_slot(candidate, record)
+            or is_affirmative(record) != candidate.polarity
+            or is_ending(record) != (candidate.effect == "ends")
+        ):
             continue
         overlap = jaccard(candidate.text, record.text)
-        if overlap >= most and not has_distinct_detail(candidate.text, record.text) and not _are_days_apart(candidate.valid_from, record.valid_from):
+        if (
+            overlap >= most
+            and not has_distinct_detail(candidate.text, record.text)
+            and not _are_days_apart(candidate.valid_from, record.valid_from)
+        ):
             best, most = record, overlap
     return best
 
@@ -83,7 +91,9 @@ def has_distinct_detail(one: str, other: str) -> bool:
 
 def is_same_slot(candidate: Candidate, record: Record) -> bool:
     """The same subject and, canonically, the same predicate."""
-    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(record.predicate)
+    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(
+        record.predicate
+    )
 
 
 @memo(16_384)

@@ -61,7 +61,9 @@ def _validate_value(name: str, value: Any) -> Any:
             return value
 
 
-def build_edit(record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None) -> Batch:
+def build_edit(
+    record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None
+) -> Batch:
     """New values for one record."""
     change = Change(record.scope.owner, record.id, dict(fields), "edit", expect)
     new, gone = diff_tag_edges(record, fields.get("tags", record.tags))

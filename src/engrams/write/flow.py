@@ -21,7 +21,17 @@ from engrams.write.deps import WriteDeps as WriteDeps
 from engrams.write.echo import remove_echoes
 from engrams.write.gate import gate_text
 from engrams.write.llm.reconcile import NO_COST
-from engrams.write.neighbours import NEAR, OPEN, scopes_in_reach, find_known, reconcile_candidate, find_nearest, find_neighbours, find_rivals, known_speakers
+from engrams.write.neighbours import (
+    NEAR,
+    OPEN,
+    find_known,
+    find_nearest,
+    find_neighbours,
+    find_rivals,
+    known_speakers,
+    reconcile_candidate,
+    scopes_in_reach,
+)
 from engrams.write.neighbours import STATEMENTS as STATEMENTS
 from engrams.write.reconcile import Reconciliation
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
@@ -193,13 +203,18 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
     named = record.speaker.strip()
     subject = canonical_subject(named, record.scope) if named else "user"
     speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
-    found = [replace(candidate, subject=canonical_subject(candidate.subject, record.scope)) for candidate in extract_statements(record.text, speech)]
+    found = [
+        replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
+        for candidate in extract_statements(record.text, speech)
+    ]
     if record.kind is Kind.NOTE and found and _covers_text(record.text, found[0]):
-        found[0] = replace(found[0], whole=True)
+        found[0] = replace(found[0], covers_source=True)
     return found
 
 
-def _apply_policy(record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]) -> tuple[list[RuledCandidate], Cost]:
+def _apply_policy(
+    record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]
+) -> tuple[list[RuledCandidate], Cost]:
     """policy: what may be stored, and whether at once."""
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
@@ -217,7 +232,9 @@ def _apply_policy(record: Record, candidates: Sequence[Candidate], deps: WriteDe
     return [(candidate, ruling) for candidate, ruling in pairs if ruling.action != "drop"], cost
 
 
-def _reconcile_record(record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]) -> Cost:
+def _reconcile_record(
+    record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
+) -> Cost:
     """dedup, reconcile and persist for the candidates of one record, each seeing what the ones before it did."""
     if not ruled:
         return Cost()
@@ -225,12 +242,18 @@ def _reconcile_record(record: Record, ruled: Sequence[RuledCandidate], deps: Wri
     if deps.chat is not None and mode in ("llm", "auto"):
         return _reconcile_by_model(record, ruled, deps, ledger, decisions)
     for candidate, ruling in ruled:
-        meeting = Reconciliation("add", candidate, reason="reconcile off") if mode == "off" else reconcile_candidate(candidate, record, deps, ledger)
+        meeting = (
+            Reconciliation("add", candidate, reason="reconcile off")
+            if mode == "off"
+            else reconcile_candidate(candidate, record, deps, ledger)
+        )
         ledger.apply(meeting, ruling, record)
     return Cost()
 
 
-def _reconcile_by_model(record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]) -> Cost:
+def _reconcile_by_model(
+    record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
+) -> Cost:
     """reconcile by a model: the candidates of one record together, against what lies near any of them."""
     if deps.chat is None:
         return Cost()
@@ -240,8 +263,16 @@ def _reconcile_by_model(record: Record, ruled: Sequence[RuledCandidate], deps: W
             near |= {one.id: one for one in find_rivals(candidate, record, deps, ledger)}
             continue
         close = find_neighbours(candidate, record, deps, ledger)
-        mine = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)]
-        near |= {one.id: one for one in [*mine[:NEAR], *find_nearest(candidate, record, scopes_in_reach(record.scope), deps)] if one.id in ledger.current}
+        mine = [
+            one
+            for one in close
+            if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
+        ]
+        near |= {
+            one.id: one
+            for one in [*mine[:NEAR], *find_nearest(candidate, record, scopes_in_reach(record.scope), deps)]
+            if one.id in ledger.current
+        }
     known = [ledger.current[name] for name in near if ledger.current[name].status in OPEN][:_MOST_KNOWN]
     met = llm.reconcile_by_model([candidate for candidate, _ in ruled], known, deps.chat, deps.settings, decisions)
     for meeting, (_, ruling) in zip(met.meetings, ruled, strict=True):
@@ -301,7 +332,9 @@ def _embed_records(records: Sequence[Record], embedder: Embedder | None) -> tupl
     return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
 
 
-def _build_receipt(entry: journals.IngestedTurn, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]) -> Receipt:
+def _build_receipt(
+    entry: journals.IngestedTurn, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]
+) -> Receipt:
     record = entry.record
     if record is None:
         return Receipt("", scope, "refused", now, decisions=entry.decisions)

@@ -96,7 +96,9 @@ def is_small_talk(text: str) -> bool:
         return False
     words = [word.replace("'", "") for word in tokens(stripped)]
     content = [word for word in words if word not in STOP and not _is_symbol(word)]
-    return bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_is_small_talk_word(word) for word in words))
+    return (
+        bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_is_small_talk_word(word) for word in words))
+    )
 
 
 def is_control(text: str) -> bool:

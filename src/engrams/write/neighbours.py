@@ -14,7 +14,7 @@ from engrams.write.candidate import Candidate
 from engrams.write.changeset import ChangeSet
 from engrams.write.deps import WriteDeps
 from engrams.write.reconcile import Reconciliation, reconcile
-from engrams.write.slots import closed_slots, is_single, canonical_predicate
+from engrams.write.slots import canonical_predicate, closed_slots, is_single
 from engrams.write.synonyms import find_synonyms
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
@@ -32,7 +32,13 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, l
     meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
     if meeting.until is None:
         return meeting
-    slot = Query(scopes_in_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=(canonical_predicate(candidate.predicate),))
+    slot = Query(
+        scopes_in_reach(record.scope),
+        STATEMENTS,
+        (Status.SUPERSEDED,),
+        subject=candidate.subject,
+        predicates=(canonical_predicate(candidate.predicate),),
+    )
     ledger.add_stored(deps.records.find(replace(slot, limit=_SLOT)).records)
     return insert_past_value(meeting, record, ledger)
 

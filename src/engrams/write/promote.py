@@ -15,7 +15,7 @@ from engrams.write.deps import WriteDeps
 from engrams.write.neighbours import reconcile_candidate
 from engrams.write.policy import PolicyDecision, has_support
 from engrams.write.reconcile import Reconciliation
-from engrams.write.slots import is_single, canonical_predicate
+from engrams.write.slots import canonical_predicate, is_single
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -71,7 +71,9 @@ def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = 
             groups.append([record])
         else:
             group.append(record)
-    return tuple(HeldCluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups)
+    return tuple(
+        HeldCluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups
+    )
 
 
 def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
@@ -99,7 +101,8 @@ def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
     return tuple(
         one
         for one in held
-        if one.id != record.id and (record.id in {quote.source for quote in one.evidence} or (_object_terms(record) and is_same_statement(one, record, {})))
+        if one.id != record.id
+        and (record.id in {quote.source for quote in one.evidence} or (_object_terms(record) and is_same_statement(one, record, {})))
     )
 
 

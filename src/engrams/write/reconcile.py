@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from engrams.text.normalize import fold
 from engrams.types import Record, Status
 from engrams.write.candidate import Candidate
-from engrams.write.dedup import is_same_slot, object_terms, is_ending, find_exact, find_near_duplicate, is_affirmative
-from engrams.write.slots import SINGLE, closed_slots, is_single, canonical_predicate
+from engrams.write.dedup import find_exact, find_near_duplicate, is_affirmative, is_ending, is_same_slot, object_terms
+from engrams.write.slots import SINGLE, canonical_predicate, closed_slots, is_single
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
@@ -61,7 +61,9 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
 
 
 def _reconcile_statement(candidate: Candidate, slot: list[Record], known: list[Record], threshold: float) -> Reconciliation:
-    contrary = [record for record in slot if is_affirmative(record) != candidate.polarity and _is_same_thing(candidate.object, record.object)]
+    contrary = [
+        record for record in slot if is_affirmative(record) != candidate.polarity and _is_same_thing(candidate.object, record.object)
+    ]
     contrary += [record for record in known if _closes_other_slot(candidate, record)]
     contrary += [
         record
@@ -100,7 +102,9 @@ def _reconcile_single(candidate: Candidate, values: list[Record], others: list[R
     values = [record for record in values if _is_comparable(candidate, record)]
     if not values:
         return (
-            _replace_targets(candidate, others, "the contrary was known") if others else Reconciliation("add", candidate, reason="a value of another sort")
+            _replace_targets(candidate, others, "the contrary was known")
+            if others
+            else Reconciliation("add", candidate, reason="a value of another sort")
         )
     new = object_terms(candidate.object)
     latest = max(values, key=_holds_until)
@@ -115,7 +119,9 @@ def _reconcile_single(candidate: Candidate, values: list[Record], others: list[R
     if moment is not None and moment < _holds_until(latest):
         until = latest.valid_from or latest.recorded_at
         begun = candidate.valid_from
-        return Reconciliation("add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known")
+        return Reconciliation(
+            "add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known"
+        )
     if old and old == new[: len(old)]:
         return Reconciliation("refine", candidate, tuple(values), reason="more exact")
     return Reconciliation("replace", candidate, (*values, *others), reason="one value at a time")

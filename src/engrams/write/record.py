@@ -139,7 +139,9 @@ def _collect_strings(value: Json) -> list[str]:
         case str():
             return [value]
         case Mapping():
-            return [text for key, item in value.items() for text in (*_collect_strings(item), f"{key}: {item}" if isinstance(item, str) else "")]
+            return [
+                text for key, item in value.items() for text in (*_collect_strings(item), f"{key}: {item}" if isinstance(item, str) else "")
+            ]
         case list() | tuple():
             return [text for item in value for text in _collect_strings(item)]
         case _:

@@ -141,7 +141,12 @@ def _is_numeric(value: str) -> bool:
     return len(set(value)) > 1 or len(value) == 4
 
 
-_CHECKS: dict[str, Callable[[str], bool]] = {"random": _is_random, "assigned": _is_assigned_secret, "spoken": _is_spoken_secret, "numeric": _is_numeric}
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "random": _is_random,
+    "assigned": _is_assigned_secret,
+    "spoken": _is_spoken_secret,
+    "numeric": _is_numeric,
+}
 _RULES: tuple[_SecretRule, ...] = (
     *(_SecretRule(name, literals, find, None, False, name not in _ANYHOW) for name, literals, find in RULES),
     *(_SecretRule(name, literals or PASSWORD_WORDS, find, _CHECKS.get(check), True) for name, literals, find, check in PROSE),

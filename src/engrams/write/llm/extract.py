@@ -17,7 +17,7 @@ from engrams.text.normalize import fold
 from engrams.types import Cost, Decision, Evidence, Kind, Record
 from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.category import normalize_category
-from engrams.write.slots import is_single, is_contrary, canonical_predicate
+from engrams.write.slots import canonical_predicate, is_contrary, is_single
 
 _TURNS = 40
 _CHARACTERS = 24_000
@@ -129,7 +129,9 @@ def _group_records(records: Sequence[Record], batch: int) -> Iterator[list[Recor
         yield group
 
 
-def _ask_statements(group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]) -> tuple[list[ExtractedStatement], Cost]:
+def _ask_statements(
+    group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]
+) -> tuple[list[ExtractedStatement], Cost]:
     prompt = load(briefing.prompt)
     shown = "\n".join(_format_message(number, record) for number, record in enumerate(group, 1))
     text = prompt.render(turns=shown, known=_format_known(briefing.known[:_KNOWN], briefing.gaps))
@@ -165,7 +167,9 @@ def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
     return good, problems
 
 
-def _to_candidate(statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[Decision]) -> Candidate | None:
+def _to_candidate(
+    statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[Decision]
+) -> Candidate | None:
     source, literal = _locate_quote(statement, group)
     if source is None:
         decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))

@@ -63,7 +63,9 @@ class ModelReconciliation:
     unsure: tuple[Reconciliation, ...] = ()
 
 
-def reconcile_by_model(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]) -> ModelReconciliation:
+def reconcile_by_model(
+    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]
+) -> ModelReconciliation:
     """A meeting for each candidate. With nothing known, or only exact repeats, no call is made.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times; a failure of
@@ -82,9 +84,13 @@ def reconcile_by_model(candidates: Sequence[Candidate], known: Sequence[Record],
         if settings.reconcile_fallback != "rules":
             beside = iter([Reconciliation("add", candidate, reason="the model failed") for candidate in open_])
             both = [(meeting or next(beside), meeting is None) for meeting in sure]
-            return ModelReconciliation(tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed))
+            return ModelReconciliation(
+                tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed)
+            )
     by_model = {row.new: row for row in rows if row.new and row.verdict != "remove"}
-    made = iter([_to_reconciliation(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)])
+    made = iter(
+        [_to_reconciliation(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)]
+    )
     meetings = tuple(meeting or next(made) for meeting in sure)
     taken = {target.id for meeting in meetings for target in meeting.targets}
     gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]

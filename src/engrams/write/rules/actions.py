@@ -7,7 +7,7 @@ from collections.abc import Callable
 from engrams.types import Kind
 from engrams.write.rules import events
 from engrams.write.rules.clauses import EnglishClause
-from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, gerund, find_lemma, past_tense, third_person
+from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, find_lemma, gerund, past_tense, third_person
 from engrams.write.rules.predicates import (
     BEGINS,
     CHATTER,
@@ -22,7 +22,16 @@ from engrams.write.rules.predicates import (
     VERBS,
     VerbSense,
 )
-from engrams.write.rules.reading import Interpretation, UtteranceContext, is_concrete, is_content, head_noun, match_proper_name, trim_trailing, has_leading_content
+from engrams.write.rules.reading import (
+    Interpretation,
+    UtteranceContext,
+    has_leading_content,
+    head_noun,
+    is_concrete,
+    is_content,
+    match_proper_name,
+    trim_trailing,
+)
 from engrams.write.rules.tokens import Token
 from engrams.write.slots import SINGLE, canonical_predicate
 from engrams.write.wordlist import word_set
@@ -102,7 +111,9 @@ def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: Ut
         return None
     place = match_proper_name(rest[1:] if prep else rest, speech.is_lowercase)
     if place and clause.verb == "speak":
-        place = trim_trailing(next((rest[:i] for i, word in enumerate(rest) if not (word.text[0].isupper() or word.lower in (",", "and"))), rest))
+        place = trim_trailing(
+            next((rest[:i] for i, word in enumerate(rest) if not (word.text[0].isupper() or word.lower in (",", "and"))), rest)
+        )
     if not place and prep and sense.category in ("home", "work"):
         place = _match_lower_place(rest[1:])
     if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.is_lowercase):
@@ -124,7 +135,9 @@ def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[
     return rest
 
 
-def _interpret_place_tense(clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]) -> Interpretation | None:
+def _interpret_place_tense(
+    clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]
+) -> Interpretation | None:
     """What the tense makes of a place: a plan, the past, a denial, or how things are."""
     if sense.effect == "changes" and clause.tense in ("progressive", "future", "present", "been"):
         return Interpretation("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
@@ -166,7 +179,9 @@ def _interpret_listed(clause: EnglishClause, words: tuple[Token, ...]) -> Interp
         rest = rest[1:]
         clause_prep = rest[0].lower if rest else ""
         return (
-            Interpretation("took_part_in", "event", rest[1:], confidence=0.85, event=True) if clause_prep == "in" and is_concrete(rest[1:]) else None
+            Interpretation("took_part_in", "event", rest[1:], confidence=0.85, event=True)
+            if clause_prep == "in" and is_concrete(rest[1:])
+            else None
         )
     if rest and clause.verb == "sign" and rest[0].lower == "up":
         at = next((i for i, word in enumerate(rest) if word.lower in ("for", "with")), None)
@@ -223,7 +238,9 @@ def _interpret_open(clause: EnglishClause, words: tuple[Token, ...]) -> Interpre
         return None
     if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
         return Interpretation("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
-    stem = {"present": third_person, "can": third_person, "progressive": gerund, "been": gerund, "was": gerund}.get(clause.tense, past_tense)(clause.verb)
+    stem = {"present": third_person, "can": third_person, "progressive": gerund, "been": gerund, "was": gerund}.get(
+        clause.tense, past_tense
+    )(clause.verb)
     if prep and canonical_predicate(f"{stem}_{prep}") in SINGLE:
         return Interpretation(stem, "activity", words, confidence=0.65)
     event = clause.tense in ("past", "perfect", "was")
@@ -309,7 +326,11 @@ def _interpret_intent(clause: EnglishClause, words: tuple[Token, ...], _: Uttera
 
 
 def _interpret_possession(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
-    if not is_concrete(words) or (head_noun(words) in VAGUE and not has_leading_content(words)) or clause.tense not in ("present", "past", "perfect", "used"):
+    if (
+        not is_concrete(words)
+        or (head_noun(words) in VAGUE and not has_leading_content(words))
+        or clause.tense not in ("present", "past", "perfect", "used")
+    ):
         return None
     noun = head_noun(words)
     event = clause.tense != "present"
@@ -328,7 +349,9 @@ def _interpret_going(clause: EnglishClause, words: tuple[Token, ...], _: Utteran
     known = find_lemma(words[0].lower)
     if known and "ing" in known[1] and clause.tense != "progressive":
         name = "goes" if clause.tense == "present" else "went"
-        return Interpretation(f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went")
+        return Interpretation(
+            f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went"
+        )
     while words and words[0].lower in ("out", "over", "back", "down", "up", "all", "together"):
         words = words[1:]
     if len(words) > 1 and words[0].lower in ("to", "on") and is_concrete(words[1:]) and head_noun(words[1:]) not in VAGUE:

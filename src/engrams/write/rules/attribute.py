@@ -14,7 +14,7 @@ from engrams.write.rules.lexicon import FORMS, find_lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.reading import UtteranceContext, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.tokens import Token
-from engrams.write.slots import ATTRIBUTES, PEOPLE, is_single, canonical_predicate
+from engrams.write.slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.wordlist import word_set
 
 _MOODS = word_set("""
@@ -59,7 +59,9 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
     return Candidate(
-        text=render.build_sentence(render.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words),
+        text=render.build_sentence(
+            render.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words
+        ),
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
@@ -151,8 +153,8 @@ def extract_inverse_attribute(clause: EnglishClause, text: str, speech: Utteranc
     name = text[clause.owner[0].start : clause.owner[-1].end]
     predicate = canonical_predicate(noun)
     return Candidate(
-        text=render.build_sentence(name, "is", render.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)), subject=speech.subject,
-        predicate=predicate,
+        text=render.build_sentence(name, "is", render.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)),
+        subject=speech.subject, predicate=predicate,
         object=name, category="identity", single=is_single(predicate),
         evidence=(Evidence(text[clause.start : clause.end].strip(), speech.source,
         "" if speech.speaker == "the user" else speech.speaker),),

@@ -118,7 +118,14 @@ def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> 
         body = _command_body(match)
         if body and _is_imperative(body, negative=True):
             return _build_candidate(
-                quote, speech, Kind.NEGATIVE, f"Never {_rewrite_command(body, speech)}", "assistant", "never", body, triggers=_ban_triggers(body)
+                quote,
+                speech,
+                Kind.NEGATIVE,
+                f"Never {_rewrite_command(body, speech)}",
+                "assistant",
+                "never",
+                body,
+                triggers=_ban_triggers(body),
             )
         return None
     if match := _WHEN.match(piece):
@@ -163,7 +170,9 @@ def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
     return _build_candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
 
 
-def _build_candidate(quote: str, speech: UtteranceContext, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object) -> Candidate:
+def _build_candidate(
+    quote: str, speech: UtteranceContext, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object
+) -> Candidate:
     made = Candidate(
         text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
         evidence=(speech.evidence(quote.strip()),), confidence=0.9,

@@ -8,7 +8,7 @@ from engrams.types import Kind
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import ADVERBS, find_lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
-from engrams.write.rules.reading import Interpretation, UtteranceContext, is_concrete, head_noun, match_proper_name, trim_trailing
+from engrams.write.rules.reading import Interpretation, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.tokens import Token
 from engrams.write.wordlist import word_set
 

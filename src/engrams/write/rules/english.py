@@ -12,7 +12,7 @@ from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
 from engrams.write.rules.actions import interpret_action
-from engrams.write.rules.attribute import extract_attribute, extract_inverse_attribute, extract_changed_attribute
+from engrams.write.rules.attribute import extract_attribute, extract_changed_attribute, extract_inverse_attribute
 from engrams.write.rules.clauses import EnglishClause, parse_clauses
 from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
@@ -20,7 +20,7 @@ from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.reading import Interpretation, UtteranceContext, trim_trailing
 from engrams.write.rules.segment import Sentence, split_sentences
 from engrams.write.rules.tokens import Token, tokens
-from engrams.write.slots import is_single, canonical_predicate
+from engrams.write.slots import canonical_predicate, is_single
 
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _RECENT = timedelta(days=62)
@@ -61,7 +61,9 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
     return found
 
 
-def _read_clause(clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]) -> list[Candidate]:
+def _read_clause(
+    clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+) -> list[Candidate]:
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
@@ -112,7 +114,9 @@ def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token,
     return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
 
 
-def _to_candidate(reading: Interpretation, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]) -> Candidate:
+def _to_candidate(
+    reading: Interpretation, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+) -> Candidate:
     rest = trim_trailing(clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = dates.filter_within(times, start, clause.end)
@@ -216,8 +220,8 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
         known = Candidate(
-            text=render.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject, predicate=relation, object=name,
-            category="family",
+            text=render.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
+            predicate=relation, object=name, category="family",
             evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
             trust=speech.trust, said_at=speech.said_at, reason="rule relation",
         )  # fmt: skip
@@ -237,6 +241,6 @@ def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequen
         if 0 < end <= 4:
             wrong = text[body[0].start : body[end - 1].end]
             return replace(
-                candidate, effect="corrects", instead=wrong, kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind
+                candidate, effect="corrects", wrong_value=wrong, kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind
             )
     return candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import PREPOSITIONS, find_lemma, third_person
 from engrams.write.rules.predicates import CHATTER, JOBS, VAGUE
-from engrams.write.rules.reading import Interpretation, UtteranceContext, is_concrete, head_noun, match_proper_name, has_leading_content
+from engrams.write.rules.reading import Interpretation, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
 from engrams.write.rules.tokens import Token
 
 
@@ -79,7 +79,11 @@ def interpret_job_loss(clause: EnglishClause, words: tuple[Token, ...], speech: 
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
     if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
         return None
-    firm = match_proper_name(words[at + 2 :], speech.is_lowercase) if at + 2 < len(words) and words[at + 1].lower in ("at", "with", "for") else ()
+    firm = (
+        match_proper_name(words[at + 2 :], speech.is_lowercase)
+        if at + 2 < len(words) and words[at + 1].lower in ("at", "with", "for")
+        else ()
+    )
     return Interpretation("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
 
 

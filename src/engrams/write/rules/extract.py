@@ -20,7 +20,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, 
     """The statements of ``text`` in order, equal ones once, at most 24. Never raises for any text; under 1 ms for an ordinary turn."""
     told = parse_remember(text)
     if not any(char.isupper() for char in text):
-        speech = replace(speech, lower=True)
+        speech = replace(speech, is_lowercase=True)
     found: list[Candidate] = []
     if (steps := extract_procedure(text, speech)) is not None:
         found.append(steps)
@@ -60,7 +60,7 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
     evidence = (speech.evidence(line),)
     return [
         Candidate(
-            text=build_sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9, importance=0.8,
-            trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
+            text=build_sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9,
+            importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
         )
     ]  # fmt: skip

@@ -117,7 +117,13 @@ def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], dict[st
         base, past = row[0], row[1]
         part = row[2] if len(row) > 2 else past
         parts.setdefault(base, (past, part, _make_gerund(base)))
-        shapes: tuple[tuple[str, VerbForm], ...] = ((base, "base"), (third_person(base), "s"), (past, "past"), (part, "part"), (_make_gerund(base), "ing"))
+        shapes: tuple[tuple[str, VerbForm], ...] = (
+            (base, "base"),
+            (third_person(base), "s"),
+            (past, "past"),
+            (part, "part"),
+            (_make_gerund(base), "ing"),
+        )
         for word, form in shapes:
             learn(word, base, form)
     for word, base in (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engrams.text.when import Span
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.dates import spell_out
-from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, gerund, find_lemma, participle, past_tense, third_person
+from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, find_lemma, gerund, participle, past_tense, third_person
 from engrams.write.rules.tokens import Token
 
 _SELF = re.compile(

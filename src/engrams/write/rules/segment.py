@@ -69,7 +69,9 @@ class Sentence:
 def mask_text(text: str) -> str:
     """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
     masked = (
-        _FENCE.sub(_blank_out, text[:_LONGEST]) if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<")) else text[:_LONGEST]
+        _FENCE.sub(_blank_out, text[:_LONGEST])
+        if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<"))
+        else text[:_LONGEST]
     )
     if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
         masked = _QUOTE.sub(

@@ -120,7 +120,12 @@ def _clean_value(raw: str) -> str:
 
 
 def _to_candidate(
-    form: SentenceForm, groups: dict[str, str | None], value: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext
+    form: SentenceForm,
+    groups: dict[str, str | None],
+    value: str,
+    place: tuple[int, int, str],
+    language: LanguageTable,
+    speech: UtteranceContext,
 ) -> Candidate:
     start, length, text = place
     name = language.user if speech.speaker == "the user" else speech.speaker

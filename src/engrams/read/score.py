@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import Pool
-from engrams.read.cues import Understood, date_score, speaker_score
+from engrams.read.cues import QueryCues, score_dates, score_speakers
 from engrams.read.thresholds import saturate_bm25
 from engrams.settings import ReadSettings, ReadWeights
 from engrams.text.when import Span
@@ -23,6 +23,16 @@ _LONG = 20.0
 
 _SAMPLE = 512
 """Scores that are looked at first where there are many."""
+
+WEIGHTS: Mapping[str, str] = {
+    "cos": "dense",
+    "cosctx": "dense_window",
+    "cosnext": "dense_next",
+    "bm": "bm25",
+    "bmctx": "bm25_window",
+    "bmses": "bm25_session",
+}
+"""Features whose weight has another name in the settings."""
 
 _CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", "rerank", "trigger")
 
@@ -40,7 +50,7 @@ class ScoredPool:
     parts: Mapping[str, Floats]
 
 
-def score_pool(pool: Pool, understood: Understood, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
+def score_pool(pool: Pool, understood: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
     """Join the sources. ``weighted`` adds absolute scores, ``sum`` likewise with the weights as they are; ``rrf`` adds
     1 / (k + rank) of each list (Cormack 2009)."""
     features = _features(pool, understood, settings, now)
@@ -53,7 +63,7 @@ def score_pool(pool: Pool, understood: Understood, answering: Mapping[str, float
     if settings.fusion == "sum":
         features |= _worded(features, settings, pool.embedded)
     most = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
-    shares = {name: np.float32(getattr(weights, name) / most) for name in features}
+    shares = {name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / most) for name in features}
     parts = {name: features[name] * share for name, share in shares.items() if share}
     total = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
@@ -61,7 +71,7 @@ def score_pool(pool: Pool, understood: Understood, answering: Mapping[str, float
     return ScoredPool(np.clip(total, 0, 1), parts)
 
 
-def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: float) -> dict[str, Floats]:
+def _features(pool: Pool, understood: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
     """Those that tell one candidate of this query from another."""
     features = {
         "cos": np.maximum(pool.cos, 0),
@@ -75,11 +85,11 @@ def _features(pool: Pool, understood: Understood, settings: ReadSettings, now: f
         "importance": pool.importance,
         "confidence": pool.confidence,
     }
-    if pool.voices and (understood.about or understood.role):
+    if pool.voices and (understood.asked_about or understood.role):
         features["speaker"] = _voices(pool, understood)
     spans = query_spans(understood)
     if spans:
-        features["date"] = date_score(spans, pool.times)
+        features["date"] = score_dates(spans, pool.times)
     if understood.wants_time:
         features["when"] = pool.dated
     if settings.weights.recency:
@@ -101,9 +111,9 @@ def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Fl
     return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
 
 
-def _voices(pool: Pool, understood: Understood) -> Floats:
+def _voices(pool: Pool, understood: QueryCues) -> Floats:
     """How well each record's speaker fits: judged once for each voice."""
-    fits = speaker_score(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
+    fits = score_speakers(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
 
@@ -135,9 +145,9 @@ def top_indices(scores: Floats, number: int) -> Integers:
     return found[np.argsort(-scores[found], kind="stable")][:number]
 
 
-def query_spans(understood: Understood) -> list[Span]:
+def query_spans(understood: QueryCues) -> list[Span]:
     """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
-    return [span for span in understood.spans if not (understood.latest and span.grain == "range")]
+    return [span for span in understood.spans if not (understood.wants_current and span.grain == "range")]
 
 
 def base_weight(weights: ReadWeights) -> float:

@@ -55,11 +55,11 @@ REMEMBERED = {
     "models.embed.builtin._signs": 4_096,
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.factory._known": 512,
-    "read.cues.mentions._aliases": 64,
+    "read.cues.mentions._speaker_names": 64,
     "session.injected._fingerprint_line": 2_048,
-    "read.temporal._named": 2_048,
-    "read.diversify._known": 512,
-    "store.sqlite.rows._origin": 1_024,
+    "read.temporal._find_spans": 2_048,
+    "read.diversify._cached_words": 512,
+    "store.sqlite.rows._decode_provenance": 1_024,
     "text.terms._term": 1 << 16,
     "write.dedup._tokens": 16_384,
     "write.dedup.object_terms": 16_384,
@@ -71,7 +71,7 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "models.http._trusted", "prompts.load", "store.sqlite.sql.migrations", "store.sqlite.sql.queries", "text.terms._beyond",
+    "models.http._trusted", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._beyond",
     "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""

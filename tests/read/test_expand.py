@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engrams.ports import Batch, Change
-from engrams.read.expand import FACTORS, link_bonuses, spread_scores
+from engrams.read.expand import FACTORS, link_bonuses, cascade_scores
 from engrams.settings import GraphSettings, load
 from engrams.testing import temp_engine
 from engrams.types import Edge, EdgeType, Scope, Status
@@ -39,7 +39,7 @@ def test_each_link_keeps_its_share() -> None:
     assert FACTORS[EdgeType.DERIVED_FROM] == 0.7
     assert FACTORS[EdgeType.CONTRADICTS] == 0.3
     links = Links(("a", "b", EdgeType.RELATES_TO, 0.4), ("a", "c", EdgeType.CO_OCCURS, 7.0))
-    found = spread_scores({"a": 1.0}, links.near, 1, 1.0)
+    found = cascade_scores({"a": 1.0}, links.near, 1, 1.0)
     assert found["b"] == pytest.approx(0.4)
     assert found["c"] == pytest.approx(1.0)
 
@@ -48,7 +48,7 @@ def test_each_link_keeps_its_share() -> None:
 def test_a_step_multiplies_the_score_it_starts_from() -> None:
     """Depth 2 over a tag: 0.8 * 0.7 for the tag, times 0.8 * 0.7 ** 2 for what else has it; the best path counts."""
     links = Links(("a", "tag:x", EdgeType.HAS_TAG, 1), ("b", "tag:x", EdgeType.HAS_TAG, 1), ("a", "b", EdgeType.RELATES_TO, 0.01))
-    found = spread_scores({"a": 0.9}, links.near, 2, 0.7)
+    found = cascade_scores({"a": 0.9}, links.near, 2, 0.7)
     assert found["tag:x"] == pytest.approx(0.9 * 0.8 * 0.7)
     assert found["b"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.8 * 0.7**2)
     assert found["a"] == 0.9
@@ -75,20 +75,20 @@ def test_ten_seeds_lend_and_no_more() -> None:
 def test_depth_nought_is_the_seeds_alone() -> None:
     """Without steps nothing is added."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
-    assert spread_scores({"a": 0.5}, links.near, 0, 0.7) == {"a": 0.5}
+    assert cascade_scores({"a": 0.5}, links.near, 0, 0.7) == {"a": 0.5}
 
 
 @pytest.mark.covers("S3.8")
 def test_topics_are_followed() -> None:
     """Members of one topic reach each other."""
     links = Links(("a", "topic:1", EdgeType.IN_TOPIC, 1), ("b", "topic:1", EdgeType.IN_TOPIC, 1))
-    assert "b" in spread_scores({"a": 1.0}, links.near, 2, 0.7)
+    assert "b" in cascade_scores({"a": 1.0}, links.near, 2, 0.7)
 
 
 def test_a_circle_ends() -> None:
     """Links that lead back change nothing and do not go round for ever."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1), ("b", "c", EdgeType.RELATES_TO, 1), ("c", "a", EdgeType.RELATES_TO, 1))
-    found = spread_scores({"a": 1.0}, links.near, 3, 0.7)
+    found = cascade_scores({"a": 1.0}, links.near, 3, 0.7)
     assert found["a"] == 1.0
     assert 0 < found["c"] < 1
 

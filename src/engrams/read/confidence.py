@@ -14,7 +14,7 @@ LIFE: Mapping[Kind, float] = {Kind.CORRECTION: 365.0, Kind.PREFERENCE: 90.0, Kin
 
 INFERRED, ENTITY, OTHER = 7.0, 60.0, 45.0
 
-_FIRST: Mapping[Kind, float] = {
+_KIND_SCORES: Mapping[Kind, float] = {
     Kind.CORRECTION: 50.0,
     Kind.NEGATIVE: 50.0,
     Kind.PREFERENCE: 30.0,
@@ -22,7 +22,7 @@ _FIRST: Mapping[Kind, float] = {
     Kind.PROCEDURE: 20.0,
     Kind.FACT: 10.0,
 }
-_REST = 5.0
+_OTHER_KIND = 5.0
 _HIGH, _LOW = 0.8, 0.5
 
 
@@ -48,6 +48,8 @@ def ambient_score(record: Record, now: datetime) -> float:
     """
     if record.status is not Status.ACTIVE:
         return 0.0
-    base = 100.0 / (1.0 + age_days(record, now)) + 10.0 * math.sqrt(max(record.access_count, 0)) + _FIRST.get(record.kind, _REST)
+    base = (
+        100.0 / (1.0 + age_days(record, now)) + 10.0 * math.sqrt(max(record.access_count, 0)) + _KIND_SCORES.get(record.kind, _OTHER_KIND)
+    )
     trust = 1.5 if record.trust >= _HIGH else 1.0 if record.trust >= _LOW else 0.7
     return base * trust + 5.0 * math.log(max(record.strength, 1))

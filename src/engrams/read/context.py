@@ -10,7 +10,16 @@ from engrams.read import episodes
 from engrams.read.budget import take_fitting
 from engrams.read.flow import search
 from engrams.read.profile import select_profile
-from engrams.read.render import recalled_line, profile_frame, recalled_frame, conversation_frame, role_line, summary_frame, triple_lines, profile_version
+from engrams.read.render import (
+    conversation_frame,
+    profile_frame,
+    profile_version,
+    recalled_frame,
+    recalled_line,
+    role_line,
+    summary_frame,
+    triple_lines,
+)
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Record
@@ -40,14 +49,14 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -
     prefix = profile_frame(profile)
     found = search(request, deps)
     shown = {record.id for record in (*profile, *latest)}
-    hits = [hit for hit in _caught_up(request, found, deps) if hit.record.id not in shown]
+    hits = [hit for hit in _with_last_episode(request, found, deps) if hit.record.id not in shown]
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
     style = deps.settings.line_format
-    kept = take_fitting(hits, lambda some: _tail(request.text, some, found, left, style), left, budget.counter)
-    return _whole(prefix, profile, kept, found, request, budget, latest, style)
+    kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, found, left, style), left, budget.counter)
+    return _assemble(prefix, profile, kept, found, request, budget, latest, style)
 
 
-def _whole(
+def _assemble(
     prefix: str,
     profile: Sequence[Record],
     kept: Sequence[Hit],
@@ -60,7 +69,7 @@ def _whole(
     """Put the parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
     while True:
         short = summary_frame(request.summary)
-        parts = (short, _tail(request.text, kept, found, budget.total, style), conversation_frame(latest))
+        parts = (short, _recalled_part(request.text, kept, found, budget.total, style), conversation_frame(latest))
         tail = "\n\n".join(part for part in parts if part)
         result = Context(prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
         tokens = budget.counter.count(result.text)
@@ -76,7 +85,7 @@ def _whole(
             request = replace(request, summary="")
 
 
-def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
+def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
     """Recalled items, oldest first but for the role's style. A long one may use a third of the budget (about four characters a token)."""
     words = frozenset(terms(query))
     if style == "role":
@@ -87,7 +96,7 @@ def _tail(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str
     return recalled_frame(lines, found.abstain)
 
 
-def _caught_up(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
+def _with_last_episode(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
     """What was found, with the latest episode before it where the conversation has just begun."""
     episode = episodes.find_latest(request, deps.records) if request.catch_up else None
     if episode is None or any(hit.record.id == episode.id for hit in found.hits):

@@ -11,8 +11,8 @@ from engrams.text.cache import memo
 from engrams.text.terms import terms
 from engrams.types import Hit, Record
 
-_LENGTHS = 0.8
-_KEPT = 5_000
+_MIN_LENGTH_RATIO = 0.8
+_MAX_CACHED = 5_000
 """Characters up to which a text's words are remembered."""
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
         if len(seen) >= wanted:
             break
         record = hit.record
-        twin = next((other.id for other in seen if _alike(record, other, threshold)), "")
+        twin = next((other.id for other in seen if _is_repeat(record, other, threshold)), "")
         if twin:
             out[record.id] = twin
         else:
@@ -38,14 +38,14 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
     return out
 
 
-def _alike(one: Record, other: Record, threshold: float) -> bool:
+def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
     """Lengths first: texts that differ much in length share too few words, and most pairs do."""
     length, another = len(one.text), len(other.text)
-    if length < _LENGTHS * another or another < _LENGTHS * length:
+    if length < _MIN_LENGTH_RATIO * another or another < _MIN_LENGTH_RATIO * length:
         return False
     if one.text == other.text:
         return True
-    first, second = (_known(text) if len(text) <= _KEPT else _words(text) for text in (one.search_text, other.search_text))
+    first, second = (_cached_words(text) if len(text) <= _MAX_CACHED else _words(text) for text in (one.search_text, other.search_text))
     shared = len(first & second)
     return shared >= threshold * max(len(first) + len(second) - shared, 1)
 
@@ -77,6 +77,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 @memo(512)
-def _known(text: str) -> frozenset[str]:
+def _cached_words(text: str) -> frozenset[str]:
     """What is found by one query is mostly found by the next one too."""
     return _words(text)

@@ -20,11 +20,11 @@ FACTORS: Mapping[EdgeType, float] = {
 
 _LENDING = tuple(kind for kind in EdgeType if kind is not EdgeType.DERIVED_FROM)
 
-MOST = 50
+MAX_LINKS = 50
 """Links followed from one node: a tag on thousands of memories says nothing about any of them."""
 
 
-def spread_scores(
+def cascade_scores(
     seeds: Mapping[str, float], neighbours: Callable[[Sequence[str]], Sequence[Edge]], depth: int, decay: float
 ) -> dict[str, float]:
     """Scores of nodes within ``depth`` steps of the seeds, the best path's each.
@@ -39,7 +39,7 @@ def spread_scores(
         fan: dict[str, int] = {}
         for edge in neighbours(list(front)):
             for start, end in ((edge.source, edge.target), (edge.target, edge.source)):
-                if start in front and start != end and fan.get(start, 0) < MOST:
+                if start in front and start != end and fan.get(start, 0) < MAX_LINKS:
                     fan[start] = fan.get(start, 0) + 1
                     reached[end] = max(reached.get(end, 0.0), front[start] * link_factor(edge) * decay**step)
         front = {node: score for node, score in reached.items() if score > best.get(node, 0.0)}
@@ -64,7 +64,7 @@ def link_bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, setting
     extra: dict[str, float] = {}
     known: dict[str, tuple[Edge, ...]] = {}
 
-    def near(nodes: Sequence[str]) -> list[Edge]:
+    def fetch_edges(nodes: Sequence[str]) -> list[Edge]:
         fresh = [node for node in nodes if node not in known]
         if fresh:
             known.update((node, ()) for node in fresh)
@@ -73,10 +73,10 @@ def link_bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, setting
                     known[end] = (*known[end], edge)
         return [edge for node in nodes for edge in known[node]]
 
-    near(list(seeds))
+    fetch_edges(list(seeds))
     for seed, score in seeds.items():
         if known[seed]:
-            for node, reached in spread_scores({seed: score}, near, settings.depth, settings.decay).items():
+            for node, reached in cascade_scores({seed: score}, fetch_edges, settings.depth, settings.decay).items():
                 if node != seed and seeds.get(node, 0.0) < score:
                     extra[node] = max(extra.get(node, 0.0), settings.bonus * reached)
     return extra

@@ -11,20 +11,20 @@ import numpy as np
 
 from engrams.ports import Pool
 from engrams.read import episodes, thresholds
-from engrams.read.diversify import select_mmr, find_repeats
+from engrams.read.diversify import find_repeats, select_mmr
 from engrams.read.expand import link_bonuses
-from engrams.read.grouping import put_current_first, group_hits
+from engrams.read.grouping import group_hits, put_current_first
 from engrams.read.query import PreparedQuery, prepare_query
 from engrams.read.recency import apply_decay
 from engrams.read.render import cut_excerpt
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
 from engrams.read.retrieve import find_candidates
-from engrams.read.score import ScoredPool, content_score, top_indices, query_spans, base_weight, score_pool, fill_column
+from engrams.read.score import ScoredPool, base_weight, content_score, fill_column, query_spans, score_pool, top_indices
 from engrams.read.seasons import out_of_season
-from engrams.read.skills import with_skills, skill_notes
+from engrams.read.skills import skill_notes, with_skills
 from engrams.read.temporal import raise_spoken_dates
-from engrams.read.triggers import put_rules_first, find_triggered
+from engrams.read.triggers import find_triggered, put_rules_first
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
 
@@ -57,15 +57,17 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     stages.record("candidates", len(pool.ids))
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
-    scored = _expand(pool, scored, request, deps)
+    scored = _add_link_bonuses(pool, scored, request, deps)
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
-    hits, dropped = _above(pool, scored, prepared, request, deps)
+    hits, dropped = _select_hits(pool, scored, prepared, request, deps)
     dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
     if deps.settings.fusion == "weighted":
-        hits = raise_spoken_dates(hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]])
+        hits = raise_spoken_dates(
+            hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
+        )
     joined = group_hits([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
@@ -73,27 +75,29 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
-    ranked = tuple(judged) if prepared.cues.past or request.as_of else put_current_first(judged)
+    ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _known(hit.record, request)})
+    dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(episodes.drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
-    varied = _vary(_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
-    rules = [rule for rule in find_triggered(request, deps.records, deps.settings) if not _known(rule, request)]
+    varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
+    rules = [rule for rule in find_triggered(request, deps.records, deps.settings) if not _is_shown(rule, request)]
     said = [term for term, _ in prepared.seek.terms]
-    chosen = tuple(_cut(hit, said) for hit in put_rules_first(rules, varied)[: request.limit])
+    chosen = tuple(_with_excerpt(hit, said) for hit in put_rules_first(rules, varied)[: request.limit])
     stages.record("diversify", len(chosen))
     best = max((content_score(hit) for hit in chosen), default=0.0)
-    trace = _trace(request, (*routed, *_notes(pool, prepared, note), *skill_notes(chosen)), prepared, [*hits, *judged], chosen, dropped, stages)
-    trace = replace(trace, path=_path(pool, prepared, deps))
+    trace = _build_trace(
+        request, (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen)), prepared, [*hits, *judged], chosen, dropped, stages
+    )
+    trace = replace(trace, path=_source_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=best < deps.settings.abstain)
 
 
-def _cut(hit: Hit, said: Sequence[str]) -> Hit:
+def _with_excerpt(hit: Hit, said: Sequence[str]) -> Hit:
     return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, cut_excerpt(hit.record.search_text, said))
 
 
-def _expand(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps) -> ScoredPool:
+def _add_link_bonuses(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps) -> ScoredPool:
     """Add what links from the best lend to others."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
@@ -104,7 +108,7 @@ def _expand(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps
     return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
 
 
-def _path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
+def _source_path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
     """Which sources answered (004)."""
     if not pool.total:
         return "skipped_empty_store"
@@ -113,7 +117,7 @@ def _path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
     return f"hybrid_{deps.settings.fusion}"
 
 
-def _notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str, ...]:
+def _trace_notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str, ...]:
     notes = [judging] if judging else []
     if not pool.exact:
         notes.append(f"{pool.total} records in reach: the best of each source were scored")
@@ -124,7 +128,7 @@ def _notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str, ...]
     return tuple(notes)
 
 
-def _fetch(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Any) -> list[Hit]:
+def _fetch_hits(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Any) -> list[Hit]:
     ids = [pool.ids[place] for place in order]
     records = deps.records.get(request.scope.owner, ids)
     if deps.skills is not None:
@@ -140,7 +144,9 @@ def _fetch(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool,
     return hits
 
 
-def _above(pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> tuple[list[Hit], dict[str, str]]:
+def _select_hits(
+    pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps
+) -> tuple[list[Hit], dict[str, str]]:
     """The best candidates, and for those of them that fell below a floor, below which."""
     section = deps.settings
     cosine = thresholds.dense_floor(section.min_scores, deps.embedder.card)
@@ -152,7 +158,7 @@ def _above(pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: Rea
     # Those that pass come first, so that what does not never takes a place from them.
     order = top_indices(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
-    hits = _fetch(request, deps, pool, scored, order)
+    hits = _fetch_hits(request, deps, pool, scored, order)
     dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
     if section.min_scores.recall:
         near = {pool.ids[place] for place in order if pool.cos[place] >= cosine and prepared.seek.vector is not None}
@@ -165,18 +171,18 @@ def _above(pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: Rea
     return hits, {**dropped, **low}
 
 
-def _known(record: Record, request: ReadRequest) -> bool:
+def _is_shown(record: Record, request: ReadRequest) -> bool:
     return record.id in request.already_shown or bool(request.session and record.session == request.session)
 
 
-def _gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
+def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
     """The hits before the first gap; what is behind it is told."""
     end = thresholds.cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]
 
 
-def _vary(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[Hit, ...]:
+def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[Hit, ...]:
     if deps.settings.mmr_lambda >= 1 or not deps.embedder.card.dimension:
         return hits[: request.limit]
     vectors = deps.search.vectors(request.scope.owner, [hit.record.id for hit in hits], deps.embedder.card.id)
@@ -184,7 +190,7 @@ def _vary(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[
     return tuple(hits[place] for place in places)
 
 
-def _trace(
+def _build_trace(
     request: ReadRequest,
     notes: tuple[str, ...],
     prepared: PreparedQuery,
@@ -199,4 +205,4 @@ def _trace(
         if hit.record.id not in selected:
             why = dropped.get(hit.record.id, f"not among the best {request.limit}")
             rows.append(TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
-    return Trace(request.text, prepared.cues.as_json(), tuple(stages.rows), tuple(rows), notes)
+    return Trace(request.text, prepared.cues.to_json(), tuple(stages.rows), tuple(rows), notes)

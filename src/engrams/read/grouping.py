@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from engrams.ports import Graph, Records
 from engrams.types import EdgeType, Hit, Record, Scope, Status
 
-_KNOWN = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
+_SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ def group_hits(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph
             if hit.score > turn.score:
                 by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    facts = _derived(kept, owner, records, graph)
-    kept = [_mark(hit, facts.get(hit.record.id, ())) for hit in kept]
+    facts = _find_derived(kept, owner, records, graph)
+    kept = [_attach_facts(hit, facts.get(hit.record.id, ())) for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
@@ -45,7 +45,7 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     place = 0
     while place < len(order):
         hit = order[place]
-        newer = _successor(order, place, moved) if hit.status is Status.SUPERSEDED else None
+        newer = _find_successor(order, place, moved) if hit.status is Status.SUPERSEDED else None
         if newer is not None:
             # What takes this place may itself be superseded by something further down: it is looked at next.
             winner = order.pop(newer)
@@ -56,21 +56,21 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     return tuple(order)
 
 
-def _successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
+def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
     """Where below ``place`` the first stands that superseded it."""
     hit = order[place]
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
     if not successors:
         return None
     below = range(place + 1, len(order))
-    return next((n for n in below if _among(order[n], successors) and order[n].record.id not in moved), None)
+    return next((n for n in below if _is_among(order[n], successors) and order[n].record.id not in moved), None)
 
 
-def _among(hit: Hit, ids: set[str]) -> bool:
+def _is_among(hit: Hit, ids: set[str]) -> bool:
     return hit.record.id in ids or any(fact.id in ids for fact in hit.facts)
 
 
-def _derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> dict[str, tuple[Record, ...]]:
+def _find_derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> dict[str, tuple[Record, ...]]:
     """Facts derived from each hit, whatever has become of them."""
     ids = [hit.record.id for hit in hits]
     edges = graph.edges(owner, ids, (EdgeType.DERIVED_FROM,)) if ids else ()
@@ -79,12 +79,12 @@ def _derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) 
     found = {record.id: record for record in records.get(owner, [source for source, _ in pairs])} if pairs else {}
     facts: dict[str, tuple[Record, ...]] = {}
     for source, target in pairs:
-        if source in found and found[source].status in _KNOWN:
+        if source in found and found[source].status in _SHOWN_STATUSES:
             facts[target] = (*facts.get(target, ()), found[source])
     return facts
 
 
-def _mark(hit: Hit, facts: tuple[Record, ...]) -> Hit:
+def _attach_facts(hit: Hit, facts: tuple[Record, ...]) -> Hit:
     """All of what a turn told is superseded: so is the turn, for a reader."""
     if not facts:
         return hit

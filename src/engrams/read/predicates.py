@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from engrams.ports import Query, Reach, Records, Slot
-from engrams.read.cues import Understood
+from engrams.read.cues import QueryCues
 from engrams.text.normalize import fold
 from engrams.types import Kind
 
 _KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
-_MOST = 200
+_MAX_SLOTS = 200
 
 _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), tuple(predicates.split()))
@@ -60,18 +60,18 @@ def asked_predicates(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def find_answering(query: str, understood: Understood, reach: Reach, records: Records) -> Mapping[str, float]:
+def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) -> Mapping[str, float]:
     """Ids of current statements whose predicate is asked for, with how well their subject fits (1, or a half where nobody is named)."""
     predicates = asked_predicates(query)
     if not predicates:
         return {}
-    people = tuple(name for name in map(fold, (*understood.about, *understood.names)) if name)
-    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MOST))
+    people = tuple(name for name in map(fold, (*cues.asked_about, *cues.other_names)) if name)
+    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MAX_SLOTS))
     subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
-    return {slot.id: fit for slot in found if (fit := _fit(slot, subjects[slot.subject], people, understood.role))}
+    return {slot.id: fit for slot in found if (fit := _subject_fit(slot, subjects[slot.subject], people, cues.role))}
 
 
-def _fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
+def _subject_fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
     if people:
         return float(bool(subject) and any(name in subject or subject in name for name in people))
     if role == "user":

@@ -14,16 +14,16 @@ from engrams.settings import ReadSettings
 from engrams.types import Kind, Record, Status
 
 _USER = "user"
-_DESCRIBES = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
-_INNER = frozenset({"conversation", "session", "thread", "chat"})
-_PASSING = frozenset({"context", "event", ""})
-_LASTS = ("event", "hearsay", "modality", "temporal", "effect")
+_DESCRIBING = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
+_OWN_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+_PASSING_CATEGORIES = frozenset({"context", "event", ""})
+_UNLASTING = ("event", "hearsay", "modality", "temporal", "effect")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _READ = 500
 _LEAST, _USUAL, _SPARE = 5, 12, 20
 """Tokens of the shortest statement and of a usual one, about; items more than that, for those that are too long."""
 
-_Said: TypeAlias = tuple[Record, tuple[str, str]]
+_Statement: TypeAlias = tuple[Record, tuple[str, str]]
 
 
 def fits_profile(record: Record) -> bool:
@@ -33,11 +33,11 @@ def fits_profile(record: Record) -> bool:
     hearsay, nothing supposed, nothing that ends or has ended, of a category that lasts. Describing: a fact, a preference or a
     correction.
     """
-    if record.kind not in _DESCRIBES:
+    if record.kind not in _DESCRIBING:
         return True
     theirs = record.subject == _USER or record.subject.startswith(f"{_USER}'s ")
-    inside = all(label in _INNER for label in record.scope.labels[2::2])
-    lasts = record.valid_to is None and record.category not in _PASSING and not any(record.meta.get(name) for name in _LASTS)
+    inside = all(label in _OWN_LABELS for label in record.scope.labels[2::2])
+    lasts = record.valid_to is None and record.category not in _PASSING_CATEGORIES and not any(record.meta.get(name) for name in _UNLASTING)
     return theirs and inside and lasts
 
 
@@ -50,42 +50,42 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
     """Corrections and rules first, then what is believed most, as far as ``tokens`` go."""
     section = deps.settings
     if not section.correction_tokens:
-        asked = _query(request, min(_READ, _SPARE + tokens // _USUAL))
+        asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL))
         key = (request.reach, request.kinds, tokens)
         seen = tuple((slot.id, slot.version) for slot in deps.records.slots(asked)) if request.as_of is None else ()
         known = deps.profiles.find(key, seen) if seen else None
         if known is not None:
             return known
         found = deps.records.find(asked).records
-        some = _standing(found, section)
-        kept = _believed(some, tokens, section, counter)
+        some = _filter_standing(found, section)
+        kept = _fit_statements(some, tokens, section, counter)
         # That was all there is; or it ended before its items did, with more misses than are borne, and would end there again.
-        if len(found) < asked.limit or len(some) - len(kept) > _misses(section):
+        if len(found) < asked.limit or len(some) - len(kept) > _allowed_misses(section):
             if seen:
                 deps.profiles.keep(key, seen, kept)
             return kept
-    every = deps.records.find(_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
-    return _believed(_standing(every, section), tokens, section, counter)
+    every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+    return _fit_statements(_filter_standing(every, section), tokens, section, counter)
 
 
-def _query(request: ReadRequest, most: int) -> Query:
+def _profile_query(request: ReadRequest, most: int) -> Query:
     """At most so many of what may stand there."""
     kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
     return Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
-def _standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
+def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
     """Those that may stand there."""
     return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
 
 
-def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
+def _fit_statements(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
     """The profile that fits: corrections within tokens of their own, where they have some, and the rest after them."""
-    misses = _misses(section)
+    misses = _allowed_misses(section)
     said = [(record, profile_statement(record)) for record in records]
     number = profile_version(records)
 
-    def render(some: Sequence[_Said]) -> str:
+    def render(some: Sequence[_Statement]) -> str:
         return frame_statements((each for _, each in some), number)
 
     own = [each for each in said if section.correction_tokens and each[0].kind is Kind.CORRECTION]
@@ -98,5 +98,5 @@ def _believed(records: Sequence[Record], tokens: int, section: ReadSettings, cou
     return kept
 
 
-def _misses(section: ReadSettings) -> int:
+def _allowed_misses(section: ReadSettings) -> int:
     return MISSES if section.overflow == "skip" else 0

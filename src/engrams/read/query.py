@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
 from engrams.ports import Embedder, Seek
-from engrams.read.cues import Understood, parse_query
+from engrams.read.cues import QueryCues, parse_query
 from engrams.read.predicates import find_answering
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 class PreparedQuery:
     """A query ready for the sources."""
 
-    cues: Understood
+    cues: QueryCues
     seek: Seek
     answering: Mapping[str, float]
     embed_error: str = ""
@@ -36,28 +36,28 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     """Read the cues out of the text, embed it, and weigh its words."""
     speakers = deps.search.speakers(request.reach)
     understood = parse_query(request.text, request.now, speakers)
-    vector, trouble = _vector(understood.dense, deps.embedder)
+    vector, trouble = _embed_query(understood.dense_text, deps.embedder)
     seek = Seek(
         reach=request.reach,
         now=request.now,
-        terms=tuple(dict.fromkeys((term, 1.0) for term in terms(understood.lexical))),
+        terms=tuple(dict.fromkeys((term, 1.0) for term in terms(understood.lexical_text))),
         vector=vector,
         model=deps.embedder.card.id,
         width=deps.settings.candidates,
         as_of=request.as_of,
         history=request.history,
-        kinds=request.kinds or _kinds(deps.settings.exclude_kinds),
+        kinds=request.kinds or _wanted_kinds(deps.settings.exclude_kinds),
         where=request.where,
     )
     return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
 
 
-def _kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:
+def _wanted_kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:
     """Every kind but those; none at all says the same as every one."""
     return tuple(kind for kind in Kind if kind not in left_out) if left_out else ()
 
 
-def _vector(text: str, embedder: Embedder) -> tuple[Floats | None, str]:
+def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:
     """The query's vector, if it has one; else what went wrong, if something did. A read goes on by words."""
     if not embedder.card.dimension or not text.strip():
         return None, ""

@@ -42,10 +42,10 @@ def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> l
     """The hits with the settings' view of age in their scores, best first. Unchanged where none is set."""
     if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
         return list(hits)
-    return sorted((_aged(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+    return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
 
 
-def _aged(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     days = age_days(hit.record, now)
     # What was said is of its day; what is known is not: it is closed when something takes its place (001: none for MEMORY.md).
     score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)

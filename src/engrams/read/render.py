@@ -44,7 +44,7 @@ def profile_frame(records: Sequence[Record]) -> str:
 
 def profile_statement(record: Record) -> tuple[str, str]:
     """The section of a profile that a record belongs to, and what stands there."""
-    return _section(record), _statement(record)
+    return _section_name(record), _statement(record)
 
 
 def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
@@ -78,10 +78,10 @@ def conversation_frame(records: Sequence[Record]) -> str:
     """The last of what was said, word by word; nothing in it can close or open a frame, or pass for another's words."""
     if not records:
         return ""
-    return f"<conversation>\n{_SAID}\n" + "\n".join(_said(record) for record in records) + "\n</conversation>"
+    return f"<conversation>\n{_SAID}\n" + "\n".join(_conversation_line(record) for record in records) + "\n</conversation>"
 
 
-def _said(record: Record) -> str:
+def _conversation_line(record: Record) -> str:
     text = record.search_text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"{escape(record.speaker or record.role or 'someone')}: " + "\n    ".join(text.splitlines())
 
@@ -92,32 +92,32 @@ def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     moment = record.valid_from or record.recorded_at
     who = escape(record.speaker or record.role)
     text = escape(cut_snippet(record.search_text, query, characters))
-    return f"- [{moment:%Y-%m-%d}] {who + ': ' if who else ''}{text}{_fate(hit)}"
+    return f"- [{moment:%Y-%m-%d}] {who + ': ' if who else ''}{text}{_ended_note(hit)}"
 
 
 def role_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     """One recalled item as "[role] text" (002); what was not said by anybody has its kind there."""
-    return f"[{hit.record.role or hit.record.kind}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_fate(hit)}"
+    return f"[{hit.record.role or hit.record.kind}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_ended_note(hit)}"
 
 
 def triple_lines(hit: Hit) -> list[str]:
     """What is known of a hit as "[category] Subject PREDICATE object - 'quote'", a statement a line (004)."""
     known = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
-    return [_triple(record) for record in known]
+    return [_triple_line(record) for record in known]
 
 
-def _triple(record: Record) -> str:
+def _triple_line(record: Record) -> str:
     quote = next((item.quote for item in record.evidence if item.quote), record.text)
     said = f"{record.subject or 'User'} {record.predicate.upper()} {record.object} - '{quote}'"
     ended = f" (no longer so since {record.valid_to:%Y-%m-%d})" if record.valid_to and record.status is not Status.ACTIVE else ""
     return f"- [{escape(record.category or record.kind)}] {escape(said)}{ended}"
 
 
-def _section(record: Record) -> str:
+def _section_name(record: Record) -> str:
     return "Entities" if record.category == "entity" else _SECTIONS.get(record.kind, "Facts")
 
 
-def _fate(hit: Hit) -> str:
+def _ended_note(hit: Hit) -> str:
     if hit.status is not Status.SUPERSEDED:
         return ""
     ends = [record.valid_to for record in (hit.record, *hit.facts) if record.valid_to]

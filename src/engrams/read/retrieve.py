@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats, Integers
 
 _LONG = Condition("tier", "eq", Tier.LONGTERM.value)
-_LATER = Condition("tier", "ne", Tier.LONGTERM.value)
-_DAYS = 30.0
+_RECENT = Condition("tier", "ne", Tier.LONGTERM.value)
+_TAU_DAYS = 30.0
 """tau of the recency of what is long known (000)."""
 
 
@@ -33,18 +33,18 @@ def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Seque
     section = deps.settings.routing
     if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
         return deps.search.seek(seek), ()
-    recent = _nearest(deps.search.seek(_only(seek, _LATER)), section.recent_limit)
+    recent = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), section.recent_limit)
     card = deps.embedder.card
     near = thresholds.dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
     enough = int(np.count_nonzero(recent.cos >= near - thresholds.EDGE))
     rows, told = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:
-        chosen = _topics(request, deps, seek.vector, near)
-        rows += _members(chosen, request, deps, seek.vector, hot)
+        chosen = _choose_topics(request, deps, seek.vector, near)
+        rows += _choose_members(chosen, request, deps, seek.vector, hot)
         told = f"{enough} recent memories are near: {len(chosen)} topics were searched"
     if not rows:
         return recent, (told,)
-    older = deps.search.seek(_only(seek, _LONG, Condition("id", "in", rows)))
+    older = deps.search.seek(_restrict(seek, _LONG, Condition("id", "in", rows)))
     return replace(join_pools(recent, older), aging=np.arange(len(recent.ids) + len(older.ids)) >= len(recent.ids)), (told,)
 
 
@@ -85,18 +85,18 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _only(seek: Seek, *conditions: Condition) -> Seek:
+def _restrict(seek: Seek, *conditions: Condition) -> Seek:
     return replace(seek, where=Where("and", (*([seek.where] if seek.where else []), *conditions)))
 
 
-def _nearest(pool: Pool, most: int) -> Pool:
+def _take_nearest(pool: Pool, most: int) -> Pool:
     """The candidates nearest in meaning; ``most`` of them."""
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
     return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
 
 
-def _topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
+def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
     """The topics nearest to the query, and their neighbours over any link that are near enough to it themselves."""
     every = topic_cosines([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
     best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
@@ -106,7 +106,7 @@ def _topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) ->
     return [*best, *beside]
 
 
-def _members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query: Floats, hot: Sequence[str]) -> list[str]:
+def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query: Floats, hot: Sequence[str]) -> list[str]:
     """Of each topic the members that stand first, besides those at hand."""
     owner = request.scope.owner
     edges = deps.graph.edges(owner, topics, (EdgeType.IN_TOPIC,)) if topics else ()
@@ -123,14 +123,16 @@ def _members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query:
     }
     chosen: list[str] = []
     for some in inside.values():
-        chosen += _first([name for name in some if name in worth and name not in chosen and name not in hot], worth, deps.settings.routing)
+        chosen += _take_best(
+            [name for name in some if name in worth and name not in chosen and name not in hot], worth, deps.settings.routing
+        )
     return chosen
 
 
-def _first(names: Sequence[str], worth: dict[str, float], section: RouteSettings) -> list[str]:
+def _take_best(names: Sequence[str], worth: dict[str, float], section: RouteSettings) -> list[str]:
     return sorted(names, key=lambda name: (-worth[name], name))[: section.per_topic]
 
 
 def member_score(likeness: float, record: Record, now: datetime) -> float:
     """``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance`` (000)."""
-    return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _DAYS) + 0.2 * record.importance
+    return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance

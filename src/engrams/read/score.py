@@ -18,7 +18,7 @@ from engrams.types import Hit
 if TYPE_CHECKING:
     from engrams.ports.search import Flags, Floats, Integers
 
-_LONG = 20.0
+_LONG_WORDS = 20.0
 """Words from which a text counts as long: more say nothing, and long answers must not win by length."""
 
 _SAMPLE = 512
@@ -50,18 +50,18 @@ class ScoredPool:
     parts: Mapping[str, Floats]
 
 
-def score_pool(pool: Pool, understood: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
+def score_pool(pool: Pool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
     """Join the sources. ``weighted`` adds absolute scores, ``sum`` likewise with the weights as they are; ``rrf`` adds
     1 / (k + rank) of each list (Cormack 2009)."""
-    features = _features(pool, understood, settings, now)
+    features = _build_features(pool, cues, settings, now)
     if answering:
         features["slot"] = fill_column(pool, answering)
     if settings.fusion == "rrf":
-        parts = _ranks(features, settings.rrf_k)
+        parts = _rank_scores(features, settings.rrf_k)
         return ScoredPool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
     if settings.fusion == "sum":
-        features |= _worded(features, settings, pool.embedded)
+        features |= _scale_words(features, settings, pool.embedded)
     most = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     shares = {name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / most) for name in features}
     parts = {name: features[name] * share for name, share in shares.items() if share}
@@ -71,7 +71,7 @@ def score_pool(pool: Pool, understood: QueryCues, answering: Mapping[str, float]
     return ScoredPool(np.clip(total, 0, 1), parts)
 
 
-def _features(pool: Pool, understood: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
+def _build_features(pool: Pool, cues: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
     """Those that tell one candidate of this query from another."""
     features = {
         "cos": np.maximum(pool.cos, 0),
@@ -81,29 +81,29 @@ def _features(pool: Pool, understood: QueryCues, settings: ReadSettings, now: fl
         "bmctx": pool.bmctx,
         "bmses": pool.bmses,
         "question": pool.question,
-        "length": np.minimum(pool.words, _LONG) / _LONG,
+        "length": np.minimum(pool.words, _LONG_WORDS) / _LONG_WORDS,
         "importance": pool.importance,
         "confidence": pool.confidence,
     }
-    if pool.voices and (understood.asked_about or understood.role):
-        features["speaker"] = _voices(pool, understood)
-    spans = query_spans(understood)
+    if pool.voices and (cues.asked_about or cues.role):
+        features["speaker"] = _score_voices(pool, cues)
+    spans = query_spans(cues)
     if spans:
         features["date"] = score_dates(spans, pool.times)
-    if understood.wants_time:
+    if cues.wants_time:
         features["when"] = pool.dated
     if settings.weights.recency:
         age = np.maximum(now - pool.times, 0.0) / 86_400
-        features["recency"] = np.exp(-age / (settings.recency_days if pool.aging is None else _tau(pool.aging, settings)))
+        features["recency"] = np.exp(-age / (settings.recency_days if pool.aging is None else _decay_days(pool.aging, settings)))
     return {name: values.astype(np.float32, copy=False) for name, values in features.items()}
 
 
-def _tau(aging: Flags, settings: ReadSettings) -> Floats:
+def _decay_days(aging: Flags, settings: ReadSettings) -> Floats:
     """Days in which each candidate fades to 1/e: what is long known takes longer (000)."""
     return np.where(aging, settings.longterm_days, settings.recency_days).astype(np.float32)
 
 
-def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
+def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
     """Words as the setting counts them; for what has no vector they stand in for meaning."""
     words = features["bm"]
     if settings.bm25_scale == "saturated":
@@ -111,9 +111,9 @@ def _worded(features: Mapping[str, Floats], settings: ReadSettings, embedded: Fl
     return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
 
 
-def _voices(pool: Pool, understood: QueryCues) -> Floats:
+def _score_voices(pool: Pool, cues: QueryCues) -> Floats:
     """How well each record's speaker fits: judged once for each voice."""
-    fits = score_speakers(understood, [name for name, _ in pool.voices], [role for _, role in pool.voices])
+    fits = score_speakers(cues, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
 
@@ -145,9 +145,9 @@ def top_indices(scores: Floats, number: int) -> Integers:
     return found[np.argsort(-scores[found], kind="stable")][:number]
 
 
-def query_spans(understood: QueryCues) -> list[Span]:
+def query_spans(cues: QueryCues) -> list[Span]:
     """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
-    return [span for span in understood.spans if not (understood.wants_current and span.grain == "range")]
+    return [span for span in cues.spans if not (cues.wants_current and span.grain == "range")]
 
 
 def base_weight(weights: ReadWeights) -> float:
@@ -155,7 +155,7 @@ def base_weight(weights: ReadWeights) -> float:
     return weights.dense + weights.dense_window + weights.dense_next + weights.bm25 + weights.bm25_window + weights.bm25_session
 
 
-def _ranks(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
+def _rank_scores(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
     parts = {}
     for name in ("cos", "bm"):
         values = features[name]

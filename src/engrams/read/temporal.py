@@ -18,7 +18,9 @@ _TEXT = 2000
 """Characters of a memory that are looked at."""
 
 
-def raise_spoken_dates(hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]) -> list[Hit]:
+def raise_spoken_dates(
+    hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
+) -> list[Hit]:
     """The hits, best first, with the score for their date raised where their words name a time that ``spans`` asks for.
 
     ``most``: the weights' sum that scores are divided by. ``timeless``: whether the words of an id are known to name no time.
@@ -28,24 +30,24 @@ def raise_spoken_dates(hits: Sequence[Hit], spans: Sequence[Span], weights: Read
     if not asked or weights.date <= 0:
         return list(hits)
     full = weights.date / most
-    raised = [hit if timeless(hit.record.id) else _raised(hit, asked, full) for hit in hits]
+    raised = [hit if timeless(hit.record.id) else _raise_date(hit, asked, full) for hit in hits]
     return sorted(raised, key=lambda hit: -hit.score)
 
 
-def _raised(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
+def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
     record = hit.record
     said = record.valid_from or record.recorded_at
     had = hit.parts.get("date", 0.0)
-    if had >= full or not any(_meet(span, other) for span in _named(record.text[:_TEXT], said) for other in asked):
+    if had >= full or not any(_overlap(span, other) for span in _find_spans(record.text[:_TEXT], said) for other in asked):
         return hit
     return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
 
 
 @memo(2048)
-def _named(text: str, said: datetime) -> tuple[Span, ...]:
+def _find_spans(text: str, said: datetime) -> tuple[Span, ...]:
     """What is found by one query is mostly found by the next one too."""
     return find(text, said)
 
 
-def _meet(one: Span, other: Span) -> bool:
+def _overlap(one: Span, other: Span) -> bool:
     return (one.end - one.start).days <= _LONGEST and one.start < other.end and other.start < one.end

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Clock, Condition, Page, Reach, Store, Where
-from engrams.read.expand import spread_scores
+from engrams.read.expand import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
 from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, Status
@@ -122,7 +122,7 @@ class MemoryLinks:
         def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
 
-        scores = spread_scores(seeds, near, depth, self._settings.decay)
+        scores = cascade_scores(seeds, near, depth, self._settings.decay)
         ranked = sorted((node for node in scores if ":" not in node), key=lambda node: (-scores[node], node))
         sees = visible_scopes(scope)
         found: list[Related] = []

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.read.cues import Understood, date_score, speaker_score, parse_query
+from engrams.read.cues import QueryCues, score_dates, score_speakers, parse_query
 from engrams.text.when import EARLIEST, LATEST, Span, find
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
@@ -16,13 +16,13 @@ MARCH = Span(datetime(2023, 3, 1, tzinfo=UTC), datetime(2023, 4, 1, tzinfo=UTC),
 
 
 def scores(span: Span, *moments: datetime) -> list[float]:
-    return [float(value) for value in date_score((span,), np.array([moment.timestamp() for moment in moments]))]
+    return [float(value) for value in score_dates((span,), np.array([moment.timestamp() for moment in moments]))]
 
 
 def test_no_spans_score_nothing() -> None:
     """A query without a time prefers no time."""
-    assert date_score((), np.array([0.0, 1e9])).tolist() == [0.0, 0.0]
-    assert date_score((DAY,), np.array([])).shape == (0,)
+    assert score_dates((), np.array([0.0, 1e9])).tolist() == [0.0, 0.0]
+    assert score_dates((DAY,), np.array([])).shape == (0,)
 
 
 def test_inside_is_one_and_the_end_is_outside() -> None:
@@ -64,7 +64,7 @@ def test_a_span_without_a_year_counts_in_other_years() -> None:
 
 def test_the_best_span_counts() -> None:
     """Of several times meant, the nearest one counts."""
-    both = date_score((DAY, MARCH), np.array([DAY.start.timestamp(), MARCH.start.timestamp()]))
+    both = score_dates((DAY, MARCH), np.array([DAY.start.timestamp(), MARCH.start.timestamp()]))
     assert both.tolist() == [1.0, 1.0]
 
 
@@ -82,7 +82,7 @@ def test_open_sides() -> None:
 )
 def test_always_between_zero_and_one(text: str) -> None:
     """Whatever the span and the time, the score is a number from 0 to 1."""
-    values = date_score(find(text, NOW), np.array([-6e10, -1.0, 0.0, 1e9, 1.7e9, 2e11, np.inf, -np.inf]))
+    values = score_dates(find(text, NOW), np.array([-6e10, -1.0, 0.0, 1e9, 1.7e9, 2e11, np.inf, -np.inf]))
     assert values.dtype == np.float32
     assert np.isfinite(values).all()
     assert ((values >= 0) & (values <= 1)).all()
@@ -91,17 +91,17 @@ def test_always_between_zero_and_one(text: str) -> None:
 def test_speaker_asked_about() -> None:
     """Only what the person asked about said scores."""
     understood = parse_query("What did Melanie paint?", NOW, {"Caroline": 1, "Melanie": 1})
-    assert speaker_score(understood, ["Melanie", "Caroline", "", "melanie"]).tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert score_speakers(understood, ["Melanie", "Caroline", "", "melanie"]).tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_speaker_by_role() -> None:
     """Where speakers are called user and assistant, pronouns choose between them."""
     speakers = ["user", "assistant", "Human", "Bob"]
-    assert speaker_score(parse_query("Where do I live?", NOW, {}), speakers).tolist() == [1.0, 0.0, 1.0, 0.0]
-    assert speaker_score(parse_query("What did you suggest?", NOW, {}), speakers).tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert score_speakers(parse_query("Where do I live?", NOW, {}), speakers).tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert score_speakers(parse_query("What did you suggest?", NOW, {}), speakers).tolist() == [0.0, 1.0, 0.0, 0.0]
 
 
 def test_speaker_unknown() -> None:
     """A query about nobody prefers nobody."""
-    assert speaker_score(Understood("pottery"), ["user", "", "Bob"]).tolist() == [0.0, 0.0, 0.0]
-    assert speaker_score(Understood("pottery"), []).shape == (0,)
+    assert score_speakers(QueryCues("pottery"), ["user", "", "Bob"]).tolist() == [0.0, 0.0, 0.0]
+    assert score_speakers(QueryCues("pottery"), []).shape == (0,)

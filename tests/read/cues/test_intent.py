@@ -82,7 +82,7 @@ def test_kind(query: str, kind: str) -> None:
 def test_latest(query: str) -> None:
     """Some queries want what holds now."""
     found = parse_query(query, NOW, TWO)
-    assert (found.latest, found.past) == (True, False)
+    assert (found.wants_current, found.wants_past) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_latest(query: str) -> None:
 def test_past(query: str) -> None:
     """Some queries want what held once."""
     found = parse_query(query, NOW, TWO)
-    assert (found.latest, found.past) == (False, True)
+    assert (found.wants_current, found.wants_past) == (False, True)
 
 
 @pytest.mark.parametrize("query", ["What did Melanie paint?", "妹の名前は?", "午前は何をしますか"])
 def test_neither(query: str) -> None:
     """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""
     found = parse_query(query, NOW, TWO)
-    assert (found.latest, found.past, found.wants_time, found.spans) == (False, False, False, ())
+    assert (found.wants_current, found.wants_past, found.wants_time, found.spans) == (False, False, False, ())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_neither(query: str) -> None:
 )
 def test_parts(query: str, parts: tuple[str, ...]) -> None:
     """A query of two questions falls into them; one stays whole."""
-    assert parse_query(query, NOW, TWO).parts == parts
+    assert parse_query(query, NOW, TWO).questions == parts
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_spans(query: str, start: str, end: str) -> None:
 
 def test_as_json_leaves_out_what_is_empty() -> None:
     """A trace shows what was understood and nothing else."""
-    found = parse_query("When did Melanie swim in March 2022?", NOW, TWO).as_json()
+    found = parse_query("When did Melanie swim in March 2022?", NOW, TWO).to_json()
     assert found["about"] == ["Melanie"]
     assert found["times"] == [
         {"text": "March 2022", "from": "2022-03-01T00:00:00+00:00", "to": "2022-04-01T00:00:00+00:00", "grain": "month"}

@@ -65,7 +65,7 @@ def test_people_and_about(query: str, speakers: dict[str, int], people: tuple[st
     """A query names known speakers, by any form of their name, and asks about its subject."""
     found = parse_query(query, NOW, speakers)
     assert found.people == people
-    assert found.about == about
+    assert found.asked_about == about
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_people_and_about(query: str, speakers: dict[str, int], people: tuple[st
 )
 def test_other_names(query: str, names: tuple[str, ...]) -> None:
     """Capitals inside a sentence are names of others."""
-    assert parse_query(query, NOW, TWO).names == names
+    assert parse_query(query, NOW, TWO).other_names == names
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_hostile(query: str, speakers: dict[str, int]) -> None:
     """Any query and any speakers are understood somehow, without an error."""
     found = parse_query(query, NOW, speakers)
     assert found.query == query
-    assert set(found.about) <= set(found.people) <= set(speakers)
-    assert isinstance(found.as_json(), dict)
+    assert set(found.asked_about) <= set(found.people) <= set(speakers)
+    assert isinstance(found.to_json(), dict)
 
 
 @settings(max_examples=300, deadline=None)
@@ -130,18 +130,18 @@ def test_hostile(query: str, speakers: dict[str, int]) -> None:
 def test_any_query(query: str, speakers: dict[str, int]) -> None:
     """Whatever the query: the people asked about are among those named, and the rewritten texts are never lost or long."""
     found = parse_query(query, NOW, speakers)
-    assert set(found.about) <= set(found.people) <= set(speakers)
-    assert bool(found.dense.strip()) == bool(found.lexical.strip()) == bool(query.strip())
-    assert "\1" not in found.dense or "\1" in query
-    assert not (found.about and found.role)
+    assert set(found.asked_about) <= set(found.people) <= set(speakers)
+    assert bool(found.dense_text.strip()) == bool(found.lexical_text.strip()) == bool(query.strip())
+    assert "\1" not in found.dense_text or "\1" in query
+    assert not (found.asked_about and found.role)
 
 
 def test_nicknames_must_be_unambiguous() -> None:
     """A short form that fits two speakers names neither."""
-    assert parse_query("What did Mel do?", NOW, {"Melanie": 1, "Melissa": 1}).about == ()
+    assert parse_query("What did Mel do?", NOW, {"Melanie": 1, "Melissa": 1}).asked_about == ()
 
 
 def test_another_surname_is_somebody_else() -> None:
     """A speaker's first name with another surname is not the speaker."""
     found = parse_query("What does Jane Austen write?", NOW, {"Jane Miller": 5})
-    assert (found.about, found.names) == ((), ("Jane Austen",))
+    assert (found.asked_about, found.other_names) == ((), ("Jane Austen",))

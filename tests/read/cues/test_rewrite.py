@@ -43,7 +43,7 @@ DENSE = [
 @pytest.mark.parametrize(("query", "dense"), DENSE)
 def test_dense(query: str, dense: str) -> None:
     """The embedder gets the question in the first person of whom it is about, without names."""
-    assert parse_query(query, NOW, TWO).dense == dense
+    assert parse_query(query, NOW, TWO).dense_text == dense
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_dense(query: str, dense: str) -> None:
 )
 def test_dense_without_blanks(query: str, dense: str) -> None:
     """So it is in scripts without blanks."""
-    assert parse_query(query, NOW, {"小明": 1, "小红": 1, "健太": 1}).dense == dense
+    assert parse_query(query, NOW, {"小明": 1, "小红": 1, "健太": 1}).dense_text == dense
 
 
 def test_among_three_others_keep_their_names() -> None:
     """Where more than two speak, "you" could be anybody."""
-    assert parse_query("What did Melanie say to Caroline?", NOW, THREE).dense == "What did I say to Caroline?"
+    assert parse_query("What did Melanie say to Caroline?", NOW, THREE).dense_text == "What did I say to Caroline?"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_among_three_others_keep_their_names() -> None:
 )
 def test_lexical(query: str, lexical: str) -> None:
     """BM25 gets the question without the name of whom it is about; all other names stay, and something always does."""
-    assert parse_query(query, NOW, TWO).lexical == lexical
+    assert parse_query(query, NOW, TWO).lexical_text == lexical
 
 
 def test_long_query_is_read_from_its_end() -> None:
     """The last 4000 characters count."""
     found = parse_query("x" * 10_000 + " What did Melanie paint?", NOW, TWO)
-    assert len(found.dense) <= 4000
-    assert found.dense.endswith("What did I paint?")
-    assert found.about == ("Melanie",)
+    assert len(found.dense_text) <= 4000
+    assert found.dense_text.endswith("What did I paint?")
+    assert found.asked_about == ("Melanie",)

@@ -35,12 +35,12 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
     (a text, or a list of blocks of which those with ``text`` count). Empty where no user said anything.
     """
     if isinstance(messages, str):
-        return _last(_clean(messages), tail)
-    said = [(role, text) for role, text in map(_spoken, messages) if role in ("user", "assistant") and text]
+        return _take_tail(_clean(messages), tail)
+    said = [(role, text) for role, text in map(_role_and_text, messages) if role in ("user", "assistant") and text]
     place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
     if place < 0:
         return ""
-    lines = [_last(said[place][1], tail)]
+    lines = [_take_tail(said[place][1], tail)]
     left = tail - len(lines[0])
     for _, text in reversed(said[max(0, place - context) : place] if context > 0 else ()):
         cut = text[:_BLOCK_CHARS]
@@ -51,7 +51,7 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
     return "\n".join(lines)
 
 
-def _spoken(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
+def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(message, Turn):
         return message.role, _clean(message.text)
     content = message.get("content")
@@ -66,10 +66,10 @@ def _spoken(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _clean(text: str) -> str:
-    return _BLANKS.sub("\n\n", _LINE.sub("", _untagged(text) if "<" in text else text)).strip()
+    return _BLANKS.sub("\n\n", _LINE.sub("", _strip_tags(text) if "<" in text else text)).strip()
 
 
-def _untagged(text: str) -> str:
+def _strip_tags(text: str) -> str:
     """Without what stands between the tags of clients; read once, however many tags there are."""
     tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
     closed = {name: at for at, _, closing, name in tags if closing}
@@ -85,5 +85,5 @@ def _untagged(text: str) -> str:
     return "".join(kept) if inside else "".join((*kept, text[last:]))
 
 
-def _last(text: str, tail: int) -> str:
+def _take_tail(text: str, tail: int) -> str:
     return text[-tail:].lstrip() if len(text) > tail else text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engrams.read.cues.mentions import ROLES
-from engrams.read.cues.query import Understood
+from engrams.read.cues.query import QueryCues
 from engrams.text.when import EARLIEST, LATEST, Span
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _EARLY = 0.5
 _OTHER_YEAR = 0.7
 
 
-def date_score(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def score_dates(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """How near each time (seconds since 1970) is to one of the spans, 0..1; zeros where there are none.
 
     1 inside; after it, for people tell of things later, exp(-days / tau) with tau = 6 days + half the span's length; before it,
@@ -34,23 +34,23 @@ def date_score(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDA
     best = np.zeros(len(times), np.float32)
     real = np.clip(np.asarray(times, np.float64), -_EVER, _EVER)
     for span in spans:
-        best = np.maximum(best, _one(span, real))
+        best = np.maximum(best, _score_span(span, real))
     return best
 
 
-def _one(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def _score_span(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     import numpy as np
 
     start = -2 * _EVER if span.start == EARLIEST else span.start.timestamp()
     end = 2 * _EVER if span.end == LATEST else span.end.timestamp()
-    score = _near(times, start, end)
+    score = _distance_score(times, start, end)
     if span.recurs and end - start < _YEAR / 2:
         turns = np.round((times - (start + end) / 2) / _YEAR)
-        score = np.maximum(score, np.where(turns != 0, _OTHER_YEAR * _near(times - turns * _YEAR, start, end), 0))
+        score = np.maximum(score, np.where(turns != 0, _OTHER_YEAR * _distance_score(times - turns * _YEAR, start, end), 0))
     return score.astype(np.float32)
 
 
-def _near(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArray[np.float64]:
+def _distance_score(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArray[np.float64]:
     import numpy as np
 
     length = (end - start) / _DAY if end - start < _EVER else 0.0
@@ -59,16 +59,16 @@ def _near(times: npt.NDArray[np.float64], start: float, end: float) -> npt.NDArr
     return np.where(times >= end, late, np.where(times < start, early, 1.0))
 
 
-def speaker_score(understood: Understood, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:
+def score_speakers(cues: QueryCues, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:
     """1 where the speaker is asked about, by name, or by role (``roles``, or a speaker called user or assistant); else 0."""
     import numpy as np
 
-    wanted = set(understood.about)
+    wanted = set(cues.asked_about)
     known: dict[str, float] = {}
     for speaker in set(speakers):
-        own = speaker in wanted if wanted else bool(understood.role) and ROLES.get(speaker.casefold()) == understood.role
+        own = speaker in wanted if wanted else bool(cues.role) and ROLES.get(speaker.casefold()) == cues.role
         known[speaker] = float(own)
     score = np.array([known[speaker] for speaker in speakers], np.float32)
-    if not wanted and understood.role and len(roles) == len(score):
-        score = np.maximum(score, np.array([role == understood.role for role in roles], np.float32))
+    if not wanted and cues.role and len(roles) == len(score):
+        score = np.maximum(score, np.array([role == cues.role for role in roles], np.float32))
     return score

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from engrams.read.cues.query import Asked
+from engrams.read.cues.query import QuestionKind
 
 # Tried in this order on the folded query, one pattern a language or two; the first kind that matches decides.
-_KINDS: dict[Asked, tuple[str, ...]] = {
+_KINDS: dict[QuestionKind, tuple[str, ...]] = {
     "how_many": (
         r"\bhow\s+(?:many|much|often|old|far|tall|big)\b|\bnumber\s+of\b",
         r"\bwie\s*(?:viele?|oft|alt)\b",
@@ -67,7 +67,7 @@ _KINDS: dict[Asked, tuple[str, ...]] = {
         r"(?:ましたか|ですか|ますか)\W*$",
     ),
 }
-_COMPILED = tuple((kind, re.compile("|".join(patterns))) for kind, patterns in _KINDS.items())
+_KIND_PATTERNS = tuple((kind, re.compile("|".join(patterns))) for kind, patterns in _KINDS.items())
 _WHEN = re.compile("|".join(_KINDS["when"]))
 _LATEST = re.compile(
     "|".join(
@@ -100,9 +100,9 @@ _SPLIT = re.compile(rf"\?\s+(?=\S)|\s*,?\s+(?:and|und|y|et)\s+(?=(?:{_ASKING})\b
 _SPLIT_UNSPACED = re.compile(r"[?？]\s*(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
 
 
-def kind(folded: str) -> Asked:
+def question_kind(folded: str) -> QuestionKind:
     """The sort of question, of a folded query."""
-    return next((name for name, pattern in _COMPILED if pattern.search(folded)), "other")
+    return next((name for name, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
 
 
 def wants_time(folded: str) -> bool:
@@ -110,17 +110,17 @@ def wants_time(folded: str) -> bool:
     return _WHEN.search(folded) is not None
 
 
-def latest(folded: str) -> bool:
+def wants_current(folded: str) -> bool:
     """Whether what holds now is asked for ("where does she live now")."""
     return _LATEST.search(folded) is not None
 
 
-def past(folded: str) -> bool:
+def wants_past(folded: str) -> bool:
     """Whether what held once is asked for ("where did she use to live")."""
     return _PAST.search(folded) is not None
 
 
-def parts(query: str) -> tuple[str, ...]:
+def split_questions(query: str) -> tuple[str, ...]:
     """The questions of a query: "Where does Ann live, and when did she move?" are two; one is itself."""
     found = [part.strip() for half in _SPLIT.split(query) for part in _SPLIT_UNSPACED.split(half)]
     found = [part for part in found if len(part) > 3]

@@ -24,23 +24,23 @@ _OPENING = re.compile('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
 _LOOK = 6
 
 
-def _spelt(text: str) -> list[re.Match[str]]:
+def _find_words(text: str) -> list[re.Match[str]]:
     """The words that are written with letters and between blanks."""
     return list(_WORD.finditer(text) if text.isascii() else re.finditer(_ANY_WORD, text))
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Names that are also words: these want a capital inside a sentence, or an 's, to be a person.
-_ALSO_WORDS = _words(
+_ALSO_WORDS = _word_set(
     """
     will may mark grace hope rose june april bill art faith joy sky dean drew chase chance frank grant jack jay lance max pat rich rob skip
     sue ray dawn ivy ruby amber iris daisy violet penny page reed rusty summer autumn melody harmony destiny angel prince hunter
     """
 )
-_COMMON = _words(
+_COMMON = _word_set(
     """
     what when where who whom whose which why how did does do is are was were am be been being has have had can could will would shall should
     may might must the a an and or but if then than that this these those there here it its in on at by for of to from with about as into
@@ -87,7 +87,7 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
         for word in dict.fromkeys((words[0], words[-1]) if words else ()):
             single.setdefault(word, set()).add(speaker)
     alone = {word: next(iter(owners)) for word, owners in single.items() if len(owners) == 1}
-    return SpeakerNames(full, alone, max((len(_spelt(name)) for name in full), default=0))
+    return SpeakerNames(full, alone, max((len(_find_words(name)) for name in full), default=0))
 
 
 def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
@@ -95,48 +95,48 @@ def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en")
     names = _speaker_names(tuple(sorted(speakers)))
     found: list[Mention] = []
     taken = 0
-    words = _spelt(query)
+    words = _find_words(query)
     for index, word in enumerate(words):
         if word.start() < taken:
             continue
-        mention = _known(query, words, index, names)
+        mention = _match_speaker(query, words, index, names)
         if mention is None and language != "de":  # there every noun has a capital
-            mention = _unknown(query, words, index)
+            mention = _match_unknown(query, words, index)
         if mention is not None:
             found.append(mention)
             taken = mention.end
     known = [(name, speaker) for name, speaker in names.full.items() if not name.isascii() and re.search(_UNSPACED, name)]
-    return tuple(_unspaced(query, known, found)) if known else tuple(found)
+    return tuple(_find_unspaced(query, known, found)) if known else tuple(found)
 
 
-def _opens(query: str, at: int) -> bool:
+def _starts_sentence(query: str, at: int) -> bool:
     """Whether a sentence begins at ``at``, where a capital says nothing."""
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
-def _known(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> Mention | None:
+def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> Mention | None:
     first, full, single, longest = words[index], names.full, names.single, names.longest
     for count in (4, 3, 2):
         if count <= longest and index + count <= len(words):
             last = words[index + count - 1]
             if (speaker := full.get(fold(query[first.start() : last.end()]))) is not None:
-                return Mention(first.start(), last.end(), speaker, _owns(query, last.end()))
+                return Mention(first.start(), last.end(), speaker, _is_possessive(query, last.end()))
     word = fold(first[0])
-    capital, owns = first[0][0].isupper(), _owns(query, first.end())
+    capital, owns = first[0][0].isupper(), _is_possessive(query, first.end())
     for name, end in ((word, first.end()), (word.removesuffix("s"), first.end() - 1)):
         speaker = full.get(name) or single.get(name)
         if speaker is None or (name != word and not capital):
             continue
         common = name in _ALSO_WORDS or name in STOP or name in _COMMON
-        if common and not (capital and (owns or not _opens(query, first.start()))):
+        if common and not (capital and (owns or not _starts_sentence(query, first.start()))):
             continue
-        return _unless_other(query, words, index, Mention(first.start(), end, speaker, owns or name != word))
-    if capital and len(word) >= 3 and word not in _COMMON and word not in STOP and (speaker := _short(word, single)) is not None:
+        return _reject_other_surname(query, words, index, Mention(first.start(), end, speaker, owns or name != word))
+    if capital and len(word) >= 3 and word not in _COMMON and word not in STOP and (speaker := _match_short_name(word, single)) is not None:
         return Mention(first.start(), first.end(), speaker, owns)
     return None
 
 
-def _unless_other(query: str, words: Sequence[re.Match[str]], index: int, mention: Mention) -> Mention | None:
+def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: Mention) -> Mention | None:
     """A first name followed by another surname than the speaker's is somebody else."""
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
@@ -145,34 +145,34 @@ def _unless_other(query: str, words: Sequence[re.Match[str]], index: int, mentio
     return None if surname and fold(following[0]) not in fold(mention.speaker) else mention
 
 
-def _short(word: str, single: Mapping[str, str]) -> str | None:
+def _match_short_name(word: str, single: Mapping[str, str]) -> str | None:
     """Mel for Melanie, or Melanie for Mel, where only one speaker can be meant."""
     owners = {speaker for name, speaker in single.items() if len(name) >= 3 and (name.startswith(word) or word.startswith(name))}
     return owners.pop() if len(owners) == 1 else None
 
 
-def _unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Mention | None:
+def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Mention | None:
     first = words[index]
     if not first[0][0].isupper() or len(first[0]) < 2 or fold(first[0]) in _COMMON:
         return None
-    if _opens(query, first.start()) and (fold(first[0]) in STOP or not _owns(query, first.end())):
+    if _starts_sentence(query, first.start()) and (fold(first[0]) in STOP or not _is_possessive(query, first.end())):
         return None
     last = first
     for following in words[index + 1 :]:
         if query[last.end() : following.start()] != " " or not following[0][0].isupper() or fold(following[0]) in _COMMON:
             break
         last = following
-    return Mention(first.start(), last.end(), "", _owns(query, last.end()))
+    return Mention(first.start(), last.end(), "", _is_possessive(query, last.end()))
 
 
-def _owns(query: str, end: int) -> bool:
+def _is_possessive(query: str, end: int) -> bool:
     """Whether 's (or, after an s, an apostrophe) follows."""
     return (
         query[end : end + 1] in ("'", "’") and query[end + 1 : end + 2].lower() in ("s", " ", "") and not query[end + 2 : end + 3].isalpha()
     )
 
 
-def _unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[Mention]) -> list[Mention]:
+def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[Mention]) -> list[Mention]:
     """Names of scripts without blanks stand inside longer runs."""
     kept = list(found)
     for name, speaker in sorted(known, key=lambda pair: -len(pair[0])):
@@ -186,7 +186,7 @@ def _unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[Ment
 
 _ASK = "|".join(
     sorted(
-        _words(
+        _word_set(
             """
             did does do is are was were has have had will would can could should might may shall must hat hatte hast ist war wird wurde kann
             konnte mag macht sagte ha tiene es era fue dijo est etait avait aime fait

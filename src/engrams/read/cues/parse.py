@@ -7,37 +7,37 @@ from datetime import datetime
 
 from engrams.read.cues import intent, mentions, pronouns, rewrite
 from engrams.read.cues.conversation import TAIL
-from engrams.read.cues.query import Understood
+from engrams.read.cues.query import QueryCues
 from engrams.text.normalize import fold
 from engrams.text.when import find, language
 
 
-def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Understood:
+def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
     """What a query asks for. ``speakers``: everyone who spoke, with counts. Dates without a year are seen from ``now``.
 
     Takes any text and reads its last 4000 characters; where it finds no cue, ``dense`` and ``lexical`` are these as they are.
     """
     tail = query[-TAIL:]
     tongue = language(tail)
-    text = rewrite.bare(tail)
+    text = rewrite.strip_politeness(tail)
     folded = fold(text)
     named = mentions.find_mentions(text, speakers, tongue)
     about = mentions.asked_speakers(text, named)
-    role = pronouns.role(folded, tongue) if not about else ""
+    role = pronouns.asked_role(folded, tongue) if not about else ""
     company = sum(1 for speaker in speakers if speaker.casefold() not in mentions.ROLES)
-    return Understood(
+    return QueryCues(
         query=query,
         people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),
-        names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
-        about=about,
+        other_names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
+        asked_about=about,
         role=role,
-        dense=rewrite.dense(text, named, rewrite.Person(about, role, tongue, company)) or text,
-        lexical=rewrite.lexical(text, named, about) or text,
+        dense_text=rewrite.rewrite_dense(text, named, rewrite.QuerySubject(about, role, tongue, company)) or text,
+        lexical_text=rewrite.rewrite_lexical(text, named, about) or text,
         spans=find(tail, now),
-        kind=intent.kind(folded),
+        kind=intent.question_kind(folded),
         wants_time=intent.wants_time(folded),
-        latest=intent.latest(folded),
-        past=intent.past(folded),
-        parts=intent.parts(text),
+        wants_current=intent.wants_current(folded),
+        wants_past=intent.wants_past(folded),
+        questions=intent.split_questions(text),
         language=tongue,
     )

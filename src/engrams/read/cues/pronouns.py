@@ -29,7 +29,7 @@ _USER_PATTERNS = {name: re.compile(pattern) for name, pattern in _USER.items()}
 _ASSISTANT_PATTERN = re.compile("|".join(_ASSISTANT))
 
 
-def role(folded: str, language: str) -> Role:
+def asked_role(folded: str, language: str) -> Role:
     """Assistant where a folded query asks what it said or did, user where it speaks of the asker, else empty."""
     if _ASSISTANT_PATTERN.search(folded):
         return "assistant"

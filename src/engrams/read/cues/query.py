@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 from engrams.text.when import Span
 from engrams.types import Json
 
-Asked: TypeAlias = Literal["when", "who", "how_many", "where", "did", "said", "list", "other"]
+QuestionKind: TypeAlias = Literal["when", "who", "how_many", "where", "did", "said", "list", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class QueryCues:
     """A query as the sources and scores want it.
 
     ``people``: the known speakers it names, as they are known, in order; ``names``: other names, as written. ``about``: the
@@ -24,37 +24,37 @@ class Understood:
 
     query: str
     people: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    about: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    asked_about: tuple[str, ...] = ()
     role: Literal["", "user", "assistant"] = ""
-    dense: str = ""
-    lexical: str = ""
+    dense_text: str = ""
+    lexical_text: str = ""
     spans: tuple[Span, ...] = ()
-    kind: Asked = "other"
+    kind: QuestionKind = "other"
     wants_time: bool = False
-    latest: bool = False
-    past: bool = False
-    parts: tuple[str, ...] = ()
+    wants_current: bool = False
+    wants_past: bool = False
+    questions: tuple[str, ...] = ()
     language: str = "en"
 
-    def as_json(self) -> Json:
+    def to_json(self) -> Json:
         """For a trace: everything that is not empty."""
         spans = [
             {"text": span.text, "from": span.start.isoformat(), "to": span.end.isoformat(), "grain": span.grain} for span in self.spans
         ]
         values = {
             "people": list(self.people),
-            "names": list(self.names),
-            "about": list(self.about),
+            "names": list(self.other_names),
+            "about": list(self.asked_about),
             "role": self.role,
-            "dense": self.dense,
-            "lexical": self.lexical,
+            "dense": self.dense_text,
+            "lexical": self.lexical_text,
             "times": spans,
             "kind": self.kind,
             "wants_time": self.wants_time,
-            "latest": self.latest,
-            "past": self.past,
-            "parts": list(self.parts) if len(self.parts) > 1 else [],
+            "latest": self.wants_current,
+            "past": self.wants_past,
+            "parts": list(self.questions) if len(self.questions) > 1 else [],
             "language": self.language,
         }
         return {name: value for name, value in values.items() if value}

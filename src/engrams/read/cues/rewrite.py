@@ -94,22 +94,22 @@ _POLITE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class QuerySubject:
     """Whom a query is about: ``names`` of speakers or a ``role``; its language, and how many named speakers there are."""
 
     names: Sequence[str]
     role: str
     language: str
-    company: int
+    speaker_count: int
 
 
-def bare(query: str) -> str:
+def strip_politeness(query: str) -> str:
     """The query without "can you tell me" and the like before it, if two words or characters are left."""
     left = _POLITE.sub("", query, count=1)
     return left if left != query and (len(left.split()) > 1 or not left.isascii()) else query
 
 
-def dense(query: str, named: Sequence[Mention], person: Person) -> str:
+def rewrite_dense(query: str, named: Sequence[Mention], person: QuerySubject) -> str:
     """The query for the embedder. Grammar is light: what matters is that no name and no third person is left."""
     english = person.language == "en"
     if not person.names:
@@ -118,34 +118,34 @@ def dense(query: str, named: Sequence[Mention], person: Person) -> str:
     last = 0
     words = _WORDS.get(person.language, _WORDS["en"])
     for mention in named:
-        said, end = _said(query, mention, person, words)
+        said, end = _replace_name(query, mention, person, words)
         if said is None:
             continue
-        pieces += (_asker(query[last : mention.at], english), said)
+        pieces += (_swap_asker(query[last : mention.at], english), said)
         last = end
-    text = "".join((*pieces, _asker(query[last:], english)))
+    text = "".join((*pieces, _swap_asker(query[last:], english)))
     if person.language in _OWNED:
         text = _OWNED[person.language].sub(lambda m: f"{words['my']} {m[1]}", text)
     text = _JOINED.sub("", text).replace("\0", words["me"]).replace("\1", "")
     if english and len(person.names) == 1:
-        text = _PRONOUN.sub(_first, text)
+        text = _PRONOUN.sub(_to_first_person, text)
     for pattern, form in _AGREE:
-        text = pattern.sub(partial(_cased, form=form), text)
+        text = pattern.sub(partial(_match_case, form=form), text)
     return re.sub(r"\s{2,}", " ", text).strip()
 
 
-def _cased(m: re.Match[str], form: str) -> str:
+def _match_case(m: re.Match[str], form: str) -> str:
     """The agreeing form, with a capital where the matched one had it."""
     made = m.expand(form)
     return made[0].upper() + made[1:] if m[0][0].isupper() else made
 
 
-def _said(query: str, mention: Mention, person: Person, words: Mapping[str, str]) -> tuple[str | None, int]:
+def _replace_name(query: str, mention: Mention, person: QuerySubject, words: Mapping[str, str]) -> tuple[str | None, int]:
     """What stands for a name, and where the text goes on; None where the name stays."""
     own = mention.speaker in person.names
-    if not mention.speaker or (not own and person.company > 2):
+    if not mention.speaker or (not own and person.speaker_count > 2):
         return None, 0
-    owner, end = mention.possessive, _after(query, mention)
+    owner, end = mention.possessive, _mention_end(query, mention)
     if not owner:
         honorific = _HONORIFIC.match(query, end)
         end = honorific.end() if honorific else end
@@ -162,7 +162,7 @@ def _said(query: str, mention: Mention, person: Person, words: Mapping[str, str]
     return words["I"], end
 
 
-def _after(query: str, mention: Mention) -> int:
+def _mention_end(query: str, mention: Mention) -> int:
     """The end of a name with its possessive ending."""
     end = mention.end
     if not mention.possessive:
@@ -172,7 +172,7 @@ def _after(query: str, mention: Mention) -> int:
     return end + 1
 
 
-def _asker(text: str, english: bool) -> str:
+def _swap_asker(text: str, english: bool) -> str:
     """The asker is spoken to by the person asked about: "what did Ann tell me" is "what did I tell you"."""
     return _ASKER.sub(_swap, text) if english else text
 
@@ -181,19 +181,19 @@ def _swap(m: re.Match[str]) -> str:
     return _SWAPS[m[0].lower()]
 
 
-def _first(m: re.Match[str]) -> str:
+def _to_first_person(m: re.Match[str]) -> str:
     word = m[0].lower()
     if word == "her":
         return "my" if _NOUN_NEXT.match(m.string, m.end()) else "me"
     return _PRONOUNS[word]
 
 
-def lexical(query: str, named: Sequence[Mention], about: Sequence[str]) -> str:
+def rewrite_lexical(query: str, named: Sequence[Mention], about: Sequence[str]) -> str:
     """The query for BM25: without the names of those asked about, who seldom say them."""
     pieces: list[str] = []
     last = 0
     for mention in named:
         if mention.speaker and mention.speaker in about:
             pieces += (query[last : mention.at], " ")
-            last = _after(query, mention)
+            last = _mention_end(query, mention)
     return re.sub(r"\s{2,}", " ", "".join((*pieces, query[last:]))).strip()

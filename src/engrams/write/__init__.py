@@ -1,5 +1,5 @@
-"""From what was said to what is remembered: gate, extract, policy, dedup, reconcile, persist.
+"""Write flow: gate, extract, policy, dedup, reconcile, persist.
 
-Each step is a pure function over frozen candidates; ``flow`` runs them in order and is the only one that talks to
-stores and models, through ``engrams.ports``.
+Each step is a pure function over frozen candidates; ``flow`` runs them in order and is the only one that talks to stores and models,
+through ``engrams.ports``.
 """

@@ -1,4 +1,4 @@
-"""A value of the past among those of the past: statements need not come in the order in which they were true."""
+"""Past values inserted into the history of a slot."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from engrams.write.slots import canonical_predicate
 
 
 def insert_past_value(meeting: Reconciliation, source: Record, ledger: ChangeSet) -> Reconciliation:
-    """The meeting of an older value, ending where the next one begins; the value before it is made to end where this one begins.
+    """Fit an older value between the known past values.
 
-    The ledger must know the slot's superseded statements.
+    It ends where the next value begins, and the value before it ends where it begins. The change set must hold the slot's superseded
+    statements.
     """
     candidate = meeting.candidate
     begun = candidate.valid_from or candidate.said_at or source.recorded_at

@@ -1,4 +1,4 @@
-"""A memory that is not one yet: what the steps of the write flow hand to each other."""
+"""Extracted statement passed between the steps of the write flow."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SELF = frozenset({"user", "the user", "i", "me", "myself", "self"})
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One statement taken out of a text.
+    """One statement extracted from a text.
 
-    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject, predicate) holds one value
-    at a time. ``effect``: ``states`` says how things are, ``changes`` tells of the event that made them so (moved,
-    joined), ``ends`` that they no longer are, ``corrects`` that an earlier statement was wrong. ``instead``: the wrong value, where
-    a correction names it. ``said_at``: when it was said; ``valid_from``/``valid_to``: when it is true, where the words tell;
-    ``settled``: the end of the dated span, for comparing with what is known. ``hearsay``: the speaker is not who it is about.
-    Confidence, importance and trust are 0..1. ``reason``: why it was taken. ``origin``: its first text, where a later step
-    reworded it. ``id``: of the record that holds it already. ``avoid``: what a correction asks not to do again.
+    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject, predicate) holds one value at a time.
+    ``effect``: ``states`` describes how things are, ``changes`` reports the event that made them so (moved, joined), ``ends`` says they
+    are no longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a correction rejects. ``said_at``:
+    when it was said; ``valid_from``/``valid_to``: when it is true, if stated; ``effective_at``: the end of the dated span, compared with
+    known statements. ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else. Confidence, importance
+    and trust are 0..1. ``reason``: why it was extracted. ``origin``: its first text, if a later step reworded it. ``id``: of the record
+    that already holds it. ``avoid``: what a correction asks not to do again.
     """
 
     text: str
@@ -63,23 +63,25 @@ class Candidate:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The records it was said in."""
+        """Ids of the records it was said in."""
         return tuple(dict.fromkeys(item.source for item in self.evidence))
 
     @property
     def key(self) -> str:
-        """The same for the same statement of the same sources: 16 hex digits."""
+        """Hash of text and sources: 16 hex digits."""
         parts = (fold(self.origin or self.text), *sorted(self.sources))
         return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def owner_name(scope: Scope) -> str:
-    """The owner's own label: ``alice`` of ``user/alice/project/x``."""
+    """Return the owner's own label.
+    ``alice`` for ``user/alice/project/x``."""
     return scope.owner.labels[-1]
 
 
 def canonical_subject(subject: str, scope: Scope) -> str:
-    """The owner, however named, is ``user``; ``alice's sister`` is ``user's sister``; others stay as they are."""
+    """Replace the owner's names by ``user``.
+    ``alice's sister`` becomes ``user's sister``; other subjects stay as they are."""
     whole = " ".join(subject.split())
     if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):
         return USER

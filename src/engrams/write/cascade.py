@@ -1,4 +1,4 @@
-"""What else a change by hand changes: the statement a text made, what was learned from it, and the note that said only that."""
+"""Consequences of a manual edit for related records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ UNSAID = "unsaid"
 
 
 def restate_object(record: Record, text: str) -> dict[str, Any]:
-    """The object that a new text puts in the old one's place; no statement where the text is another. Pure."""
+    """Find the new object where only the object's words changed.
+
+    Returns fields: the new ``object``, emptied ``predicate`` and ``object`` where the text differs elsewhere, or none where nothing
+    changes. Pure.
+    """
     if not record.object or record.object in text or record.object not in record.text:
         return {}
     before, _, after = record.text.partition(record.object)
@@ -27,7 +31,7 @@ def restate_object(record: Record, text: str) -> dict[str, Any]:
 
 
 def cascade_changes(record: Record, values: Mapping[str, Any], records: Records, at: datetime) -> tuple[Change, ...]:
-    """The changes of other records that these new values of one call for; one transaction with it."""
+    """Return changes of other records for one record's new values."""
     if values.get("status") is Status.FORGOTTEN:
         return edit.build_forget(edit.find_dependents(record, records), at, "").changes
     if record.status is Status.FORGOTTEN and "status" in values:
@@ -38,7 +42,7 @@ def cascade_changes(record: Record, values: Mapping[str, Any], records: Records,
 
 
 def _cascade_facts(source: Record, text: str, records: Records, at: datetime) -> tuple[Change, ...]:
-    """Facts learned from this source alone: those that it no longer says go, those that it says again come back."""
+    """Retract facts that only this source said; restore repeated ones."""
     owner = source.scope.owner
     query = Query(Reach(owner, (owner,), tree=True), statuses=(Status.ACTIVE, Status.SUPERSEDED), sources=(source.id,), limit=1000)
     changes = []
@@ -58,7 +62,7 @@ def _cascade_facts(source: Record, text: str, records: Records, at: datetime) ->
 
 
 def _cascade_notes(fact: Record, records: Records, at: datetime) -> tuple[Change, ...]:
-    """A note that said this and nothing else is superseded with it; a turn stays: it was said."""
+    """Supersede a note that said only this fact; turns stay."""
     if not fact.meta.get("whole") or not fact.evidence:
         return ()
     fields = {"status": Status.SUPERSEDED, "retired_at": at, "superseded_by": fact.id}
@@ -68,7 +72,7 @@ def _cascade_notes(fact: Record, records: Records, at: datetime) -> tuple[Change
 
 
 def _supports_fact(text: str, fact: Record) -> bool:
-    """Whether a text still holds what a fact rests on; one that a hand has restated rests on its own object."""
+    """True if a text holds the fact's quote, or its restated object."""
     if any(quote.quote and quote.quote in text for quote in fact.evidence):
         return True
     restated = bool(fact.object) and not any(fact.object in quote.quote for quote in fact.evidence)

@@ -1,4 +1,4 @@
-"""What a statement is about, in the six words of the engine's document (001); other words stay as they are."""
+"""Categories of statements: the engine's six words (001)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ _OF_KIND = {
 
 
 def normalize_category(given: str, kind: Kind) -> str:
-    """The category that a model gave, in one spelling; where it gave none, the one of the kind."""
+    """Normalize a model's category; without one, derive it from the kind."""
     word = " ".join(given.casefold().split())
     return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")

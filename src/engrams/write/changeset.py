@@ -1,4 +1,4 @@
-"""Meetings to one batch: records, changes, edges, vectors and reasons, all or nothing."""
+"""Changes that a digest collects for one batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _MOST_REINFORCEMENTS = 20
 
 
 def derived_id(candidate: Candidate) -> str:
-    """The id of the record that a candidate becomes: the same whenever the same source is read again. Sorts by source time."""
+    """Return the candidate's record id, stable across runs.
+    It sorts by the time of the source."""
     if candidate.id:
         return candidate.id
     source = candidate.sources[0] if candidate.sources else ""
@@ -31,7 +32,7 @@ def derived_id(candidate: Candidate) -> str:
 
 
 def stable_id(after: str, key: str) -> str:
-    """An id that is the same whenever it is made of the same key; it sorts with the id ``after``."""
+    """Derive an id from ``key`` that sorts with the id ``after``."""
     number = int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big")
     digits = []
     for _ in range(16):
@@ -42,7 +43,11 @@ def stable_id(after: str, key: str) -> str:
 
 @dataclass(slots=True)
 class ChangeSet:
-    """What a digest has decided so far. Later statements of the same digest meet the earlier ones through ``near``."""
+    """Changes of one digest, seen by its later statements.
+
+    ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before the changes; ``actions``: action and
+    reason by id.
+    """
 
     owner: Scope
     scope: Scope
@@ -55,13 +60,13 @@ class ChangeSet:
     derived: list[Derived] = field(default_factory=list)
 
     def add_stored(self, records: Sequence[Record]) -> None:
-        """Take note of stored records; those changed here stay as changed."""
+        """Register stored records; those already changed stay as changed."""
         for record in records:
             self.originals.setdefault(record.id, record)
             self.current.setdefault(record.id, record)
 
     def apply(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> str:
-        """Carry out one meeting; the id of the record that now says it."""
+        """Apply one reconciliation; return the id of the resulting record."""
         candidate = meeting.candidate
         if meeting.verdict == "keep":
             return self._reinforce(meeting, ruling, source)
@@ -94,24 +99,24 @@ class ChangeSet:
         return new.id
 
     def remove(self, targets: Sequence[Record], reason: str) -> None:
-        """End statements that nothing new takes the place of."""
+        """End statements without a replacement."""
         for target in targets:
             self._add_change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
             self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
     def shorten_validity(self, record: Record, end: datetime, by: str, said: datetime) -> None:
-        """A value of the past ended earlier than was thought: another one came between."""
+        """End a past value earlier: another value came between."""
         self._add_change(record, "shorten", "another value came between", valid_to=end, ended_at=said, superseded_by=by)
 
     def supersede_note(self, note: Record, fact: Record) -> None:
-        """A note that was nothing but the statement that ``fact`` lost goes with it."""
+        """Supersede a note whose only statement was ``fact``."""
         self._add_change(
             note, "supersede", f"all it said was superseded by {fact.superseded_by}", status=Status.SUPERSEDED, valid_to=fact.valid_to,
             ended_at=fact.ended_at, retired_at=fact.retired_at, superseded_by=fact.superseded_by,
         )  # fmt: skip
 
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
-        """Everything in one transaction."""
+        """Return all changes as one batch."""
         changes = [
             Change(self.owner, name, fields, self.actions[name][0], old.version)
             for name, old in self.originals.items()
@@ -178,7 +183,7 @@ class ChangeSet:
         )
 
     def _close_targets(self, meeting: Reconciliation, new: Record) -> Record:
-        """The targets end where the new statement begins; a correction retires them instead: they were never so."""
+        """End the targets at the new start; a correction retires them."""
         said = new.recorded_at
         begun = new.valid_from or said
         for target in meeting.targets:
@@ -193,7 +198,7 @@ class ChangeSet:
         return new if meeting.retract else replace(new, valid_from=begun)
 
     def _refine_targets(self, meeting: Reconciliation, new: Record) -> Record:
-        """The same fact in better words: it keeps the time from which it was true."""
+        """Replace the targets by better words; keep their start and strength."""
         begun = [target.valid_from for target in meeting.targets if target.valid_from]
         for target in meeting.targets:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
@@ -238,7 +243,8 @@ class ChangeSet:
 
 
 def _stays_held(held: Record, source: Record) -> bool:
-    """Whether a held statement that is said again stays held: unreviewed, or until the end of the session it was first said in."""
+    """True if a repeated held statement stays held.
+    Unreviewed, or until the session in which it was first said ends."""
     same = bool(source.session) and source.session == held.session
     return bool(held.meta.get("review")) or (same and held.meta.get("hold") == "commit_at_session_end")
 

@@ -1,4 +1,4 @@
-"""Is it known already? Exactly, or in nearly the same words; a different number, name, date or a negation makes it new."""
+"""Detection of exact and near duplicates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our"
 
 
 def find_exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
-    """The record that says the same: equal text, or equal subject, predicate, object and polarity."""
+    """Find the record with equal text, or equal statement and polarity."""
     wanted = content_hash(candidate.text)
     thing = object_terms(candidate.object)
     for record in known:
@@ -50,8 +50,8 @@ def find_exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
 
 
 def find_near_duplicate(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
-    """The record of the same subject and predicate whose words overlap by ``threshold`` (Jaccard, 0..1) or more and that
-    differs in no number, name, date or negation; the closest of several."""
+    """Find the closest record of the slot by word overlap.
+    The Jaccard overlap is at least ``threshold`` (0..1), and no number, name, date or negation differs."""
     best: Record | None = None
     most = threshold
     for record in known:
@@ -72,13 +72,14 @@ def find_near_duplicate(candidate: Candidate, known: Iterable[Record], threshold
 
 
 def jaccard(one: str, other: str) -> float:
-    """Shared words over all words of two texts, 0..1; two empty texts share nothing."""
+    """Return shared words over all words of two texts, 0..1.
+    Two empty texts share nothing."""
     left, right = _tokens(one), _tokens(other)
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
 def has_distinct_detail(one: str, other: str) -> bool:
-    """Whether two texts differ in something that a few words can hide: a negation, a number, a name, a date."""
+    """True if a negation, number, name or date differs."""
     left, right = _tokens(one), _tokens(other)
     changed = left ^ right
     if changed & (_NEGATION | _WORDS | _MONTHS) or any("n't" in word for word in changed):
@@ -90,7 +91,7 @@ def has_distinct_detail(one: str, other: str) -> bool:
 
 
 def is_same_slot(candidate: Candidate, record: Record) -> bool:
-    """The same subject and, canonically, the same predicate."""
+    """True for equal subject and canonical predicate."""
     return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(
         record.predicate
     )
@@ -98,24 +99,23 @@ def is_same_slot(candidate: Candidate, record: Record) -> bool:
 
 @memo(16_384)
 def _tokens(text: str) -> frozenset[str]:
-    """A stored statement meets many new ones."""
     return frozenset(tokens(text))
 
 
 @memo(16_384)
 def object_terms(thing: str) -> tuple[str, ...]:
-    """The words of an object without articles and possessives, stemmed."""
+    """Return an object's stemmed words without articles and possessives."""
     words = [word for word in tokens(thing) if word not in _SMALL]
     return tuple(terms(" ".join(words))) if words else ()
 
 
 def is_affirmative(record: Record) -> bool:
-    """Whether a stored statement affirms."""
+    """True if a stored statement affirms."""
     return bool(record.meta.get("polarity", True))
 
 
 def is_ending(record: Record) -> bool:
-    """Whether a stored statement says that something is no longer so."""
+    """True if a stored statement says something is no longer so."""
     return record.meta.get("effect") == "ends"
 
 

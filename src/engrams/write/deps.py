@@ -1,4 +1,4 @@
-"""What the write flow works with."""
+"""Dependencies of the write flow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from engrams.settings import Limits, WriteSettings
 
 @dataclass(frozen=True, slots=True)
 class WriteDeps:
-    """Stores, models and settings. ``ignore``: lines of a project's ignore files (``ignored.read``).
+    """Stores, models and settings of the write flow.
 
-    ``gaps``: questions that memory could not answer, for a model to watch out for. ``lane``: the one lane that is asked again.
+    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model
+    to watch for. ``lane``: the one extraction lane to repeat.
     """
 
     records: Records

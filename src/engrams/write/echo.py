@@ -1,4 +1,4 @@
-"""What was put into a prompt must not come back as a memory: its pieces are known by their fingerprints."""
+"""Removal of injected context, so that it is not learned again."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+(?=\s|$)|[.!?。！？
 
 
 def fingerprint(text: str) -> str:
-    """The same for texts that differ only in case, blanks and punctuation."""
+    """Hash a text, ignoring case, blanks and punctuation."""
     return content_hash(" ".join(tokens(text)))
 
 
 def fingerprint_pieces(text: str) -> frozenset[str]:
-    """Fingerprints of a text: of the whole, each line and each sentence that has four words at least."""
+    """Fingerprint a text, its lines and sentences of four words or more."""
     return frozenset(fingerprint(piece) for piece in {text, *text.splitlines(), *_split_sentences(text)} if word_count(piece) >= _LEAST)
 
 
 def remove_echoes(text: str, echoes: Collection[str]) -> str:
-    """The text without the lines and sentences that are echoes; empty where nothing else was in it."""
+    """Remove lines and sentences that are echoes.
+    Empty where nothing else was in the text."""
     if not echoes or len(text) > _MOST:
         return text
     if fingerprint(text) in echoes:
@@ -37,7 +38,7 @@ def remove_echoes(text: str, echoes: Collection[str]) -> str:
 
 
 def find_echoes(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Those of the text's own fingerprints that are known, in a fixed order."""
+    """Return the text's fingerprints that are in ``known``, sorted."""
     return tuple(sorted(fingerprint_pieces(text) & set(known))) if known and len(text) <= _MOST else ()
 
 

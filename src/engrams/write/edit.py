@@ -1,4 +1,5 @@
-"""Changes by hand: edit, forget, restore. Each makes one batch; what was derived from a memory alone shares its fate."""
+"""Batches for manual changes: edit, forget, restore.
+Records derived from one record alone share its fate."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _TUPLES = frozenset(("tags", "triggers", "steps"))
 
 
 def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as fields of a record. InputError: not editable, or not what that field holds."""
+    """Return the values as record fields.
+    InputError: a field is not editable, or the value does not fit. RefusedError: the record is purged."""
     if record.status is Status.PURGED:
         raise RefusedError("A purged memory cannot be edited.", hint="Add it anew.")
     unknown = sorted(set(values) - EDITABLE)
@@ -64,7 +66,7 @@ def _validate_value(name: str, value: Any) -> Any:
 def build_edit(
     record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None
 ) -> Batch:
-    """New values for one record."""
+    """Build the batch that sets new values of one record."""
     change = Change(record.scope.owner, record.id, dict(fields), "edit", expect)
     new, gone = diff_tag_edges(record, fields.get("tags", record.tags))
     known = tuple((record.scope.owner, v) for v in vectors)
@@ -72,7 +74,7 @@ def build_edit(
 
 
 def diff_tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-    """The links to add and to remove where a record's tags become ``tags``."""
+    """Return the tag edges to add and to remove."""
 
     def edges(names: Sequence[str]) -> tuple[Edge, ...]:
         return tuple(Edge(record.scope.owner, record.id, f"tag:{name}", EdgeType.HAS_TAG) for name in names)
@@ -81,7 +83,7 @@ def diff_tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...
 
 
 def build_forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
-    """Tombstones, which remember what the status was."""
+    """Build tombstones that keep the former status."""
     changes = tuple(
         Change(r.scope.owner, r.id, {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**r.meta, "was": r.status.value}}, "forget")
         for r in records
@@ -91,7 +93,7 @@ def build_forget(records: Sequence[Record], at: datetime, reason: str) -> Batch:
 
 
 def build_restore(records: Sequence[Record], at: datetime) -> Batch:
-    """Tombstones back to what they were."""
+    """Build the batch that restores tombstones to their former status."""
     changes = []
     for record in records:
         if record.status is Status.FORGOTTEN:
@@ -102,7 +104,7 @@ def build_restore(records: Sequence[Record], at: datetime) -> Batch:
 
 
 def find_dependents(record: Record, records: Records) -> tuple[Record, ...]:
-    """Memories that quote this one and nothing else; and where it is an exchange, or part of one, what holds the same words."""
+    """Find records that quote only this one, or hold its words."""
     quoting = _find_quoting(record, records)
     found = [*_select_quoting_only(record, quoting), *(one for one in quoting if _repeats_quotes(one))]
     if _repeats_quotes(record):
@@ -115,14 +117,14 @@ def find_dependents(record: Record, records: Records) -> tuple[Record, ...]:
 
 
 def _find_summaries(quoted: Sequence[Record], records: Records) -> tuple[Record, ...]:
-    """What any of these went into and cannot be taken out of again: running summaries, accounts of sessions, merged facts."""
+    """Find summaries, episodes and merged facts made from these records."""
     owner, ids = quoted[0].scope.owner, tuple(one.id for one in quoted)
     query = Query(Reach(owner, (owner,), tree=True), statuses=tuple(Status), sources=ids, limit=1000)
     return tuple(one for one in records.find(query).records if one.kind is Kind.EPISODE or {RUNNING, MERGED} & one.meta.keys())
 
 
 def release_merged(gone: Sequence[Record], records: Records, at: datetime) -> None:
-    """Facts that were merged into one of ``gone``, and do not go themselves, are active again."""
+    """Reactivate facts merged into ``gone`` that stay themselves."""
     names = {one.id for one in gone}
     held = [(one.id, name) for one in gone for name in one.meta.get(MERGED, ()) if name not in names]
     for owner in {one.scope.owner for one in gone} if held else ():
@@ -134,7 +136,7 @@ def release_merged(gone: Sequence[Record], records: Records, at: datetime) -> No
 
 
 def _find_held(record: Record, records: Records) -> tuple[Record, ...]:
-    """What says the same and waits for the end of its session: it must not come back then."""
+    """Find held candidates that say the same, lest they return."""
     if record.kind not in _STATEMENTS:
         return ()
     from engrams.write.promote import find_matching  # nothing else here needs the policy's patterns
@@ -154,5 +156,5 @@ def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Reco
 
 
 def _repeats_quotes(record: Record) -> bool:
-    """Whether it repeats what it quotes, word by word."""
+    """True if the record repeats its quotes word by word."""
     return record.kind is Kind.EXCHANGE and bool(record.evidence)

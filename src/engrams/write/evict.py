@@ -1,4 +1,4 @@
-"""What becomes of a turn that leaves the working tier."""
+"""Eviction of a turn from the working tier."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from engrams.types import Record, Status, Tier
 
 
 def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> Change:
-    """Recent from the importance ``promote`` on; else put away: the journal keeps it, and no read finds it (000)."""
+    """Keep the turn as recent from ``promote`` on; else archive it.
+    An archived turn stays in the journal, and no read finds it (000)."""
     if importance >= promote:
         return Change(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
     fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}

@@ -1,4 +1,4 @@
-"""The write flow: gate, extract, policy, dedup, reconcile, persist. The only place here that asks stores and models."""
+"""Write flow: the only module here that calls stores and models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ RuledCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
 
 @dataclass(frozen=True, slots=True)
 class JournalResult:
-    """What journaling asks to store, and a receipt for each turn in order. ``records``: those to store, for ``digest``."""
+    """Records to store and a receipt for each turn, in order.
+    ``records``: the stored ones, for ``digest_records``."""
 
     puts: tuple[Put, ...]
     receipts: tuple[Receipt, ...]
@@ -53,8 +54,8 @@ class JournalResult:
 
 @dataclass(frozen=True, slots=True)
 class DigestResult:
-    """What a digest asks to store, and what it decided. ``by_source``: derived memories by the record they came from.
-    ``failed``: the lane of a model's extraction that is to be tried again."""
+    """Batch to commit and the decisions behind it.
+    ``by_source``: derived memories by the record they came from. ``failed``: the lane of a model's extraction to retry."""
 
     batch: Batch
     derived: tuple[Derived, ...] = ()
@@ -65,13 +66,13 @@ class DigestResult:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to store."""
+        """True if there is nothing to store."""
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was said, before it meets anything that is known: by record, in order, what may be stored of it."""
+    """Extracted candidates with their policy decisions, by record in order."""
 
     by_record: tuple[tuple[Record, tuple[RuledCandidate, ...]], ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -80,14 +81,15 @@ class Extraction:
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there is anything that could be stored."""
+        """True if any candidate could be stored."""
         return any(ruled for _, ruled in self.by_record)
 
 
 def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
-    """Turns as records to store, cleaned and rid of secrets, with receipts. No model is asked, except an inline embedder.
+    """Convert turns to records, redacted, with receipts.
 
-    A refused turn has a receipt and no record. InputError: a turn is empty, too large or malformed; then none is journaled.
+    No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
+    malformed; then none is journaled.
     """
     now = deps.clock()
     entries = [
@@ -101,16 +103,17 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
 
 
 def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = (), actor: str = "digest") -> DigestResult:
-    """What is learned from journaled records: one batch to commit. Doing it again for the same records stores nothing twice."""
+    """Learn from journaled records: one batch to commit.
+    Repeating it for the same records stores nothing twice."""
     return reconcile_extraction(extract_candidates(records, deps, echoes=echoes), deps, actor=actor)
 
 
 def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> Extraction:
-    """gate, extract, policy: what journaled records say, and what of it may be stored. It holds whatever else is learned meanwhile.
+    """Run gate, extract and policy over journaled records.
 
-    The records must share one owner. ``echoes``: fingerprints of what was injected into prompts, besides those that a turn brings
-    with it. Raises ModelError where the chat model fails for good, so that the job is tried again; nothing is lost, the records are
-    in the journal.
+    The result stays valid whatever else is learned meanwhile. The records must share one owner. ``echoes``: fingerprints of what was
+    injected into prompts, besides those that a turn carries. Raises ModelError where the chat model fails for good, so that the job is
+    retried; the records are safe in the journal.
     """
     if not records:
         return Extraction()
@@ -129,7 +132,8 @@ def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Co
 
 
 def reconcile_extraction(heard: Extraction, deps: WriteDeps, *, actor: str = "digest") -> DigestResult:
-    """dedup, reconcile, persist: what was heard meets what is known now. It can be done again where that changed meanwhile."""
+    """Run dedup, reconcile and persist against current memory.
+    May be repeated if memory changed meanwhile."""
     now = deps.clock()
     if not heard.by_record:
         return DigestResult(Batch(actor, "nothing to learn from", now), (), heard.decisions, heard.cost, failed=heard.failed)
@@ -153,7 +157,7 @@ def reconcile_extraction(heard: Extraction, deps: WriteDeps, *, actor: str = "di
 
 
 def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
-    """gate: is this somebody's statement, and is there anything in it? The record, without what was only an echo; None: no."""
+    """Return the record without echoes, or None if the gate refuses it."""
     # What was said is learned from even where the turn itself left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
     if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
@@ -175,7 +179,7 @@ def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str
 
 
 def _extract_by_record(records: list[Record], deps: WriteDeps, decisions: list[Decision]) -> tuple[dict[str, list[Candidate]], Cost, str]:
-    """extract: candidates by the record they come from, and the lane that failed."""
+    """Extract candidates by record; also the cost and the failed lane."""
     mode = deps.settings.extract
     if mode == "off" or not records:
         return {}, Cost(), ""
@@ -215,7 +219,7 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
 def _apply_policy(
     record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]
 ) -> tuple[list[RuledCandidate], Cost]:
-    """policy: what may be stored, and whether at once."""
+    """Decide what may be stored, and whether at once."""
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
     rulings = [policy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates]
@@ -235,7 +239,7 @@ def _apply_policy(
 def _reconcile_record(
     record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
 ) -> Cost:
-    """dedup, reconcile and persist for the candidates of one record, each seeing what the ones before it did."""
+    """Reconcile one record's candidates in order; each sees the earlier ones."""
     if not ruled:
         return Cost()
     mode = deps.settings.reconcile
@@ -254,7 +258,7 @@ def _reconcile_record(
 def _reconcile_by_model(
     record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
 ) -> Cost:
-    """reconcile by a model: the candidates of one record together, against what lies near any of them."""
+    """Reconcile one record's candidates together, by a model."""
     if deps.chat is None:
         return Cost()
     near: dict[str, Record] = {}
@@ -283,7 +287,7 @@ def _reconcile_by_model(
 
 
 def _find_stored(candidates: Sequence[Candidate], owner: Scope, deps: WriteDeps) -> frozenset[str]:
-    """Ids of candidates that became records at an earlier run."""
+    """Ids of candidates that an earlier run stored."""
     ids = list(dict.fromkeys(derived_id(candidate) for candidate in candidates))
     return frozenset(record.id for record in deps.records.get(owner, ids)) if ids else frozenset()
 
@@ -296,7 +300,7 @@ def _is_repeated(candidate: Candidate, done: frozenset[str], decisions: list[Dec
 
 
 def _supersede_notes(ledger: ChangeSet, deps: WriteDeps) -> None:
-    """A note that says one thing only is superseded with it; a turn stays: it was said."""
+    """Supersede notes whose only statement was superseded; turns stay."""
     lost = [
         record
         for record in ledger.current.values()
@@ -311,7 +315,7 @@ def _supersede_notes(ledger: ChangeSet, deps: WriteDeps) -> None:
 
 
 def _covers_text(text: str, candidate: Candidate) -> bool:
-    """Whether the candidate's quote is all that the text says."""
+    """True if the candidate's quote is all the text says."""
     quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
     return not any(word not in quoted and word not in STOP for word in terms(text))
 
@@ -320,7 +324,7 @@ def _covers_text(text: str, candidate: Candidate) -> bool:
 
 
 def _embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
-    """Vectors by record id; none, and a decision that says so, where the embedder fails: the text is findable without."""
+    """Embed records by id; a failure leaves them findable by words."""
     if embedder is None or not records:
         return {}, ()
     try:

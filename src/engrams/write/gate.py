@@ -1,4 +1,5 @@
-"""Is there anything to learn from this text? Decided without a model; the journal keeps every turn either way."""
+"""Gate: filters texts without content, without a model.
+The journal keeps every turn either way."""
 
 from __future__ import annotations
 
@@ -80,17 +81,18 @@ _NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not
 
 
 def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> Decision | None:
-    """None lets ``text`` through; else a Decision of stage ``gate`` whose reason says why nothing is learned from it.
+    """Return why nothing is learned from ``text``, or None.
 
-    Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself), ``small_talk``, ``noise``
-    (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with content).
+    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory
+    itself), ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words``
+    words with content).
     """
     reason = _find_refusal(text, min_words, echoes)
     return Decision("gate", "skip", reason, text[:80]) if reason else None
 
 
 def is_small_talk(text: str) -> bool:
-    """At most 40 characters, and every word with content is a greeting, thanks, assent or the like."""
+    """True for greetings, thanks and assent up to 40 characters."""
     stripped = text.strip()
     if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
         return False
@@ -102,18 +104,19 @@ def is_small_talk(text: str) -> bool:
 
 
 def is_control(text: str) -> bool:
-    """A request about memory itself: forget that, what do you remember, do not save this."""
+    """True for a request about memory itself, such as "forget that"."""
     folded = fold(text[:2000])
     return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
 
 
 def forbids_storage(text: str) -> bool:
-    """A wish that what is said here is not kept: don't save this, off the record. Ordinary talk about memory is none."""
+    """True if the text asks not to be stored.
+    Such as "off the record"; ordinary talk about memory does not count."""
     return bool(_FORBID.search(fold(text[:2000])))
 
 
 def is_noise(text: str) -> bool:
-    """A text that is mostly an error message or a trace, such as a failed reply."""
+    """True for a text that is mostly an error message or trace."""
     found = _NOISE.search(fold(text[:4000]))
     return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
 

@@ -1,4 +1,4 @@
-"""Files whose text is never stored: keys and environments, and what a project's own ignore files name."""
+"""Files never stored: keys, environments, and a project's ignore files."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ALWAYS = (
 
 
 def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
-    """The rule that keeps the file at ``path`` out of memory; empty where none does.
+    """Return the rule that excludes the file at ``path``, else empty.
 
-    ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; of several that match the last
-    counts, and ``!`` lets a file in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name.
+    ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; the last match counts, and ``!`` lets a file
+    in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name.
     """
     plain = path.replace("\\", "/").lstrip("/").removeprefix("./")
     found = ""
@@ -40,7 +40,8 @@ def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
 
 
 def read_rules(folder: Path) -> tuple[str, ...]:
-    """The rules of the ignore files in a project's folder; files that are not there or not text have none."""
+    """Read the ignore rules of a project's folder.
+    Missing files and files that are not text have none."""
     rules: list[str] = []
     for name in FILES:
         file = folder / name
@@ -50,7 +51,8 @@ def read_rules(folder: Path) -> tuple[str, ...]:
 
 
 def read_rooted_rules(folder: Path) -> tuple[str, ...]:
-    """``read``, for paths from the root of the disk too: a rule with a place in it also counts below the folder. SettingsError."""
+    """Read ignore rules that also match absolute paths.
+    A rule with a slash also counts below the folder. SettingsError: a file cannot be read."""
     try:
         rules = read_rules(folder)
         root = folder.resolve().as_posix().rstrip("/")
@@ -67,7 +69,7 @@ def read_rooted_rules(folder: Path) -> tuple[str, ...]:
 
 
 def _translate_class(body: str) -> str:
-    """``[a-z]`` and ``[!a-z]``; a malformed range stands for itself."""
+    """Translate ``[a-z]`` and ``[!a-z]``; malformed ranges match themselves."""
     inverted = body.startswith(("!", "^"))
     inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", body[1:] if inverted else body)
     try:
@@ -79,7 +81,7 @@ def _translate_class(body: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _compile_rule(rule: str) -> re.Pattern[str]:
-    """A .gitignore line as a pattern over paths with forward slashes (gitignore(5))."""
+    """Compile a .gitignore line to a path pattern (gitignore(5))."""
     anchored = "/" in rule.rstrip("/")
     folder = rule.endswith("/")
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""What is known already and what a candidate must meet of it."""
+"""Known statements that a candidate is compared with."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, l
 
 
 def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
-    """The statements a candidate must meet: those of its slot, of its subject where it corrects, and the nearest in meaning."""
+    """Find the statements a candidate is compared with."""
     reach = scopes_in_reach(record.scope)
     found: list[Record] = []
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
@@ -66,7 +66,7 @@ def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps, ledge
 
 
 def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> tuple[Record, ...]:
-    """Statements of a slot with another name and the same meaning; none where that cannot be told."""
+    """Find statements of synonymous slots; none if the embedder fails."""
     if deps.embedder is None or not candidate.single or candidate.effect == "ends":
         return ()
     reach, mine = scopes_in_reach(record.scope), durable_scope(record.scope)
@@ -82,7 +82,8 @@ def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, ledg
 
 
 def _find_recent(record: Record, reach: Reach, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
-    """What the same speaker last stated in the same session: all that a bare "no, it's Berlin" can mean."""
+    """Find the speaker's latest statements of this session.
+    A bare correction ("no, it's Berlin") can only refer to these."""
     found = deps.records.find(Query(reach, STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)).records
     ledger.add_stored([one for one in found if one.scope == record.scope])
     now = [one for one in ledger.current.values() if one.status in OPEN and one.kind in STATEMENTS]
@@ -90,7 +91,7 @@ def _find_recent(record: Record, reach: Reach, deps: WriteDeps, ledger: ChangeSe
 
 
 def find_nearest(candidate: Candidate, record: Record, reach: Reach, deps: WriteDeps) -> list[Record]:
-    """The statements nearest in words, and in meaning where vectors are cheap."""
+    """Find the statements nearest in words and, if cheap, meaning."""
     if deps.search is None:
         return []
     words = tuple(dict.fromkeys(terms(candidate.text)))
@@ -109,7 +110,8 @@ def find_nearest(candidate: Candidate, record: Record, reach: Reach, deps: Write
 
 
 def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
-    """What a candidate may contradict (003): of its category, ``write.contradiction_cosine`` near it in meaning, the nearest five."""
+    """Find up to five statements that a candidate may contradict (003).
+    Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
     floor, category = deps.settings.contradiction_cosine, candidate.category
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
         return []
@@ -131,12 +133,13 @@ def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, ledger: C
 
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
-    """What the model is told not to repeat."""
+    """Find the statements that the model must not repeat."""
     return deps.records.find(Query(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
 
 
 def durable_scope(scope: Scope) -> Scope:
-    """The scope without its trailing conversation: a person's facts hold across conversations, a project's within it."""
+    """Strip trailing conversation labels from a scope.
+    A person's facts hold across conversations, a project's within it."""
     labels = scope.labels
     while len(labels) > 2 and labels[-2] in _INNER:
         labels = labels[:-2]
@@ -148,7 +151,8 @@ def scopes_in_reach(scope: Scope) -> Reach:
 
 
 def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
-    """Who takes part in the conversation, lower case; the user's own bare roles are no names."""
+    """Return names of the conversation's speakers, lower case.
+    Without the bare roles (user, assistant, system, tool)."""
     named = {record.speaker for record in records}
     if deps.search is not None:
         named |= set(deps.search.speakers(scopes_in_reach(records[0].scope)))

@@ -1,4 +1,5 @@
-"""The patterns of ``secrets``: (family, literals of which one must occur, pattern). The group ``v`` is the secret."""
+"""Patterns of ``secrets``: family, required literals, pattern.
+One of the literals must occur; the group ``v`` is the secret."""
 
 from __future__ import annotations
 

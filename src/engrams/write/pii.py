@@ -1,4 +1,4 @@
-"""Personal data in a text: card and account numbers, e-mail addresses, phone numbers, IP addresses, social security numbers."""
+"""Detection of personal data by family."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _DATE = re.compile(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
-    """Personal data by family (card, iban, email, phone, ip, ssn), in order, without overlaps; numbers are checked, not just shaped."""
+    """Find personal data in order, without overlaps.
+    Families: card, iban, email, phone, ip, ssn. Numbers are checked, not just matched by shape."""
     if not any(char.isdigit() for char in text) and "@" not in text:
         return ()
     found: list[SecretFinding] = []
@@ -34,20 +35,20 @@ def scan(text: str) -> tuple[SecretFinding, ...]:
 
 
 def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
-    """The text with personal data replaced by ``[redacted:family]``, and what was found."""
+    """Replace personal data by ``[redacted:family]``; also return the findings."""
     findings = scan(text)
     return replace_findings(text, findings), findings
 
 
 def is_luhn_valid(number: str) -> bool:
-    """Whether the last digit is the check digit of the others (ISO/IEC 7812)."""
+    """True if the check digit fits (ISO/IEC 7812)."""
     digits = [int(char) for char in number if char.isascii() and char.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return bool(digits) and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def is_mod97_valid(iban: str) -> bool:
-    """Whether an account number's check digits fit (ISO 13616): its rearranged number leaves 1 when divided by 97."""
+    """True if an account number's check digits fit (ISO 13616)."""
     bare = iban.replace(" ", "").upper()
     if not bare.isascii() or not bare.isalnum() or len(bare) < 5:
         return False

@@ -1,4 +1,5 @@
-"""Is a candidate stored now, held, or dropped? Hard guards first; nothing, not even a model, overrules them."""
+"""Policy: store a candidate now, hold it, or drop it.
+Hard guards come first; nothing, not even a model, overrules them."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ _SELF_BELIEF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What becomes of a candidate, and why, in at most 240 characters. ``awaits``: nobody has looked at it yet."""
+    """Action for a candidate and its reason, up to 240 characters.
+    ``awaits_review``: a model has not reviewed it yet."""
 
     action: Action
     reason: str
@@ -56,10 +58,10 @@ class PolicyDecision:
 
 
 def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> PolicyDecision:
-    """The ruling on one candidate under the policy ``mode``.
+    """Decide on one candidate under the policy ``mode``.
 
-    ``explicit``: the user asked for it to be remembered. ``floor``: the confidence below which nothing is stored. With
-    ``llm`` and no model's word yet, what the guards let through is held: never written unreviewed.
+    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored. With ``llm`` and no model's
+    decision yet, what the guards let through is held: never written unreviewed.
     """
     guarded = check_guards(candidate)
     if guarded is not None:
@@ -76,7 +78,7 @@ def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explic
 
 
 def check_guards(candidate: Candidate) -> PolicyDecision | None:
-    """The hard guards: what is dropped whatever anybody says."""
+    """Return the drop decision of a hard guard, or None."""
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
     if candidate.predicate.lower() in _PROVENANCE:
         return PolicyDecision("drop", "guard: only says where something was said")
@@ -92,7 +94,8 @@ def check_guards(candidate: Candidate) -> PolicyDecision | None:
 
 
 def clamp_decision(candidate: Candidate, ruling: PolicyDecision) -> PolicyDecision:
-    """A model's ruling within what the guards allow: losses and triggers never at once, a low view of oneself only if repeated."""
+    """Limit a model's decision to what the guards allow.
+    Losses and triggers are never stored at once, a low view of oneself only if repeated."""
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
@@ -105,8 +108,11 @@ def clamp_decision(candidate: Candidate, ruling: PolicyDecision) -> PolicyDecisi
 
 
 def has_support(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
-    """Whether a held candidate has the support to be stored (004): said twice; or once, and borne out by the session's arc
-    twice or by an earlier session. ``repetition``: it was held for repetition, so an arc alone does not count."""
+    """True if a held candidate has the support to be stored (004).
+
+    Said twice; or said once and confirmed twice by the session's arc or by an earlier session. ``repetition``: it was held for
+    repetition, so an arc alone does not count.
+    """
     if support >= 2:
         return True
     if repetition:
@@ -130,7 +136,7 @@ def _decide_by_rules(candidate: Candidate, *, explicit: bool) -> PolicyDecision:
 
 
 def _is_passing(candidate: Candidate, text: str) -> bool:
-    """A state or wish tied to this turn: ``I'm vegan today``; a dated event is lasting."""
+    """True for a state or wish of this turn: ``I'm vegan today``."""
     if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text

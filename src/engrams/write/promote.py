@@ -30,7 +30,7 @@ _HIGH, _SURE = 0.9, 3
 
 @dataclass(frozen=True, slots=True)
 class HeldCluster:
-    """Held candidates that say one thing, the one that speaks for them first."""
+    """Held candidates that say one thing, the leading one first."""
 
     members: tuple[Record, ...]
 
@@ -44,7 +44,7 @@ class HeldCluster:
 
     @property
     def support(self) -> int:
-        """How often it was said."""
+        """Number of times it was said."""
         return sum(record.strength for record in self.members)
 
     @property
@@ -54,7 +54,11 @@ class HeldCluster:
 
 @dataclass(frozen=True, slots=True)
 class PromotionEvidence:
-    """What may bear a candidate out: what was said in the session, the parts of its account, statements of earlier sessions."""
+    """Records that may support a held candidate.
+
+    ``transcript``: turns of the session; ``account``: parts of its account; ``earlier``: statements of earlier sessions; ``vectors``: by
+    record id.
+    """
 
     transcript: Sequence[Record] = ()
     account: Sequence[str] = ()
@@ -63,7 +67,8 @@ class PromotionEvidence:
 
 
 def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[HeldCluster, ...]:
-    """Held candidates by what they say, in the order in which that was first said. Where a rule is among them, it speaks for all."""
+    """Group held candidates by meaning, in order of first mention.
+    A procedural record leads its cluster."""
     groups: list[list[Record]] = []
     for record in sorted(held, key=lambda one: (one.recorded_at, one.id)):
         group = next((group for group in groups if any(is_same_statement(record, one, vectors or {}) for one in group)), None)
@@ -77,9 +82,10 @@ def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = 
 
 
 def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
-    """The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning.
+    """Compare two held statements by key, words or vectors.
 
-    Near in meaning alone is not enough: "allergic to nuts" and "allergic to shellfish" stay apart. So does what is denied.
+    The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning. Near in meaning alone is
+    not enough: "allergic to nuts" and "allergic to shellfish" stay apart. A denial never equals an affirmation.
     """
     rules = one.layer is Layer.PROCEDURAL, other.layer is Layer.PROCEDURAL
     about = fold(one.subject) == fold(other.subject)
@@ -97,7 +103,7 @@ def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats])
 
 
 def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
-    """Those held that say what the record says, or were taken from it."""
+    """Find held records that repeat or quote the record."""
     return tuple(
         one
         for one in held
@@ -107,7 +113,8 @@ def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def promotion_reason(cluster: HeldCluster, bearing: PromotionEvidence) -> str:
-    """Why a cluster is to be stored; empty: it stays held. A rule must have been given twice; else support decides (004)."""
+    """Return why a cluster is promoted; empty: it stays held.
+    A rule must have been given twice; for others support decides (004)."""
     if any(record.meta.get("review") for record in cluster.members):
         return ""
     support = cluster.support
@@ -122,7 +129,7 @@ def promotion_reason(cluster: HeldCluster, bearing: PromotionEvidence) -> str:
 
 
 def merge_cluster(cluster: HeldCluster) -> Record:
-    """The one record that a cluster becomes: its lead, with everybody's quotes and strength."""
+    """Merge a cluster into its lead, with all quotes and strength."""
     quotes: dict[tuple[str, str], Evidence] = {(item.quote, item.source): item for one in cluster.members for item in one.evidence}
     evidence = tuple(quotes.values())
     lead = cluster.lead
@@ -133,9 +140,10 @@ def merge_cluster(cluster: HeldCluster) -> Record:
 
 
 def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence[Record], deps: WriteDeps) -> ChangeSet:
-    """A ledger in which each cluster is one active memory; ``held``: every candidate, of which none is known to the others.
+    """Return the changes that make each cluster one active memory.
 
-    Its batch holds changes only: doing it again after a crash asks for the same ones, and a conflict where they were made.
+    ``held``: every held candidate; they do not see each other. The batch holds changes only: repeating it after a crash asks for the same
+    ones, and raises a conflict where they were made.
     """
     first = held[0]
     ledger = ChangeSet(first.scope.owner, first.scope, deps.clock())
@@ -151,7 +159,7 @@ def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence
 
 
 def to_candidate(record: Record) -> Candidate:
-    """What a held record says, as a candidate again."""
+    """Convert a held record back to a candidate."""
     meta = record.meta
     effect: Effect = meta.get("effect") or ("changes" if meta.get("event") and record.category != "event" else "states")
     return Candidate(
@@ -217,6 +225,6 @@ def _is_said_in(cluster: HeldCluster, turn: Record) -> bool:
 
 
 def _mentions(record: Record, part: str) -> bool:
-    """Whether a part of an account speaks of it: half the words of its object, one at least."""
+    """True if a part shares half the record's object terms."""
     words = _object_terms(record)
     return bool(words) and 2 * len(words & set(terms(part))) >= len(words)

@@ -1,4 +1,4 @@
-"""How a new statement meets the known ones: add, keep, refine, replace, remove or conflict. Rules; no model, no clock."""
+"""Reconciliation of a new statement with known ones, by rules."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ MARGIN = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What one candidate does to what is known.
+    """Effect of one candidate on known records.
 
-    ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a
-    correction), rather than true until now. ``until``: the new statement itself is history and ended then; ``after``: what
-    it gave way to.
+    ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather
+    than true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it.
     """
 
     verdict: Verdict
@@ -39,11 +38,11 @@ class Reconciliation:
 
 
 def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85, kin: Sequence[Record] = ()) -> Reconciliation:
-    """The meeting of one candidate with the active (or held) records near it; ``threshold``: Jaccard for near duplicates.
-    ``kin``: records of a slot that means the same as the candidate's in other words.
+    """Reconcile one candidate with the active or held records near it.
 
-    Only what is asserted, first-hand and trusted enough replaces anything. A slot that holds one value gives way to a newer
-    one; an older one becomes history; an opinion gives way to its contrary; a correction retracts.
+    ``threshold``: Jaccard for near duplicates. ``kin``: records of a synonymous slot. Only what is asserted, first-hand and trusted
+    enough replaces anything. A slot that holds one value gives way to a newer one; an older one becomes history; an opinion gives way to
+    its contrary; a correction retracts.
     """
     open_ = [record for record in known if record.status in (Status.ACTIVE, Status.CANDIDATE)]
     if (twin := find_exact(candidate, open_)) is not None:
@@ -85,7 +84,7 @@ def _reconcile_statement(candidate: Candidate, slot: list[Record], known: list[R
 
 
 def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
-    """Whether the candidate ends a statement of another slot: being divorced ends being married to somebody."""
+    """True if the candidate ends a statement of another slot."""
     if not candidate.polarity or is_ending(record) or not is_affirmative(record) or fold(candidate.subject) != fold(record.subject):
         return False
     for predicate, things in closed_slots(candidate.predicate, candidate.object):
@@ -98,7 +97,7 @@ def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
 
 
 def _reconcile_single(candidate: Candidate, values: list[Record], others: list[Record]) -> Reconciliation:
-    """A slot of one value: the same in more or fewer words, an older value, or a new one."""
+    """Reconcile within a slot that holds one value."""
     values = [record for record in values if _is_comparable(candidate, record)]
     if not values:
         return (
@@ -128,7 +127,7 @@ def _reconcile_single(candidate: Candidate, values: list[Record], others: list[R
 
 
 def _reconcile_ending(candidate: Candidate, slot: list[Record]) -> Reconciliation:
-    """No longer, used to, stopped: closes the value it names, or every value where it names none."""
+    """End the named value, or every value if none is named."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     named = [record for record in values if _is_same_thing(candidate.object, record.object)] if object_terms(candidate.object) else values
     if not named:
@@ -137,7 +136,7 @@ def _reconcile_ending(candidate: Candidate, slot: list[Record]) -> Reconciliatio
 
 
 def _reconcile_correction(candidate: Candidate, slot: list[Record], known: list[Record]) -> Reconciliation:
-    """It was never so: the value named as wrong, or the one value of the slot."""
+    """Retract the value named wrong, or the slot's one value."""
     if not candidate.predicate:
         return _reconcile_elliptic(candidate, known)
     near_by = slot or [record for record in known if fold(record.subject) == fold(candidate.subject)]
@@ -155,7 +154,7 @@ def _reconcile_correction(candidate: Candidate, slot: list[Record], known: list[
 
 
 def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconciliation:
-    """ "No, it's Berlin": the statement that names the wrong value, or the speaker's last one that a value like this fits."""
+    """Apply "No, it's Berlin" to the statement it corrects."""
     latest = sorted((record for record in known if not is_ending(record)), key=lambda record: (record.recorded_at, record.id), reverse=True)
     if candidate.wrong_value:
         fitting = [record for record in latest if _is_same_thing(candidate.wrong_value, record.object)]
@@ -182,7 +181,7 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
 
 
 def _is_comparable(candidate: Candidate, record: Record) -> bool:
-    """Whether two values of a thing's slot are of one sort: a date does not replace a room, nor an adjective a name."""
+    """True if both values have the same type."""
     name = canonical_predicate(candidate.predicate)
     known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
     return known or _value_type(candidate.object) == _value_type(record.object)
@@ -195,7 +194,7 @@ _DATE = re.compile(
 
 
 def _value_type(thing: str) -> str:
-    """What sort of value it is: a date, a week, a time of day, a number, a name, or words."""
+    """Classify a value: week, date, clock, place, number, name or words."""
     if "week of" in thing:
         return "week"
     if _DATE.search(thing):
@@ -218,7 +217,7 @@ def _replace_targets(candidate: Candidate, targets: list[Record], reason: str) -
 
 
 def find_conflict(candidate: Candidate, targets: list[Record]) -> Reconciliation | None:
-    """A conflict where the candidate is hearsay or from a less trusted channel: those contradict, they do not replace. Else None."""
+    """Return a conflict for hearsay or a less trusted channel, else None."""
     first_hand = [record for record in targets if not record.meta.get("hearsay")]
     if candidate.hearsay and first_hand:
         return Reconciliation("conflict", candidate, tuple(targets), reason="hearsay against their own word")
@@ -228,14 +227,14 @@ def find_conflict(candidate: Candidate, targets: list[Record]) -> Reconciliation
 
 
 def _holds_until(record: Record) -> datetime:
-    """The time up to which a stored statement is known to hold: an event's own date, else when it was said."""
+    """Latest time at which a stored statement is known to hold."""
     if record.meta.get("event") and record.valid_from is not None:
         return record.valid_from
     return max(record.recorded_at, record.valid_from) if record.valid_from else record.recorded_at
 
 
 def _is_same_thing(one: str, other: str) -> bool:
-    """Whether two objects name the same thing: equal words, or one the other with more at its end."""
+    """True if the objects are equal, or one extends the other."""
     left, right = object_terms(one), object_terms(other)
     return bool(left and right) and (
         left == right or (left[: len(right)] == right and len(right) > 1) or (right[: len(left)] == left and len(left) > 1)
@@ -243,7 +242,7 @@ def _is_same_thing(one: str, other: str) -> bool:
 
 
 def _adds_name(candidate: Candidate, record: Record) -> bool:
-    """``a dog named Max`` after ``a dog``: the same thing with its name."""
+    """True for ``a dog named Max`` after ``a dog``."""
     new, old = object_terms(candidate.object), object_terms(record.object)
     if not old or new[: len(old)] != old or len(new) <= len(old):
         return False

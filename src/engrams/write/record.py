@@ -1,4 +1,4 @@
-"""A turn becomes a record: cleaned, rid of secrets, with the trust of the channel it came by."""
+"""Conversion of a turn to a record: cleaned, redacted, with trust."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABEL = 200
 
 @dataclass(frozen=True, slots=True)
 class IngestedTurn:
-    """What a turn became: a record to store, or None where it was refused; ``decisions`` say why."""
+    """Record of one turn, or None if refused; ``decisions`` say why."""
 
     record: Record | None
     outcome: str
@@ -40,11 +40,11 @@ def ingest_turn(
     channel: str = "",
     ignore: Sequence[str] = (),
 ) -> IngestedTurn:
-    """The record of ``turn`` in ``scope``: outcome ``stored``, ``redacted`` or ``refused``.
+    """Build the record of ``turn``: ``stored``, ``redacted`` or ``refused``.
 
-    Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata before anything is kept.
-    ``channel`` sets the trust (empty: the turn's role). A text that came from a file names it in ``meta["file"]`` (or several in
-    ``meta["files"]``); one that an ignore rule names is refused. Raises InputError for what is empty, too large or not text.
+    Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata first. ``channel`` sets the trust
+    (empty: the turn's role). A text from a file names it in ``meta["file"]`` (or several in ``meta["files"]``); one that an ignore rule
+    matches is refused. Raises InputError for what is empty, too large or not text.
     """
     files = _source_files(turn.meta)
     for file in files:
@@ -82,7 +82,8 @@ def ingest_turn(
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decision, ...]]:
-    """The text as it may be kept under the settings, and a decision for each family found; the quote is never repeated."""
+    """Redact a text as the settings ask; one decision per family.
+    The decisions never repeat the secret."""
     decisions: list[Decision] = []
     for stage, mode, scan in (("secrets", settings.secrets, secrets.scan), ("pii", settings.pii, pii.scan)):
         if mode in ("off", "allow"):
@@ -96,7 +97,7 @@ def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decisi
 
 
 def _source_files(meta: Meta) -> tuple[str, ...]:
-    """The files that a text came from."""
+    """Names of the files that a text came from."""
     one, several = meta.get("file"), meta.get("files")
     listed = several if isinstance(several, list | tuple) else ()
     return tuple(file for file in (one, *listed) if isinstance(file, str) and file)
@@ -126,7 +127,7 @@ def _redact_json(value: Json, settings: WriteSettings) -> Json:
 
 
 def _redact_pair(key: str, item: Json, settings: WriteSettings) -> Json:
-    """An item of an object: its name may be what makes it a secret, as in ``{"password": "hunter2"}``."""
+    """Redact an object's item by its name too: ``{"password": "hunter2"}``."""
     if not isinstance(item, str):
         return _redact_json(item, settings)
     lead = f"{key}: "
@@ -169,5 +170,5 @@ def _clean_label(text: str) -> str:
 
 
 def _resolve_time(at: datetime | None, now: datetime) -> datetime:
-    """When it was said, UTC; a time without a zone is taken as UTC."""
+    """Return the time in UTC; without a zone it counts as UTC."""
     return now if at is None else clock.utc(at)

@@ -1,4 +1,4 @@
-"""When a conversation that gathers is learned from (003). Triggers decide only when it runs, never what is learned."""
+"""Timing of extraction for a conversation (003)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GATHERS = ("batch", "end", "manual")
 
 
 def due_reason(texts: Sequence[str], cosine: float | None, settings: SessionSettings, topic: float, *, end: bool = False) -> str:
-    """Why turns that gathered are to be learned from now; empty: not yet.
+    """Return why gathered turns are due for extraction; empty: not yet.
 
-    There must be ``least`` characters; then ``every`` turns are enough, or a change of topic after ``change`` turns, or the
-    session's end. ``cosine``: of the last turn to the one before it (None: unknown).
+    They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic after ``topic_change_turns`` turns, or
+    the session's end. ``cosine``: of the last turn to the one before it (None: unknown).
     """
     if sum(len(text) for text in texts) < settings.min_chars:
         return ""
@@ -33,6 +33,6 @@ def due_reason(texts: Sequence[str], cosine: float | None, settings: SessionSett
 
 
 def last_cosine(rows: Floats) -> float | None:
-    """Of the last two turns that have a vector."""
+    """Cosine of the last two turns that have a vector."""
     known = [row for row in rows if row.any()]
     return float(known[-1] @ known[-2]) if len(known) >= 2 else None

@@ -1,7 +1,7 @@
-"""Keys, passwords and tokens in a text: found and taken out before anything is stored.
+"""Detection and redaction of keys, passwords and tokens.
 
-Each rule names the literals of which one must occur before its pattern is tried, so that a text without them costs
-a few substring searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
+Each rule names the literals of which one must occur before its pattern is tried, so that a text without them costs a few substring
+searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engrams.write.patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """A secret at ``text[start:end]``; ``rule`` names its family."""
+    """Secret at ``text[start:end]``; ``rule`` names its family."""
 
     rule: str
     start: int
@@ -52,7 +52,7 @@ _PLACEHOLDER = re.compile(
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
-    """Every secret in ``text``, in order, without overlaps."""
+    """Find every secret in ``text``, in order, without overlaps."""
     lower = text.lower()
     found: list[SecretFinding] = []
     for rule in _RULES if _RUN.search(text) else _SHORT:
@@ -71,18 +71,19 @@ def scan(text: str) -> tuple[SecretFinding, ...]:
 
 @cache
 def _compile_pattern(pattern: str, folded: bool) -> re.Pattern[str]:
-    """Compiled when first needed: most texts need none, and a command that scans nothing starts at once."""
+    """Compile a pattern on first use, for a fast start."""
     return re.compile(pattern, re.IGNORECASE if folded else 0)
 
 
 def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
-    """The text with each secret replaced by ``[redacted:rule]``, and what was found where in the original."""
+    """Replace secrets by ``[redacted:rule]``; also return the findings.
+    Their positions are those in the original."""
     findings = scan(text)
     return replace_findings(text, findings), findings
 
 
 def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
-    """The text with each finding replaced by its rule's mark."""
+    """Replace each finding by its rule's mark."""
     parts: list[str] = []
     at = 0
     for finding in findings:
@@ -92,12 +93,12 @@ def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
 
 
 def rule_names() -> tuple[str, ...]:
-    """The rule families."""
+    """Return the rule families."""
     return tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
 def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:
-    """Of findings that overlap, the one that starts first, then the longest; extended to cover what the others cover."""
+    """Merge overlapping findings under the first, then longest one."""
     kept: list[SecretFinding] = []
     for finding in sorted(found, key=lambda item: (item.start, -item.end)):
         if kept and finding.start < kept[-1].end:
@@ -109,7 +110,7 @@ def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:
 
 
 def _is_random(value: str) -> bool:
-    """Letters and digits mixed as in a generated value: at least 2.9 bits a character (Shannon), and no placeholder."""
+    """True for a generated value: 2.9 bits a character (Shannon)."""
     bare = value.strip("\"'`")
     if len(bare) < _SHORTEST or _PLACEHOLDER.match(bare):
         return False
@@ -120,7 +121,7 @@ def _is_random(value: str) -> bool:
 
 
 def _is_assigned_secret(value: str) -> bool:
-    """The value of something called a password: anything that is no placeholder, no code and no plain word."""
+    """True unless a placeholder, code or plain word."""
     bare = value.strip("\"'`")
     if len(bare) < 4 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
         return False
@@ -128,7 +129,7 @@ def _is_assigned_secret(value: str) -> bool:
 
 
 def _is_spoken_secret(value: str) -> bool:
-    """What follows "my password is": not one of the words that say something about it, such as wrong or expired."""
+    """True unless a comment such as "my password is expired"."""
     bare = value.strip("\"'`“”„«»「」.,;!?。，！")
     if len(bare) < 3 or _PLACEHOLDER.match(bare):
         return False

@@ -1,4 +1,5 @@
-"""Signs that a message corrects what was understood, or confirms it: work on those is not put off when the queue is full."""
+"""Signals that a message corrects or confirms the assistant.
+Such work is not put off when the queue is full."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ _CONFIRMS = re.compile(
 
 
 def detect_signals(texts: Iterable[str]) -> tuple[str, ...]:
-    """Which of ``correction`` and ``reinforcement`` any of these messages shows; only how a long one begins is looked at."""
+    """Detect ``correction`` and ``reinforcement`` in messages.
+    Only the first 2,000 characters of each are read."""
     some = [text[:_LONGEST].replace("’", "'") for text in texts]
     found = (CORRECTION if any(map(_CORRECTS.search, some)) else "", REINFORCEMENT if any(map(_CONFIRMS.search, some)) else "")
     return tuple(name for name in found if name)

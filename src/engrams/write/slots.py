@@ -1,4 +1,4 @@
-"""Which slots hold one value at a time, and which predicates speak of the same thing. Data; rules and reconcile read it."""
+"""Slots with one value, and synonyms of predicates. Data."""
 
 from __future__ import annotations
 
@@ -92,26 +92,27 @@ _NEGATIVE = word_set("hates dislikes loathes detests")
 
 @memo(4096)
 def canonical_predicate(predicate: str) -> str:
-    """The canonical form of a predicate: lower case, underscores, one word for one meaning."""
+    """Canonicalize a predicate: lower case, underscores, one synonym."""
     plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")
     plain = plain.replace("favourite", "favorite")
     return _SAME.get(plain, plain)
 
 
 def is_contrary(predicate: str) -> bool:
-    """Whether a predicate states its canonical form's contrary: hates for likes."""
+    """True if a predicate negates its canonical form: hates for likes."""
     return fold(predicate).strip() in _NEGATIVE
 
 
 def closed_slots(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Other slots that a statement closes: (predicate, the objects it closes; empty: any of them)."""
+    """Return other slots that a statement closes.
+    Pairs of predicate and the objects it closes (empty: any)."""
     name = canonical_predicate(predicate)
     return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
 
 
 def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
-    """Whether (subject, predicate) holds one value at a time. For ``is`` the subject's last word decides, and the value ``thing``:
-    the server is slow says something of it; the server is db-7 is its value."""
+    """True if (subject, predicate) holds one value at a time.
+    For ``is`` the subject's last word decides, and the value ``thing``: "the server is slow" is a remark, "the server is db-7" a value."""
     name = canonical_predicate(predicate)
     if (
         name in SINGLE

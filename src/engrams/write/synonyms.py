@@ -1,4 +1,4 @@
-"""Slots that mean the same in other words: my car and my vehicle. Told by vectors of their names, never by names alike."""
+"""Synonymous slots (my car, my vehicle), matched by embeddings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SHARE = 0.5
 
 
 def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
-    """The records whose slot means the same as the candidate's in other words; empty where the model's card has no floors.
+    """Find records whose slot name is a synonym of the candidate's.
 
-    Only slots of one value with names of their own are compared, for the same owner of the slot, and names that share a word
-    are taken to differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
+    Empty where the model's card has no floors. Only slots of one value with names of their own are compared, for the same owner of the
+    slot; names that share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
     """
     floors = embedder.card.floors
     name = _slot_name(candidate.subject, candidate.predicate)
@@ -43,7 +43,7 @@ def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embed
 
 
 def _slot_name(subject: str, predicate: str) -> str:
-    """What the slot is called: an attribute's predicate, or the thing that ``is`` something; empty for predicates known by heart."""
+    """Name of the slot; empty for built-in predicates."""
     canonical = canonical_predicate(predicate)
     if canonical == "is":
         return subject.rpartition("'s ")[2]
@@ -51,7 +51,7 @@ def _slot_name(subject: str, predicate: str) -> str:
 
 
 def _slot_holder(subject: str, predicate: str) -> str:
-    """Whose slot it is: of ``user's car`` the user."""
+    """Owner of the slot: ``user`` for ``user's car``."""
     if canonical_predicate(predicate) != "is":
         return subject
     return subject.rpartition("'s ")[0] or "the"

@@ -1,4 +1,4 @@
-"""One learner after the other, in whatever process: each takes the owner's mark further with what it stores, or begins anew."""
+"""Optimistic lock: each digest advances the owner's watermark, or retries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ ROW = ":learned"
 
 
 def load_watermark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
-    """The mark as it stands. A batch that carries it is a ConflictError where anybody learned something of this owner since."""
+    """Load the owner's watermark, creating it if missing.
+    A batch that carries it raises ConflictError if another digest of this owner was stored since."""
     row = store.load(owner, ROW)
     if row is not None:
         return row
@@ -24,7 +25,7 @@ def load_watermark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
 
 
 class CachedChat:
-    """A chat model that is asked each question once: what it answered, or failed with, is what it says the next time."""
+    """Chat model that answers each question once, failures included."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat

@@ -1,4 +1,4 @@
-"""Extraction, policy and reconciliation by a chat model. What it answers is checked; what fails is asked again, then done without."""
+"""Extraction, policy and reconciliation by a chat model."""
 
 from __future__ import annotations
 

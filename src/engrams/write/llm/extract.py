@@ -1,4 +1,4 @@
-"""Statements taken from messages by a model, each held to a literal quote."""
+"""Extraction by a model, each statement held to a literal quote."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUOTE = 280
 
 
 class ExtractedStatement(BaseModel):
-    """One statement as a model gives it."""
+    """One statement as a model returns it."""
 
     turn: int = Field(ge=1)
     text: str = Field(min_length=3, max_length=600)
@@ -87,8 +87,8 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ExtractionBriefing:
-    """What a model is told besides the messages. ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory
-    could not answer."""
+    """Context of an extraction besides the messages.
+    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not answer."""
 
     known: Sequence[Record] = ()
     gaps: Sequence[str] = ()
@@ -98,10 +98,11 @@ class ExtractionBriefing:
 def extract_by_model(
     records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision]
 ) -> tuple[dict[str, list[Candidate]], Cost]:
-    """Candidates by the record they come from, and what asking cost. ModelError where the model fails for good.
+    """Extract candidates by record, with the cost.
 
-    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement
-    whose quote is not literally in a message is dropped with a decision; a wrong number is put right by the quote.
+    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose
+    quote is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model
+    fails for good.
     """
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
@@ -212,7 +213,7 @@ _KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "corr
 
 
 def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[Record | None, str]:
-    """The record whose text holds the quote, the named one first, and the quote as it stands there."""
+    """Find the record that holds the quote, the named one first."""
     named = group[statement.turn - 1 : statement.turn]
     for record in [*named, *(record for record in group if record not in named)]:
         literal = find_literal(statement.quote, record.text)
@@ -222,7 +223,8 @@ def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[R
 
 
 def find_literal(words: str, text: str) -> str:
-    """``words`` as they stand in ``text``, whatever the case, blanks and typographic quotes; empty where they do not."""
+    """Find ``words`` in ``text``, ignoring case, blanks and typographic quotes.
+    Returns them as they stand there; empty if they do not occur."""
     if words in text:
         return words
     pieces = [re.escape(fold(piece)).replace("'", "['’‘]").replace('"', '["“”„«»]') for piece in words.strip(" \t\n\"“”'").split()]

@@ -1,4 +1,4 @@
-"""Facts and rules asked for apart and at the same time: two lanes, of which one may fail without the other (004)."""
+"""Parallel extraction of facts and rules in two lanes (004)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _LaneResult:
 def extract_in_lanes(
     records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision], only: str = ""
 ) -> tuple[dict[str, list[Candidate]], Cost, str]:
-    """What both lanes found (or the one named ``only``), by record, what it cost, and the lane that failed, if one did.
+    """Extract in both lanes, or the one named ``only``.
 
-    What a lane decided is told with its name, so that neither hides the other's. A lane that fails finds nothing; ModelError or
-    BudgetError where no lane is left. What both found of one message counts as a rule.
+    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails
+    finds nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule.
     """
     names = (only,) if only else LANES
     with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
@@ -60,7 +60,7 @@ def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing
 
 
 def _drop_repeated_facts(candidates: list[Candidate]) -> list[Candidate]:
-    """Without facts that rest on the very words a rule rests on."""
+    """Drop facts that share their quote with a rule."""
     ruled = {item.quote for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL for item in one.evidence}
     kept = [one for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL or not ruled & {item.quote for item in one.evidence}]
     return list(dict.fromkeys(kept))

@@ -1,4 +1,4 @@
-"""A model's word on what may be remembered, within what the guards allow."""
+"""Policy decisions by a model, within the guards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASON = 240
 
 
 class PolicyRow(BaseModel):
-    """One ruling as a model gives it."""
+    """One decision as a model returns it."""
 
     id: int = Field(ge=1)
     action: Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
@@ -42,7 +42,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def decide_by_model(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.PolicyDecision], Cost]:
-    """A ruling for each candidate. Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
+    """Decide on each candidate by a model.
+    Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
     if not candidates:
         return [], Cost()
     listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))

@@ -1,4 +1,4 @@
-"""How new statements meet the known ones, by a model; rules decide where it fails, and hold it back where it goes too far."""
+"""Reconciliation by a model; rules limit it and replace failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_COST = Cost()
 
 
 class ReconcileRow(BaseModel):
-    """One decision as a model gives it."""
+    """One decision as a model returns it."""
 
     new: int = Field(ge=0)
     verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
@@ -54,8 +54,8 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelReconciliation:
-    """The meetings in the order of the candidates, what is to be removed besides, and what it cost. ``unsure``: those that the
-    model failed at, where that is not left to the rules."""
+    """Reconciliations in candidate order, further removals, and the cost.
+    ``unsure``: those that the model failed at, where the rules do not take over."""
 
     meetings: tuple[Reconciliation, ...]
     removed: tuple[Record, ...] = ()
@@ -66,11 +66,11 @@ class ModelReconciliation:
 def reconcile_by_model(
     candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, settings: WriteSettings, decisions: list[Decision]
 ) -> ModelReconciliation:
-    """A meeting for each candidate. With nothing known, or only exact repeats, no call is made.
+    """Reconcile candidates by a model; no call for exact repeats.
 
-    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times; a failure of
-    any kind leaves the decision to the rules, so that no new statement is lost, or with ``on_error`` to nobody: the statement stands
-    beside what is known, or is held. So does an answer that only removes. What it is not confident of coexists.
+    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. After a failure the rules
+    decide, so that no new statement is lost; with ``write.reconcile_fallback`` the statement instead stands beside what is known, or is
+    held. An answer that only removes also leaves the decision to the rules. A decision of low confidence coexists.
     """
     sure = [_reconcile_trivial(candidate, known) for candidate in candidates]
     open_ = [candidate for candidate, meeting in zip(candidates, sure, strict=True) if meeting is None]
@@ -100,7 +100,7 @@ def reconcile_by_model(
 
 
 def _reconcile_trivial(candidate: Candidate, known: Sequence[Record]) -> Reconciliation | None:
-    """What needs no model: nothing is known, or exactly this is."""
+    """Reconcile without a model: nothing known, or an exact repeat."""
     if not known:
         return Reconciliation("add", candidate, reason="nothing known")
     twin = find_exact(candidate, known)

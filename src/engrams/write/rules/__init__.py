@@ -1,4 +1,4 @@
-"""Statements taken from ordinary talk without a model."""
+"""Statements extracted from talk by rules, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody does, has, likes and plans: the readings of every verb but be."""
+"""Interpretations of every verb but be."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _ALONE = word_set("retire graduate divorce relocate elope")
 
 
 def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
-    """The reading of a clause by its verb; None for talk, thought, courtesy and what names nothing."""
+    """Interpret a clause by its verb."""
     words = trim_trailing(clause.rest)
     special = _SPECIAL.get(clause.verb)
     if special is not None:
@@ -79,7 +79,7 @@ def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> Interpr
 
 
 def _apply_tense(reading: Interpretation, clause: EnglishClause) -> Interpretation | None:
-    """What the tense makes of a reading: used to and no longer end a state, a plan is not yet so."""
+    """Adjust an interpretation to tense and negation."""
     from dataclasses import replace
 
     if clause.person == "group" and "all" in clause.adverbs:
@@ -101,7 +101,7 @@ def _apply_tense(reading: Interpretation, clause: EnglishClause) -> Interpretati
 
 
 def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
-    """Verbs whose object must be a name: live in X, work at X, move from Y to X."""
+    """Interpret verbs whose object must be a name: live in X."""
     rest = _find_destination(clause, words)
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
     if clause.verb == "grow" and prep == "up" and len(rest) > 1 and rest[1].lower in ("in", "near"):
@@ -124,7 +124,7 @@ def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: Ut
 
 
 def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[Token, ...]:
-    """The tokens without particles, and of ``from Y to X`` only ``to X``."""
+    """Drop particles; of ``from Y to X`` keep ``to X``."""
     rest = words
     while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
         rest = rest[1:]
@@ -138,7 +138,7 @@ def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[
 def _interpret_place_tense(
     clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]
 ) -> Interpretation | None:
-    """What the tense makes of a place: a plan, the past, a denial, or how things are."""
+    """Interpret a place by tense: plan, past, denial or state."""
     if sense.effect == "changes" and clause.tense in ("progressive", "future", "present", "been"):
         return Interpretation("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
     before = clause.tense in ("past", "was") or (clause.tense == "perfect" and not clause.lasting)
@@ -164,7 +164,7 @@ def _interpret_place_tense(
 
 
 def _match_lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
-    """``i live in berlin``: one or two plain words to the end, with no article and none of the words for kinds of places."""
+    """Match a lower-case place: ``i live in berlin``."""
     words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
     if not 0 < len(words) <= 2 or any(
         word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words
@@ -222,7 +222,7 @@ def _interpret_listed(clause: EnglishClause, words: tuple[Token, ...]) -> Interp
 
 
 def _interpret_open(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
-    """Any other verb: a predicate of its own, where it tells something about the world and names what."""
+    """Make a predicate of any other verb with a concrete object."""
     telling = clause.tense in ("past", "perfect") and clause.verb in TELLING
     if clause.verb in CHATTER and not telling:
         return None
@@ -271,7 +271,7 @@ def _interpret_opinion(clause: EnglishClause, words: tuple[Token, ...], _: Utter
 
 
 def _is_lasting(words: tuple[Token, ...]) -> bool:
-    """``the sea``, ``the Beatles``, ``the smell of rain``: something to like for good, not ``the colors`` of what is shown."""
+    """True for a lasting liking: ``the sea``, ``the Beatles``."""
     return any(word.text[0].isupper() or word.lower == "of" for word in words[1:]) or head_noun(words) in _GENERIC
 
 
@@ -343,7 +343,7 @@ def _interpret_possession(clause: EnglishClause, words: tuple[Token, ...], _: Ut
 
 
 def _interpret_going(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
-    """``I went camping``, ``I went to a concert``; the ways of going that tell nothing are left out."""
+    """Interpret ``I went camping``, ``I went to a concert``."""
     if not words or clause.tense not in ("past", "perfect", "present", "progressive"):
         return None
     known = find_lemma(words[0].lower)

@@ -1,4 +1,4 @@
-"""Properties and their values: my favorite color is blue, the deadline is April 15, Kim is my manager."""
+"""Attributes and their values: "the deadline is April 15"."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOVES = word_set("change move extend push postpone reschedule update raise incr
 
 
 def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
-    """``my favorite color is blue``, ``my sister's name is Anna``, ``the deadline is April 15``."""
+    """Extract an attribute and its value."""
     rest = trim_trailing(clause.rest)
     owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
     if clause.tense != "present" or clause.negated or not rest or len(owner) < 2 or any(word.lower in _PAST for word in owner):
@@ -82,14 +82,14 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
 
 
 def _match_name(rest: tuple[Token, ...], noun: str) -> tuple[Token, ...]:
-    """The name that the words are: ``FitBox``; of a thing also ``a Honda``."""
+    """Match a name: ``FitBox``; of a thing also ``a Honda``."""
     if rest[0].lower in ("a", "an") and len(rest) > 1 and noun not in RELATIONS and noun not in PEOPLE:
         rest = rest[1:]
     return match_proper_name(rest) if rest[0].text[0].isupper() else ()
 
 
 def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
-    """Whether the noun names a property and the words are a value of it, not a mood or a remark."""
+    """True if the noun takes the words as a value."""
     number = _has_digit(rest)
     if ((noun in RELATIONS and noun not in _ONE) or noun in PEOPLE) and not named and not (rest[0].text[0].isupper() and the):
         return False
@@ -105,7 +105,7 @@ def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, 
 
 
 def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
-    """Subject and predicate: a property of the speaker, of somebody of theirs, or of a thing."""
+    """Return subject and predicate of an attribute."""
     possessive = next((i for i, word in enumerate(owner) if word.lower == "'s"), 0)
     mine = owner[0].lower in ("my", "our")
     if possessive:
@@ -117,7 +117,7 @@ def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, na
 
 
 def extract_changed_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
-    """``the deadline was moved to June 10``, ``the budget has changed to 7000``: a property has a new value."""
+    """Extract a changed attribute: ``the deadline was moved to June 10``."""
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
         return None
@@ -137,7 +137,7 @@ def extract_changed_attribute(clause: EnglishClause, text: str, speech: Utteranc
 
 
 def extract_inverse_attribute(clause: EnglishClause, text: str, speech: UtteranceContext) -> Candidate | None:
-    """``Kim is my manager now``: the attribute said the other way round."""
+    """Extract an inverted attribute: ``Kim is my manager now``."""
     rest = trim_trailing(clause.rest)
     noun = rest[-1].lower if rest else ""
     if (
@@ -167,7 +167,7 @@ def _has_digit(words: Sequence[Token]) -> bool:
 
 
 def _is_personal(things: list[str]) -> bool:
-    """Whether the noun is an attribute of the person (my name, my job title) and not of a thing (my project deadline)."""
+    """True for a person's attribute: my name, not my project deadline."""
     return is_single("_".join(things)) or (
         len(things) == 1 and things[0] in ATTRIBUTES and things[0] not in ("car", "team", "plan", "project")
     )

@@ -1,4 +1,4 @@
-"""English clauses: who, what they do, and the rest of it."""
+"""Parser of English clauses: subject, verb group and rest."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _FINITE = word_set(
 
 @dataclass(frozen=True, slots=True)
 class EnglishClause:
-    """``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than
-    the speaker. ``lasting``: it says since when or for how long."""
+    """One clause of an English sentence.
+
+    ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than the
+    speaker. ``lasting``: it says since when or for how long.
+    """
 
     person: Person
     owner: tuple[Token, ...]
@@ -43,10 +46,8 @@ class EnglishClause:
 
 
 def parse_clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[EnglishClause]:
-    """The clauses of one sentence whose subject is the speaker, something of the speaker's, or one of ``names``.
-
-    ``elide``: whether a verb at the head may lack its "I" (Went to the gym).
-    """
+    """Parse the clauses about the speaker, their relations or ``names``.
+    ``elide``: a verb at the head may lack its "I" (Went to the gym)."""
     found: list[EnglishClause] = []
     at = floor = 0
     elided = _find_elided_verb(words) if elide else _NONE
@@ -70,7 +71,7 @@ def parse_clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *
 
 
 def _add_lead(clause: EnglishClause, words: Sequence[Token], at: int, floor: int) -> EnglishClause:
-    """With the time words before the subject that belong to no clause before it (which ended at ``floor``)."""
+    """Add the time words before the subject, from ``floor`` on."""
     first = at
     while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
         first -= 1
@@ -78,7 +79,7 @@ def _add_lead(clause: EnglishClause, words: Sequence[Token], at: int, floor: int
 
 
 def _find_elided_verb(words: Sequence[Token]) -> int:
-    """Where the verb stands in a sentence that leaves out "I": Went to the gym; Just got a job; Planning to move. -1: nowhere."""
+    """Find the verb of a sentence without "I"; -1: none."""
     at = 0
     while (
         at < len(words)
@@ -116,7 +117,7 @@ _NONE = -1
 
 
 def _parse_coordinated(words: Sequence[Token], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
-    """``… and sold my bike``: further verbs of the same subject."""
+    """Parse further verbs of the same subject: ``… and sold my bike``."""
     while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
         if words[at].lower == "," and words[at + 1].lower == "like":
             return at
@@ -171,7 +172,7 @@ def _parse_verb_phrase(
 
 
 def _find_end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
-    """Where the clause whose verb ends at ``at`` stops."""
+    """Find the end of the clause whose verb ends at ``at``."""
     for place in range(at, len(words)):
         lower = words[place].lower
         following = words[place + 1].lower if place + 1 < len(words) else ""
@@ -213,12 +214,12 @@ _STOPPERS = word_set("""
 
 
 def _starts_clause(words: Sequence[Token], at: int) -> bool:
-    """``and my boss is``: a new subject with a verb of its own."""
+    """True if a new subject with a verb starts here."""
     return words[at].lower in ("my", "our", "the") and match_possessed(words, at) is not None if at < len(words) else False
 
 
 def _starts_predicate(words: Sequence[Token], at: int) -> bool:
-    """Whether a verb stands here that can only be another predicate: ``and sold``, ``and am``, ``, went``."""
+    """True if a verb here must be another predicate: ``and sold``."""
     while at < len(words) and words[at].lower in ADVERBS:
         at += 1
     if at >= len(words):

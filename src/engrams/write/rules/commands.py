@@ -1,4 +1,4 @@
-"""What the user asks of the assistant for good: rules, things never to do, procedures, names to use."""
+"""Standing instructions: rules, bans, procedures, names to use."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _THEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RememberRequest:
-    """A text without its ``remember that``; ``explicit``: it had one."""
+    """Text without its ``remember that``; ``explicit``: it had one."""
 
     text: str
     at: int
@@ -88,13 +88,14 @@ class RememberRequest:
 
 
 def parse_remember(text: str) -> RememberRequest:
-    """The statement inside ``please remember that …``."""
+    """Parse ``please remember that …``."""
     match = _REMEMBER.match(text)
     return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
 
 
 def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
-    """The lasting rule that one sentence lays down; None for a request about this turn only."""
+    """Extract a lasting rule from one sentence.
+    None for a request about this turn only."""
     lead = _FIRST.match(sentence.text)
     at = lead.end() if lead else 0
     piece = sentence.text[at:].rstrip()
@@ -151,7 +152,7 @@ def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> 
 
 
 def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
-    """``To deploy: 1. build 2. push``: a procedure with its steps; at least two."""
+    """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
         return None
@@ -188,7 +189,7 @@ def _command_body(match: re.Match[str]) -> str:
 
 
 def _is_imperative(body: str, *, negative: bool = False) -> bool:
-    """Whether the words tell somebody to do something, rather than tell of it: ``use metric units``, not ``loved the sea``."""
+    """True for an instruction: ``use metric units``, not ``loved the sea``."""
     first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
     known = find_lemma(first)
     if first in _IMPERATIVE:
@@ -202,7 +203,7 @@ def _is_imperative(body: str, *, negative: bool = False) -> bool:
 
 
 def _rewrite_command(words: str, speech: UtteranceContext) -> str:
-    """``when I ask about my code`` as ``when the user asks about the user's code``."""
+    """Rewrite ``when I ask`` as ``when the user asks``."""
 
     def told(match: re.Match[str]) -> str:
         known = find_lemma(match[1].lower())
@@ -213,7 +214,7 @@ def _rewrite_command(words: str, speech: UtteranceContext) -> str:
 
 
 def _ban_triggers(body: str) -> tuple[str, ...]:
-    """The words on which a ban applies: what is banned, not the doing of it."""
+    """Return terms that trigger a ban: its object, not its verb."""
     return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]
 
 

@@ -1,4 +1,4 @@
-"""What somebody is: the readings of clauses whose verb is be."""
+"""Interpretations of clauses whose verb is be."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ _EMPTY_HEADS = word_set("""
 
 
 def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
-    """The reading of ``I am …``; None for moods, praise and whatever else is no lasting fact."""
+    """Interpret ``I am …``.
+    None for moods, praise and whatever is no lasting fact."""
     words = trim_trailing(clause.rest)
     if not words:
         return None
@@ -111,7 +112,7 @@ def _interpret_age(words: tuple[Token, ...], clause: EnglishClause) -> Interpret
 
 
 def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
-    """``I am`` with a preposition: allergic to, a fan of, lucky to have, been to, interested in."""
+    """Interpret be with a preposition: allergic to, interested in."""
     if fond := _interpret_membership(words, clause):
         return fond
     second = words[1].lower if len(words) > 1 else ""
@@ -142,7 +143,7 @@ def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech:
 
 
 def _find_target(predicate: str, rest: tuple[Token, ...], speech: UtteranceContext) -> tuple[Token, ...]:
-    """The object a predicate takes: a place's name, a person's name, a role without its article; empty where it does not fit."""
+    """Find the object that a predicate takes, or nothing."""
     if not is_concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
         return ()
     if predicate in _ONE_VALUED:
@@ -151,7 +152,7 @@ def _find_target(predicate: str, rest: tuple[Token, ...], speech: UtteranceConte
 
 
 def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
-    """``a big fan of jazz``, ``a member of the choir``."""
+    """Interpret ``a big fan of jazz``, ``a member of the choir``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member")), None)
     if (
         words[0].lower not in ("a", "an", "the")
@@ -167,7 +168,7 @@ def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> In
 
 
 def _is_lucky(words: tuple[Token, ...]) -> bool:
-    """``lucky to have``."""
+    """True for ``lucky to have``."""
     return (
         len(words) > 3
         and words[0].lower in ("lucky", "blessed", "grateful", "fortunate")
@@ -185,7 +186,7 @@ def _interpret_origin(words: tuple[Token, ...], speech: UtteranceContext) -> Int
 
 
 def _interpret_trait(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
-    """``I'm vegan``, ``I'm diabetic``, ``I'm German``: one word out of a known list, with nothing of weight behind it."""
+    """Interpret one known word: ``I'm vegan``, ``I'm German``."""
     at = 1 if words[0].lower in ("a", "an") and len(words) > 1 else 0
     while at < len(words) - 1 and words[at].lower in ADVERBS:
         at += 1
@@ -262,7 +263,7 @@ def _interpret_passive(words: tuple[Token, ...], clause: EnglishClause) -> Inter
 
 
 def _interpret_noun(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
-    """``I'm a nurse``, ``I'm the lead engineer at X``, ``I'm a night owl``."""
+    """Interpret ``I'm a nurse``, ``I'm the lead engineer at X``."""
     if words[0].lower in ("this", "that", "my", "our") and clause.person != "other":
         return None
     body = words[1:] if words[0].lower in ("a", "an", "the", "my", "our") else words

@@ -1,4 +1,4 @@
-"""Corrections that lean on what was said before: "no, it's Berlin", "I meant Tuesday", "that's wrong, …"."""
+"""Elliptic corrections: "no, it's Berlin", "I meant Tuesday"."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
 
 
 def extract_correction(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
-    """A correction that names no slot: its value, and the wrong one where it is named. Reconcile finds what it corrects."""
+    """Extract a correction without a slot: new and rejected value."""
     piece = sentence.text.strip()
     if len(piece) > 140:
         return None

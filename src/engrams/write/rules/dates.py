@@ -1,4 +1,4 @@
-"""Times in a clause: resolved against when it was said, and written out so that the fact can stand alone."""
+"""Times in a clause, resolved and written out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
 def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
-    """The times that a text names; none where it plainly names none."""
+    """Find the times that a text names."""
     found = find(text, said)
     # "my 2015 Toyota" names a thing, not a time.
     return tuple(
@@ -60,7 +60,7 @@ def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
 
 
 def shift_ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
-    """The spans as a sentence in the present means them: ``I have an exam on Monday`` is about the Monday to come."""
+    """Shift past weekdays ahead, as the present tense means them."""
     return tuple(
         replace(span, start=span.start + _WEEK, end=span.end + _WEEK) if span.end <= said and _WEEKDAY.match(span.text) else span
         for span in found
@@ -68,19 +68,20 @@ def shift_ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
 
 
 def filter_within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
-    """The spans written between two places of the text."""
+    """Return the spans written between two positions."""
     return tuple(span for span in found if start <= span.at < end)
 
 
 def pick_most_exact(found: Sequence[Span]) -> Span | None:
-    """The one that tells when: the most exact, the first of equals; vague words and open sides do not count."""
+    """Pick the most exact span, the first of equals.
+    Vague words and open sides do not count."""
     order = ("minute", "hour", "day", "weekend", "week", "month", "season", "year", "range")
     usable = [span for span in found if span.text.lower() not in _VAGUE and span.start != EARLIEST and span.end != LATEST]
     return min(usable, key=lambda span: order.index(span.grain)) if usable else None
 
 
 def duration_start(text: str, said: datetime) -> datetime | None:
-    """When a state that has lasted ``for four years`` began."""
+    """Return the start of a state that lasts ``for four years``."""
     match = _DURATION.search(text)
     if match is None:
         return None
@@ -92,10 +93,8 @@ def duration_start(text: str, said: datetime) -> datetime | None:
 
 
 def spell_out(span: Span, before: str) -> str:
-    """The span as it reads at any later time: ``on 7 May 2023``; the words themselves where they name a year or mean no date.
-
-    ``before``: the text that stands before it; a preposition there is kept and not repeated.
-    """
+    """Write a span as an absolute date: ``on 7 May 2023``.
+    Its own words stay where they name a year or mean no date. ``before``: the text before it; a preposition there is not repeated."""
     words = span.text
     if _YEAR.search(words) or words.lower() in _VAGUE or span.start.year < 2 or (span.grain == "range" and "ago" not in words.lower()):
         return words

@@ -1,4 +1,4 @@
-"""English statements to candidates."""
+"""Candidates from English text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+
 
 @dataclass(frozen=True, slots=True)
 class ClauseSubject:
-    """``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
+    """Subject of a clause.
+    ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
 
     key: str
     shown: str
@@ -38,7 +39,7 @@ class ClauseSubject:
 
 
 def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[Candidate]:
-    """The statements of one English text from ``begin`` on, in order."""
+    """Extract statements of an English text from ``begin`` on, in order."""
     found: list[Candidate] = []
     times = dates.find_spans(text, speech.said_at)
     names = speech.names
@@ -89,14 +90,14 @@ def _read_clause(
 
 
 def _may_elide(sentence: Sentence, following: Sentence | None, speech: UtteranceContext) -> bool:
-    """Whether a sentence may leave out its "I": not in the middle of one, and not where it is what the next one praises."""
+    """True if a sentence may leave out its "I"."""
     if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)
 
 
 def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
-    """Without the person spoken to at the end: ``I love the thought Nate``."""
+    """Drop the addressee at the end: ``I love the thought Nate``."""
     if (
         len(words) > 2
         and words[-1].lower in names
@@ -108,7 +109,7 @@ def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[To
 
 
 def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
-    """The tokens outside every time expression; a verb's object is not a date."""
+    """Drop tokens inside time expressions."""
     if not times:
         return words
     return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
@@ -157,14 +158,14 @@ def _to_candidate(
 
 
 def _spell_leading_time(text: str, when: Span) -> str:
-    """A time that stood before the subject, as it stands at the end: ``In 2015 I moved`` gives ``in 2015``."""
+    """Spell out a time that stood before the subject."""
     before = _BEFORE.search(text[: when.at])
     spelled = render.to_third_person(text, when.at, when.at + len(when.text), (when,))
     return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
 
 
 def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
-    """A second fact of the same words: ``works at Acme as an engineer`` is also a job."""
+    """Build a second fact: ``works as an engineer`` is a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
     words = (
@@ -188,7 +189,7 @@ def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: Cl
 def _resolve_validity(
     reading: Interpretation, found: Sequence[Span], when: Span | None, quote: str, said: datetime
 ) -> tuple[datetime | None, datetime | None]:
-    """When it began to be so, and the end of the span that says so: an event has a date, a state may have lasted for years."""
+    """Return the start of validity, and the effective time."""
     lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
     if lasting:
         return lasting.start, said
@@ -231,7 +232,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
 
 
 def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[Token], text: str) -> Candidate:
-    """``I live in Berlin, not Paris``: the value that was wrong."""
+    """Read the rejected value of ``I live in Berlin, not Paris``."""
     after = [word for word in words if word.start >= clause.end]
     if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:
         body = after[2:]

@@ -1,4 +1,4 @@
-"""What changes a life: jobs begun and lost, people married and left, habits taken up and given up."""
+"""Interpretations of life events: jobs, partners, habits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engrams.write.rules.tokens import Token
 
 
 def cut_at_preposition(words: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Up to the first preposition or clause word: a role, not what is done in it."""
+    """Cut at the first preposition or clause word."""
     end = next(
         (
             i
@@ -23,7 +23,7 @@ def cut_at_preposition(words: tuple[Token, ...]) -> tuple[Token, ...]:
 
 
 def interpret_stopping(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
-    """``I stopped smoking``, ``I gave up coffee``: what was a habit is none."""
+    """Interpret an ended habit: ``I stopped smoking``, ``I gave up coffee``."""
     if clause.verb == "give":
         if not words or words[0].lower != "up" or not is_concrete(words[1:]):
             return None
@@ -39,7 +39,7 @@ def interpret_stopping(clause: EnglishClause, words: tuple[Token, ...]) -> Inter
 
 
 def interpret_employment(words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
-    """``a new job at X (as Y)``: where somebody works from now on."""
+    """Interpret a new job: ``a new job at X (as Y)``."""
     at = next(
         (
             i
@@ -64,7 +64,7 @@ def interpret_employment(words: tuple[Token, ...], speech: UtteranceContext) -> 
 
 
 def interpret_joining(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
-    """``I joined Netflix as a data scientist``: an employer; joining a gym or a call is not."""
+    """Interpret ``I joined Netflix as a data scientist``; needs a role."""
     at = next((i for i, word in enumerate(words) if word.lower == "as"), None)
     firm = match_proper_name(words, speech.is_lowercase)
     if clause.tense not in ("past", "perfect") or clause.negated or at is None or not firm or at + 2 >= len(words):
@@ -75,7 +75,7 @@ def interpret_joining(clause: EnglishClause, words: tuple[Token, ...], speech: U
 
 
 def interpret_job_loss(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
-    """``I quit my job (at X)``: where somebody works no longer."""
+    """Interpret a lost job: ``I quit my job (at X)``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
     if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
         return None
@@ -157,7 +157,7 @@ def interpret_becoming(clause: EnglishClause, words: tuple[Token, ...], _: Utter
 
 
 def interpret_breakup(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
-    """``I broke up with Laura``."""
+    """Interpret ``I broke up with Laura``."""
     if (
         len(words) > 2
         and words[0].lower == "up"
@@ -170,7 +170,7 @@ def interpret_breakup(clause: EnglishClause, words: tuple[Token, ...], _: Uttera
 
 
 def interpret_switch(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
-    """``I switched from Vim to Emacs``, ``I moved from Excel to Sheets``: one thing in use is over, another begins."""
+    """Interpret a replaced tool: ``I switched from Vim to Emacs``."""
     start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
     end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
     if clause.tense not in ("past", "perfect") or clause.negated or (clause.verb != "switch" and clause.verb != "change"):
@@ -201,7 +201,7 @@ def interpret_age_reached(clause: EnglishClause, words: tuple[Token, ...], _: Ut
 
 
 def interpret_beginning(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
-    """``I started a job at X``, ``I started painting``, ``I started learning to cook``."""
+    """Interpret ``I started a job at X``, ``I started painting``."""
     if clause.tense not in ("past", "perfect", "progressive") or not words:
         return None
     if job := interpret_employment(words, speech):

@@ -1,4 +1,4 @@
-"""Statements taken from ordinary talk without a model: facts by language, beside rules, procedures and corrections."""
+"""Extraction by rules: facts, standing rules, procedures and corrections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MOST = 24
 
 
 def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, ...]:
-    """The statements of ``text`` in order, equal ones once, at most 24. Never raises for any text; under 1 ms for an ordinary turn."""
+    """Extract the distinct statements of ``text`` in order, at most 24.
+    Never raises for any text; under 1 ms for an ordinary turn."""
     told = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
@@ -41,12 +42,12 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, 
 
 
 def is_explicit(text: str) -> bool:
-    """Whether the text asks for something to be remembered."""
+    """True if the text asks for something to be remembered."""
     return parse_remember(text).explicit
 
 
 def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
-    """``Remember that the spare key is under the mat``: what no rule reads is kept as it was said."""
+    """Keep an explicit request verbatim where no rule matches."""
     from engrams.write.rules.render import build_sentence, to_third_person
 
     line = text.strip().split("\n")[0].strip(" .!")

@@ -1,4 +1,4 @@
-"""English verbs and their forms, and the small word classes that the clause reader needs."""
+"""English verb forms and small word classes for the parser."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _DOUBLE = word_set(
 
 
 def _doubles_last(verb: str) -> bool:
-    """Whether the last letter is doubled: tag, hop; verbs of one syllable that end in consonant, vowel, consonant."""
+    """True if the last letter doubles: tag, hop."""
     vowels = sum(char in "aeiou" for char in verb)
     return verb in _DOUBLE or (2 < len(verb) < 6 and vowels == 1 and verb[-2] in "aeiou" and verb[-1] not in "aeiouwxy")
 
@@ -96,7 +96,7 @@ def _make_past(verb: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """The form that he, she and it take: lives, goes, studies, has."""
+    """Return the form for he, she and it: lives, goes, has."""
     if verb in ("have", "be", "do", "go"):
         return {"have": "has", "be": "is", "do": "does", "go": "goes"}[verb]
     if verb.endswith("y") and verb[-2:-1] not in tuple("aeiou"):
@@ -141,7 +141,7 @@ def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], dict[st
 
 
 def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> tuple[str, frozenset[VerbForm]]:
-    """Of two verbs that share a form (found, lay), the one of which it is an inflection, as it follows a subject."""
+    """Pick the base of a form that two verbs share (found, lay)."""
     base = min(bases, key=lambda one: (one in ("found", "lay", "bear"), one != word and len(bases[one]) == 0))
     return base, frozenset(bases[base])
 
@@ -150,7 +150,8 @@ FORMS, _PARTS = _build_tables()
 
 
 def find_lemma(word: str) -> tuple[str, frozenset[VerbForm]] | None:
-    """The verb that ``word`` is a form of, and which; regular guesses for verbs that are not listed."""
+    """Return the verb and the forms that ``word`` can be.
+    Regular endings of unlisted verbs are guessed; None: no verb."""
     known = FORMS.get(word)
     if known:
         return known

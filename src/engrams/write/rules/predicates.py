@@ -1,4 +1,4 @@
-"""From an English verb and its preposition to a predicate. Data first, then the few readings that need a look at the words."""
+"""Predicates of English verbs and prepositions. Data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engrams.write.wordlist import word_set
 
 @dataclass(frozen=True, slots=True)
 class VerbSense:
-    """What a verb phrase says: its predicate, category, effect on what is known, polarity and how sure that reading is."""
+    """Meaning of a verb phrase; ``confidence`` is 0..1."""
 
     predicate: str
     category: str

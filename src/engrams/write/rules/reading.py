@@ -1,4 +1,4 @@
-"""Who is speaking, when, and what a reading of their clause amounts to."""
+"""Context of an utterance and interpretation of its clauses."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _OTHERS = word_set("you your yours yourself u ya")
 
 @dataclass(frozen=True, slots=True)
 class UtteranceContext:
-    """``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name,
-    lower case. ``lower``: the text has no capitals at all, so that names cannot be told by them."""
+    """Speaker, time and source of a text.
+
+    ``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name, lower
+    case. ``is_lowercase``: the text has no capitals, so they cannot mark names.
+    """
 
     speaker: str
     subject: str
@@ -35,13 +38,14 @@ class UtteranceContext:
     is_lowercase: bool = False
 
     def evidence(self, quote: str) -> Evidence:
-        """The literal words, where and by whom they were said."""
+        """Return the literal quote with source and speaker."""
         return Evidence(quote.strip(" \t\n,，"), self.source, "" if self.speaker == "the user" else self.speaker)
 
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What one clause says of its subject. ``object``: tokens of it; ``value``: its text where that is not just the tokens."""
+    """Meaning of one clause.
+    ``object``: its tokens; ``value``: its text where that is not just the tokens."""
 
     predicate: str
     category: str
@@ -59,7 +63,7 @@ class Interpretation:
 
 
 def trim_trailing(words: Sequence[Token]) -> tuple[Token, ...]:
-    """The tokens without what trails off at the end: too, though, lol, a lone preposition or article."""
+    """Drop trailing fillers: too, though, lol, a lone preposition or article."""
     end = len(words)
     while end and (
         words[end - 1].lower in _TRAILING or (not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)")
@@ -69,7 +73,8 @@ def trim_trailing(words: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def is_concrete(words: Sequence[Token]) -> bool:
-    """Whether the tokens name something that a fact can be about: a word with content, no ``it`` at the head, no ``you`` in it."""
+    """True if the tokens name something a fact can be about.
+    A word with content, no ``it`` at the head, no ``you`` in it."""
     if not words or (words[0].lower in EMPTY and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _is_pointed(words)))):
         return False
     if any(word.lower in _OTHERS for word in words):
@@ -78,24 +83,24 @@ def is_concrete(words: Sequence[Token]) -> bool:
 
 
 def _is_pointed(words: Sequence[Token]) -> bool:
-    """``these old notebooks with my early writings``: pointed at, but named."""
+    """True for ``these old notebooks with my early writings``."""
     return words[0].lower in ("this", "these", "that", "those") and sum(is_content(word) for word in words[1:]) > 1
 
 
 def has_leading_content(words: Sequence[Token]) -> bool:
-    """Whether a phrase whose head says nothing still tells something before its first preposition: ``abstract stuff``."""
+    """True if content stands before the first preposition: ``abstract stuff``."""
     end = next((i for i, word in enumerate(words) if word.lower in PREPOSITIONS), len(words))
     return any(is_content(word) and not word.lower.isdigit() for word in words[:end])
 
 
 def is_content(word: Token) -> bool:
-    """A word that means something by itself."""
+    """True for a word that means something by itself."""
     lower = word.lower
     return lower[0].isalnum() and (len(lower) > 1 or lower.isdigit()) and lower not in STOP and lower not in VAGUE and lower not in EMPTY
 
 
 def head_noun(words: Sequence[Token]) -> str:
-    """The head noun of the noun phrase at the front: ``two big dogs from the shelter`` gives ``dogs``."""
+    """Return the head noun: ``two big dogs from the shelter`` gives ``dogs``."""
     last = ""
     for word in words:
         if not word.text[0].isalnum() and word.lower != ",":
@@ -110,7 +115,8 @@ def head_noun(words: Sequence[Token]) -> str:
 
 
 def match_proper_name(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
-    """The run of capitalised words at the front (an article before it left out); in all-lower-case text, up to two words."""
+    """Match the leading capitalised words, without an article.
+    ``lower``: in text without capitals, up to two words."""
     at = 0
     while at < len(words) and words[at].lower in (
         "the",

@@ -1,4 +1,4 @@
-"""A fact as a sentence about the third person that stands alone: right verb forms, no ``I``, no ``yesterday``."""
+"""Facts rendered as standalone sentences in the third person."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IG
 
 
 def to_third_person(text: str, start: int, end: int, found: Sequence[Span], name: str = "") -> str:
-    """The words between two places, with times spelled out and the first person turned into the third.
-
-    ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they).
-    """
+    """Rewrite ``text[start:end]`` in the third person, times spelled out.
+    ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they)."""
     parts: list[str] = []
     at = start
     for span in found:
@@ -48,7 +46,7 @@ def to_third_person(text: str, start: int, end: int, found: Sequence[Span], name
 
 
 def render_value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -> str:
-    """The object's words without the times among them."""
+    """Render the object's words without the times among them."""
     if not words:
         return ""
     start, end = words[0].start, words[-1].end
@@ -72,7 +70,7 @@ def render_value(words: Sequence[Token], text: str, found: Sequence[Span], name:
 
 
 def render_verb(clause: EnglishClause) -> str:
-    """The verb group for he or she: ``moved``, ``does not eat``, ``is learning``, ``has lived``."""
+    """Render the verb group for he or she: ``does not eat``."""
     word, surface = clause.verb, clause.surface.lower()
     often = next((f"{adverb} " for adverb in clause.adverbs if adverb in FREQUENCY and adverb != "never"), "")
     never = "never" in clause.adverbs
@@ -108,7 +106,7 @@ def render_verb(clause: EnglishClause) -> str:
 
 
 def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, negated: bool) -> str:
-    """The verb group of what is over: ``moved``, ``did not move``, ``used to live``, ``has never been``."""
+    """Render a past verb group: ``did not move``, ``used to live``."""
     known = find_lemma(surface)
     if clause.tense == "perfect":
         done = surface if known and "part" in known[1] else participle(clause.verb)
@@ -121,7 +119,7 @@ def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, 
 
 
 def _is_plural(clause: EnglishClause) -> bool:
-    """Whether somebody else's clause is about several: my kids, my parents."""
+    """True for a plural subject: my kids, my parents."""
     if clause.person != "other" or not clause.owner or clause.owner[0].lower in ("he", "she"):
         return False
     noun = clause.owner[-1].lower
@@ -129,13 +127,13 @@ def _is_plural(clause: EnglishClause) -> bool:
 
 
 def _agree_in_number(told: str, clause: EnglishClause) -> str:
-    """``is``, ``was`` and ``has`` as several people take them."""
+    """Turn ``is``, ``was`` and ``has`` into the plural where needed."""
     head, _, rest = told.partition(" ")
     return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _is_plural(clause) else told
 
 
 def build_sentence(subject: str, *parts: str) -> str:
-    """The words as one sentence: a capital at the head, no full stop."""
+    """Join words to a sentence: leading capital, no full stop."""
     whole = " ".join(part for part in (subject, *parts) if part).strip()
     return whole[:1].upper() + whole[1:]
 

@@ -1,4 +1,4 @@
-"""A text as sentences and clauses, with what is asked, quoted, imagined or reported kept apart from what is said."""
+"""Sentences of a text and their modality."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ _JOKE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """``text`` stands at ``start`` of the whole; what is masked (code, links, quotations) is blank in it."""
+    """Sentence at ``start`` of the whole text.
+    Masked parts (code, links, quotations) are blank in it."""
 
     text: str
     start: int
@@ -67,7 +68,7 @@ class Sentence:
 
 
 def mask_text(text: str) -> str:
-    """The text with code, links, quoted lines and long quotations blanked out; positions stay."""
+    """Blank out code, links, quoted lines and long quotations."""
     masked = (
         _FENCE.sub(_blank_out, text[:_LONGEST])
         if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<"))
@@ -81,7 +82,7 @@ def mask_text(text: str) -> str:
 
 
 def split_sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
-    """The sentences of a text from ``begin`` on, in order, each with how it is meant."""
+    """Yield sentences from ``begin`` on, in order, with their modality."""
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
     whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
@@ -123,7 +124,7 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cut_question(piece: str, mark: str) -> tuple[str, str]:
-    """What a question states before it asks: ``I use Flask, can you help`` states the first half."""
+    """Keep the statement before a question: ``I use Flask, can you help``."""
     if _TAG.search(f"{piece}{mark}"):
         return _TAG.sub("", f"{piece}?"), "told"
     found = next((match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None)
@@ -137,7 +138,7 @@ def _blank_out(match: re.Match[str]) -> str:
 
 
 def _is_speech(text: str, match: re.Match[str]) -> bool:
-    """Whether what is quoted is speech rather than a name or title."""
+    """True if the quotation is speech, not a name or title."""
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
     return before.endswith(
         ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")

@@ -1,4 +1,4 @@
-"""Who a clause is about: the speaker, something of the speaker's, or somebody named."""
+"""Subjects of clauses: the speaker, their relations, named people."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _MOST_LEAD = 60
 
 
 def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
-    """Who or what a clause that begins here is about: person, its tokens, and where the verb group begins."""
+    """Find the subject of a clause that begins at ``at``.
+    Returns the person, the subject's tokens and the place of the verb group; None: no clause begins here."""
     word = words[at]
     if not _can_begin(words, at, names):
         return None
@@ -59,7 +60,7 @@ def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tupl
 
 
 def _can_begin(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
-    """Whether a main clause can begin here: nothing but markers, times and names stands between it and a boundary."""
+    """True if only markers, times and names precede the clause."""
     place, first = at - 1, max(0, at - _MOST_LEAD)
     while place >= first:
         lower = words[place].lower
@@ -81,7 +82,7 @@ def _can_begin(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
 
 
 def match_possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...], int] | None:
-    """``my sister Anna lives``: the noun phrase up to its verb, at most six words."""
+    """Match ``my sister Anna`` up to its verb, within six words."""
     for end in range(at + 2, min(at + 8, len(words))):
         lower = words[end].lower
         if lower == "'s" and not (end + 1 < len(words) and _is_verb_after(words[end + 1])):
@@ -109,7 +110,7 @@ def match_possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Toke
 
 
 def _is_verb_after(word: Token) -> bool:
-    """Whether ``'s`` before this word is a verb rather than a possessive."""
+    """True if ``'s`` before this word is a verb."""
     return (
         word.lower in DETERMINERS
         or word.lower in ADVERBS

@@ -1,4 +1,4 @@
-"""Words and punctuation of a text, contractions taken apart."""
+"""Tokenizer that takes contractions apart."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Token:
 
 
 def tokens(text: str, at: int = 0) -> list[Token]:
-    """Words and punctuation with their places in the whole text; contractions are taken apart."""
+    """Split into words and punctuation with positions.
+    ``at``: the text's position in the whole. Contractions are taken apart."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         word, lower = match[0], match[0].lower()

@@ -1,4 +1,4 @@
-"""The verb group of an English clause: adverbs, auxiliaries and negation around one main verb."""
+"""Parser of English verb groups: auxiliaries, adverbs, negation, main verb."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _AUXILIARIES: dict[str, Tense] = {
 
 @dataclass(frozen=True, slots=True)
 class VerbGroup:
-    """``after``: the place behind the verb. ``infinitive``: for want to, plan to and the like, the verb that follows."""
+    """Verb group of a clause.
+    ``after``: the place behind the verb. ``infinitive``: the verb that follows want to, plan to and the like."""
 
     verb: str
     surface: str
@@ -49,7 +50,7 @@ class _VerbReader:
         return self.words[self.at + 1].lower if self.at + 1 < len(self.words) else ""
 
     def skip_adverbs(self) -> None:
-        """Past adverbs, hedges and negation."""
+        """Skip adverbs, hedges and negation."""
         while self.at < len(self.words):
             word = self.lower
             if word in _NOT:
@@ -65,7 +66,7 @@ class _VerbReader:
             self.at += 1
 
     def _is_adverb(self, word: str) -> bool:
-        """Whether the word is one, alone or in ``kind of``."""
+        """True for an adverb, alone or in ``kind of``."""
         if word in ("kind", "sort"):
             return self.following == "of"
         return word in ADVERBS or (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",)))
@@ -80,7 +81,8 @@ class _VerbReader:
 
 
 def parse_verb_group(words: Sequence[Token], at: int, like: Tense | None = None) -> VerbGroup | None:
-    """The verb group that begins at ``at``; ``like``: the tense of a verb it is joined to (and sold, and studying)."""
+    """Parse the verb group that begins at ``at``.
+    ``like``: the tense of a verb it is joined to (and sold, and studying)."""
     read = _VerbReader(words, at)
     read.skip_adverbs()
     word = read.lower
@@ -135,7 +137,7 @@ def _parse_bare(read: _VerbReader, tense: Tense) -> VerbGroup | None:
 
 
 def _parse_be(read: _VerbReader, tense: str) -> VerbGroup | None:
-    """After a form of be: progressive, going to, or what somebody is."""
+    """Parse what follows be: progressive, going to, or a complement."""
     read.skip_adverbs()
     word = read.lower
     if not word:
@@ -165,7 +167,7 @@ def _parse_be(read: _VerbReader, tense: str) -> VerbGroup | None:
 
 
 def _has_infinitive(read: _VerbReader) -> bool:
-    """``going to move`` and not ``going to church``."""
+    """True for ``going to move``, not ``going to church``."""
     after = read.words[read.at + 2].lower if read.at + 2 < len(read.words) else ""
     while after in ADVERBS and read.at + 3 < len(read.words):
         return True
@@ -181,7 +183,7 @@ def _has_infinitive(read: _VerbReader) -> bool:
 
 
 def _parse_have(read: _VerbReader, *, moved: bool = False) -> VerbGroup | None:
-    """After have: the perfect, having to, or what somebody has."""
+    """Parse what follows have: perfect, having to, or a possession."""
     word = "had" if moved else read.lower
     at = read.at
     if not moved:

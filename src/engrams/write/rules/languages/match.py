@@ -1,4 +1,4 @@
-"""Match the sentence forms of the languages in a text."""
+"""Matcher of sentence forms in German, Spanish, French and Chinese."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ _HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class SentenceForm:
     """One sentence form of a language.
-
-    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or property); ``say``: the sentence.
-    """
+    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or property); ``say``: the sentence."""
 
     find: re.Pattern[str]
     predicate: str
@@ -70,9 +68,7 @@ def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
 
 def extract_foreign(text: str, speech: UtteranceContext) -> list[Candidate]:
     """Extract statements in German, Spanish, French or Chinese.
-
-    None where the first 2,000 characters hold no first person of these languages.
-    """
+    None where the first 2,000 characters hold no first person of these languages."""
     languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
     if not languages:
         return []

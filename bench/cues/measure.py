@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engrams.read.cues import Understood, date_score, parse_query
+from engrams.read.cues import QueryCues, score_dates, parse_query
 from engrams.text.when import EARLIEST, LATEST, find
 
 SLACKS = (0, 7, 14, 30)
@@ -27,7 +27,7 @@ def said(item: Mapping[str, Any]) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def rows(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Understood, list[Mapping[str, Any]]]]:
+def rows(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], QueryCues, list[Mapping[str, Any]]]]:
     """Each question with what was understood and its evidence; asked the day after the conversation's end."""
     items = {item["id"]: item for item in talk["items"]}
     now = max(map(said, talk["items"])) + timedelta(days=1)
@@ -43,17 +43,17 @@ def speaker_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     for question, cues, evidence in rows(talk):
         kind = "adversarial" if str(question["category"]) == "5" else "real"
         count[kind] += 1
-        if not cues.about:
+        if not cues.asked_about:
             count[f"{kind} none"] += 1
             misses.append(f"{talk['id']} nobody: {question['text']}")
             continue
-        right = [item["speaker"] in cues.about for item in evidence]
+        right = [item["speaker"] in cues.asked_about for item in evidence]
         count[f"{kind} all"] += all(right)
         count[f"{kind} any"] += any(right)
         count[f"{kind} turns"] += len(right)
         count[f"{kind} turns right"] += sum(right)
         if not any(right) and kind == "real":
-            misses.append(f"{talk['id']} about {cues.about} but {evidence[0]['speaker']}: {question['text']}")
+            misses.append(f"{talk['id']} about {cues.asked_about} but {evidence[0]['speaker']}: {question['text']}")
     return count
 
 
@@ -68,7 +68,7 @@ def date_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
         count["asked"] += 1
         for slack in SLACKS:
             count[f"+{slack}"] += any(span.start <= said(item) < span.end + timedelta(days=slack) for span in spans for item in evidence)
-        best = float(date_score(spans, np.array([said(item).timestamp() for item in evidence])).max())
+        best = float(score_dates(spans, np.array([said(item).timestamp() for item in evidence])).max())
         if best < 0.2:
             meant = [(span.text, str(span.start.date())) for span in spans]
             misses.append(f"{talk['id']} {best:.2f} {meant} {evidence[0]['date']}: {question['text']}")

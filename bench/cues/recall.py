@@ -22,7 +22,7 @@ import onnxruntime
 from measure import said
 from tokenizers import Tokenizer
 
-from engrams.read.cues import Understood, date_score, speaker_score, parse_query
+from engrams.read.cues import QueryCues, score_dates, score_speakers, parse_query
 from engrams.text.features import mentions_time
 from engrams.text.terms import terms
 
@@ -83,12 +83,12 @@ class Talk:
     dated: Floats
 
 
-def ladder(cues: Understood, talk: Talk) -> dict[str, Floats]:
-    plain, dense = talk.cosine(cues.query), talk.cosine(cues.dense)
-    lexical = talk.words(cues.lexical)
+def ladder(cues: QueryCues, talk: Talk) -> dict[str, Floats]:
+    plain, dense = talk.cosine(cues.query), talk.cosine(cues.dense_text)
+    lexical = talk.words(cues.lexical_text)
     both = 5.0 * dense + 3.0 * lexical
-    speaker = both + 1.5 * speaker_score(cues, talk.speakers)
-    date = speaker + 3.0 * date_score(cues.spans, talk.times)
+    speaker = both + 1.5 * score_speakers(cues, talk.speakers)
+    date = speaker + 3.0 * score_dates(cues.spans, talk.times)
     return {
         "cos of the query": plain,
         "cos of dense": dense,

@@ -39,19 +39,19 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "rules that are triggered": {"read__triggers": 0},
     "repeats taken out": {"read__dedup_overlap": 1.0},
     "all cues": {f"read__weights__{name}": 0.0 for name in ("speaker", "date", "slot", "when", "question", "length")},
-    "all windows and sessions": {f"read__weights__{name}": 0.0 for name in ("cosctx", "cosnext", "bmctx", "bmses")},
-    "all meaning": {f"read__weights__{name}": 0.0 for name in ("cos", "cosctx", "cosnext")},
-    "all words": {f"read__weights__{name}": 0.0 for name in ("bm", "bmctx", "bmses")},
+    "all windows and sessions": {f"read__weights__{name}": 0.0 for name in ("dense_window", "dense_next", "bm25_window", "bm25_session")},
+    "all meaning": {f"read__weights__{name}": 0.0 for name in ("dense", "dense_window", "dense_next")},
+    "all words": {f"read__weights__{name}": 0.0 for name in ("bm25", "bm25_window", "bm25_session")},
     "weights: RRF, k 60": {"read__fusion": "rrf"},
 }
 """What is left out, and the settings that do it. The last one replaces the weighted sum by ranks."""
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
-    "time that a turn tells of": (flow, "spoken_of", lambda hits, *_: list(hits)),
-    "question in the first person": (query, "understand", lambda *given: replace(_understand(*given), dense=given[0])),
+    "time that a turn tells of": (flow, "raise_spoken_dates", lambda hits, *_: list(hits)),
+    "question in the first person": (query, "parse_query", lambda *given: replace(_parse_query(*given), dense_text=given[0])),
 }
 """Stages without a setting: where they are called, and what stands there instead."""
-_understand = query.parse_query
+_parse_query = query.parse_query
 
 INSTEAD: Mapping[str, Mapping[str, object]] = {
     "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},

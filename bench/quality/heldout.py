@@ -23,10 +23,11 @@ from bench.quality.systems import OWNER, Engrams, search
 from engrams.ports import Embedder
 from engrams.read.query import prepare_query
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.read.score import score_pool as fused
+from engrams.read.score import WEIGHTS, score_pool
 from engrams.settings import ReadWeights
 
-FITTED = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")
+FEATURES = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")
+FITTED = tuple(WEIGHTS.get(name, name) for name in FEATURES)
 _STEPS, _RATE, _PULL = 400, 0.05, 1e-3
 
 
@@ -107,10 +108,10 @@ def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mappin
             pool = engine.store.seek(prepared.seek)
             new = [id for id in pool.ids if id not in names]
             names.update({record.id: record.external_id for record in engine.store.get(OWNER, new)} if new else {})
-            parts = fused(pool, prepared.cues, prepared.answering, section.read, engine.now().timestamp()).parts
+            parts = score_pool(pool, prepared.cues, prepared.answering, section.read, engine.now().timestamp()).parts
             turns = np.array([place for place, id in enumerate(pool.ids) if names.get(id)])
             nothing = np.zeros(len(pool.ids), np.float32)
-            features = np.stack([np.asarray(parts.get(name, nothing), np.float64)[turns] for name in FITTED], axis=1)
+            features = np.stack([np.asarray(parts.get(name, nothing), np.float64)[turns] for name in FEATURES], axis=1)
             evidence = np.array([names[pool.ids[place]] in question.evidence for place in turns])
             if evidence.any():
                 cases.append(Case(kind, talk.id, features, evidence))

@@ -1,4 +1,4 @@
-"""As many of some items as a number of tokens can hold."""
+"""Selection of items that fit into a token budget."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TypeVar
 from engrams.ports import TokenCounter
 
 MISSES = 5
-"""Items too long to fit, in a row of the best, after which the rest is not tried."""
+"""Items too long to fit after which the rest is not tried."""
 
 _FEW = 20
-"""Items that most often fit together, and are tried so first."""
+"""Number of items tried together first: most often they fit."""
 
 Item = TypeVar("Item")
 
@@ -20,14 +20,14 @@ Item = TypeVar("Item")
 def take_fitting(
     items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter, most_misses: int = MISSES
 ) -> list[Item]:
-    """The items, in their order, that fit; one that does not is passed over for the next, ``most_misses`` times."""
+    """Take items that fit, in order; skip up to ``most_misses`` others."""
 
     def fits(number: int) -> bool:
         return counter.count(render(items[:number])) <= tokens
 
     if len(items) <= _FEW and fits(len(items)):
         return list(items)
-    # How many of the first fit together, in few counts: twice as many each time, then between the last two.
+    # Find how many of the first items fit with few counts: double the number, then bisect.
     least, most = 0, 8
     while most <= len(items) and fits(most):
         least, most = most, 2 * most

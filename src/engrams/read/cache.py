@@ -1,4 +1,4 @@
-"""Profiles that need not be worked out again."""
+"""Cache of profiles by reader."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ _Versions: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class ProfileCache:
-    """The last profile of each reader, and the ids and versions of what it was chosen from: while those are the same, so is it."""
+    """Last profile of each reader, valid while its candidates are unchanged.
+
+    ``versions``: ids and versions of the candidates that it was chosen from.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, tuple[_Versions, list[Record]]] = OrderedDict()
         enlisted(self)
 
-    def find(self, key: _Key, seen: _Versions) -> list[Record] | None:
+    def find(self, key: _Key, versions: _Versions) -> list[Record] | None:
         kept = self._kept.get(key)
-        return kept[1] if kept is not None and kept[0] == seen else None
+        return kept[1] if kept is not None and kept[0] == versions else None
 
-    def keep(self, key: _Key, seen: _Versions, records: list[Record]) -> None:
-        self._kept[key] = (seen, records)
+    def keep(self, key: _Key, versions: _Versions, records: list[Record]) -> None:
+        self._kept[key] = (versions, records)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
     def cache_clear(self) -> None:
-        """Forget them: what was purged must not stay in memory either."""
+        """Forget all: purged text must not stay in memory."""
         self._kept.clear()

@@ -1,4 +1,4 @@
-"""How far a memory is still to be believed, and which ones come first where nothing is asked (003)."""
+"""Confidence decay, and the order of memories without a query (003)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HIGH, _LOW = 0.8, 0.5
 
 
 def lifetime_days(record: Record) -> float:
-    """The days for this record: what was inferred lasts a week, whatever its kind."""
+    """Days in which a record's confidence falls to 1/e; inferred: a week."""
     if record.provenance.channel == "inferred":
         return INFERRED
     if record.category == "entity":
@@ -36,14 +36,18 @@ def lifetime_days(record: Record) -> float:
 
 
 def decayed_confidence(record: Record, now: datetime) -> float:
-    """``confidence * exp(-age / life) * (1 + 0.1 * ln(accesses + 1)) * trust``, 0..1."""
+    """Confidence after decay, 0..1.
+
+    ``confidence * exp(-age / lifetime) * (1 + 0.1 * ln(accesses + 1)) * trust``
+    """
     used = 1.0 + 0.1 * math.log(max(record.access_count, 0) + 1)
     return min(record.confidence * math.exp(-age_days(record, now) / lifetime_days(record)) * used * record.trust, 1.0)
 
 
 def ambient_score(record: Record, now: datetime) -> float:
-    """Where it stands when no query orders: new, used, important by kind, trusted, repeated. 0 where it is not active.
+    """Score without a query, by age, use, kind, trust and strength.
 
+    0 for a record that is not active, else
     ``(100 / (1 + age_hours / 24) + 10 * sqrt(accesses) + {50, 30, 20, 10, 5} by kind) * {1.5, 1, 0.7} by trust + 5 * ln(strength)``
     """
     if record.status is not Status.ACTIVE:

@@ -1,4 +1,4 @@
-"""A context for a prompt: a stable profile, and what this query recalled, within an exact token budget."""
+"""Prompt context: stable profile and recalled items within a token budget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engrams.types import Context, Found, Hit, Record
 
 @dataclass(frozen=True, slots=True)
 class ContextBudget:
-    """Tokens for the whole and for the profile, by ``counter``."""
+    """Tokens for the whole and for the profile, counted by ``counter``."""
 
     total: int
     prefix: int
@@ -35,10 +35,10 @@ class ContextBudget:
 
 
 def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -> Context:
-    """Search, and render what was found. Never more than ``budget.total`` tokens by its counter, whatever is stored."""
+    """Search and render, never over ``budget.total`` tokens by its counter."""
     if budget.total <= 0:
         return Context("", "", 0, "")
-    # The last of what was said comes first: it is there whatever else is.
+    # The last turns have priority over everything else.
     latest = take_fitting(request.last_turns[::-1], lambda some: conversation_frame(some[::-1]), budget.total, budget.counter)[::-1]
     said = conversation_frame(latest)
     most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
@@ -66,7 +66,7 @@ def _assemble(
     latest: Sequence[Record],
     style: str,
 ) -> Context:
-    """Put the parts together; counters are not additive, so the whole is counted once more and cut where it is over."""
+    """Join the parts; counters are not additive, so recount and cut."""
     while True:
         short = summary_frame(request.summary)
         parts = (short, _recalled_part(request.text, kept, found, budget.total, style), conversation_frame(latest))
@@ -86,7 +86,10 @@ def _assemble(
 
 
 def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
-    """Recalled items, oldest first but for the role's style. A long one may use a third of the budget (about four characters a token)."""
+    """Render recalled items, oldest first except in role style.
+
+    A long item may use a third of the budget, at about four characters a token.
+    """
     words = frozenset(terms(query))
     if style == "role":
         return recalled_frame([role_line(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)
@@ -97,7 +100,7 @@ def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, s
 
 
 def _with_last_episode(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
-    """What was found, with the latest episode before it where the conversation has just begun."""
+    """Hits, after the latest episode where ``catch_up`` is set."""
     episode = episodes.find_latest(request, deps.records) if request.catch_up else None
     if episode is None or any(hit.record.id == episode.id for hit in found.hits):
         return found.hits

@@ -1,4 +1,4 @@
-"""The same thing is not shown twice; near-duplicates make room for something else."""
+"""Removal of repeated hits, and diversity among the rest."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from engrams.types import Hit, Record
 
 _MIN_LENGTH_RATIO = 0.8
 _MAX_CACHED = 5_000
-"""Characters up to which a text's words are remembered."""
+"""Characters of the longest text whose words are cached."""
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
-    """Hits that say what a better one said already: its id -> the better one's. Equal text, or Jaccard >= threshold.
+    """Map ids of repeats to the better hit with the same content.
 
-    Only as far as ``wanted`` different ones go.
+    Repeats have equal text, or word sets of Jaccard >= ``threshold``. Stops after ``wanted`` different hits.
     """
     seen: list[Record] = []
     out: dict[str, str] = {}
@@ -39,7 +39,7 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
 
 
 def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
-    """Lengths first: texts that differ much in length share too few words, and most pairs do."""
+    """Compare lengths first, which rules out most pairs, then words."""
     length, another = len(one.text), len(other.text)
     if length < _MIN_LENGTH_RATIO * another or another < _MIN_LENGTH_RATIO * length:
         return False
@@ -51,10 +51,10 @@ def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
 
 
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
-    """Maximal marginal relevance (Carbonell and Goldstein 1998): places, in the order chosen.
+    """Select places by maximal marginal relevance (Carbonell and Goldstein 1998).
 
     The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of
-    zeros (no vector) is like nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none.
+    zeros (no vector) is similar to nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none.
     """
     if limit <= 0 or not len(scores):
         return []
@@ -78,5 +78,5 @@ def _words(text: str) -> frozenset[str]:
 
 @memo(512)
 def _cached_words(text: str) -> frozenset[str]:
-    """What is found by one query is mostly found by the next one too."""
+    """Cached: the next query mostly finds the same texts."""
     return _words(text)

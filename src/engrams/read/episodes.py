@@ -1,4 +1,4 @@
-"""Summaries of sessions among what is found: not too old, and not too many (004)."""
+"""Limits on the age and number of episodes among hits (004)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 1000
 
 
 def find_stale(request: ReadRequest, records: Records, days: float) -> frozenset[str]:
-    """Ids of episodes of more than so many days ago; none where ``days`` is 0."""
+    """Find ids of episodes older than ``days``; 0: none."""
     if not days or (request.kinds and Kind.EPISODE not in request.kinds):
         return frozenset()
     before = Where("and", (Condition("recorded_at", "lt", request.now - timedelta(days=days)),))
@@ -21,12 +21,12 @@ def find_stale(request: ReadRequest, records: Records, days: float) -> frozenset
 
 
 def drop_surplus(hits: Sequence[Hit], most: int) -> dict[str, str]:
-    """Why episodes after the first ``most`` are left out; 0: none is."""
+    """Map episodes beyond the first ``most`` to a reason; 0: no limit."""
     found = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
     return dict.fromkeys(found[most:], f"more than {most} episodes") if most else {}
 
 
 def find_latest(request: ReadRequest, records: Records) -> Record | None:
-    """The last episode, however old."""
+    """Find the last episode, whatever its age."""
     found = records.find(Query(request.reach, (Kind.EPISODE,), limit=1)).records
     return found[0] if found else None

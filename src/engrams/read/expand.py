@@ -1,4 +1,4 @@
-"""From what was found along links to what belongs with it (cascade retrieval, 003)."""
+"""Expansion of hits along links (cascade retrieval, 003)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FACTORS: Mapping[EdgeType, float] = {
     EdgeType.CONTRADICTS: 0.3,
     EdgeType.ABSTRACTED_FROM: 0.6,
 }
-"""What a step over a link of this type keeps; relates_to and co_occurs keep their own weight, at most 1 (003)."""
+"""Share of the score kept over a link by type; others keep their weight, at most 1 (003)."""
 
 _LENDING = tuple(kind for kind in EdgeType if kind is not EdgeType.DERIVED_FROM)
 
 MAX_LINKS = 50
-"""Links followed from one node: a tag on thousands of memories says nothing about any of them."""
+"""Links followed from one node: a tag on thousands of memories tells nothing."""
 
 
 def cascade_scores(
     seeds: Mapping[str, float], neighbours: Callable[[Sequence[str]], Sequence[Edge]], depth: int, decay: float
 ) -> dict[str, float]:
-    """Scores of nodes within ``depth`` steps of the seeds, the best path's each.
+    """Score nodes within ``depth`` steps of the seeds by their best path.
 
     A step multiplies the score it starts from by the link's factor and by ``decay`` to the power of its depth, counted from 1 (003:
     0.7 ** (depth + 1) with depth from 0). ``depth`` 0 gives the seeds. Links are followed in both directions.
@@ -50,14 +50,14 @@ def cascade_scores(
 
 
 def link_factor(edge: Edge) -> float:
-    """What a step over this link keeps, 0..1."""
+    """Share of a score kept over this link, 0..1."""
     return FACTORS.get(edge.type, min(max(edge.weight, 0.0), 1.0))
 
 
 def link_bonuses(seeds: Mapping[str, float], owner: Scope, graph: Graph, settings: GraphSettings) -> dict[str, float]:
-    """What links add to scores: a share of the best cascade score with which another, better seed reaches a node.
+    """Score bonuses by links: a share of the best cascade score.
 
-    Links between a fact and its turn lend nothing: the two become one hit anyway.
+    Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway.
     """
     if not settings.depth or not settings.bonus or not seeds:
         return {}

@@ -1,4 +1,4 @@
-"""query -> candidates -> fuse -> expand -> join -> rerank -> diversify -> trace."""
+"""Read flow: query, candidates, fuse, expand, join, rerank, diversify, trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
 
 @dataclass(slots=True)
 class StageTimer:
-    """Times and counts of the stages, as they pass."""
+    """Collector of times and counts of the stages."""
 
     rows: list[tuple[str, float, int]] = field(default_factory=list)
     _since: float = field(default_factory=time.perf_counter)
@@ -42,7 +42,7 @@ class StageTimer:
 
 
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
-    """The records that answer the request, best first, and why. Changes nothing."""
+    """Find records that answer the request, best first; no side effects."""
     stages = StageTimer()
     if request.limit <= 0 or not request.text.strip():
         return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",), "skipped"), abstain=True)
@@ -98,7 +98,7 @@ def _with_excerpt(hit: Hit, said: Sequence[str]) -> Hit:
 
 
 def _add_link_bonuses(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps) -> ScoredPool:
-    """Add what links from the best lend to others."""
+    """Add bonuses for links from the best candidates."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
     extra = link_bonuses(seeds, request.scope.owner, deps.graph, deps.graph_settings)
@@ -109,7 +109,7 @@ def _add_link_bonuses(pool: Pool, scored: ScoredPool, request: ReadRequest, deps
 
 
 def _source_path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
-    """Which sources answered (004)."""
+    """Name of the sources that answered (004)."""
     if not pool.total:
         return "skipped_empty_store"
     if prepared.seek.vector is None:
@@ -147,7 +147,7 @@ def _fetch_hits(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: Scored
 def _select_hits(
     pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps
 ) -> tuple[list[Hit], dict[str, str]]:
-    """The best candidates, and for those of them that fell below a floor, below which."""
+    """Fetch the best candidates, with reasons for those to drop."""
     section = deps.settings
     cosine = thresholds.dense_floor(section.min_scores, deps.embedder.card)
     some = int(request.limit * section.oversample) * (len(request.reach.scopes) if section.per_scope else 1) + section.extra_candidates
@@ -155,7 +155,7 @@ def _select_hits(
     stale = episodes.find_stale(request, deps.records, section.episode_days)
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
-    # Those that pass come first, so that what does not never takes a place from them.
+    # Passing candidates first, so that others never take their places.
     order = top_indices(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
     low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
     hits = _fetch_hits(request, deps, pool, scored, order)
@@ -176,7 +176,7 @@ def _is_shown(record: Record, request: ReadRequest) -> bool:
 
 
 def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
-    """The hits before the first gap; what is behind it is told."""
+    """Cut hits after the first gap in scores, with a reason."""
     end = thresholds.cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]

@@ -1,4 +1,4 @@
-"""Facts and the turns they came from are one hit: the verbatim turn, with what was derived from it."""
+"""Grouping of facts with their source turns into one hit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 @dataclass(frozen=True, slots=True)
 class GroupedHits:
-    """Hits, best first, and for each candidate that went into another one: its id -> that one's id."""
+    """Hits, best first, and ids of merged candidates by target id."""
 
     hits: tuple[Hit, ...]
     merged: Mapping[str, str]
 
 
 def group_hits(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> GroupedHits:
-    """Give each fact to the turn that it quotes, where that turn was found too, and its better score with it."""
+    """Merge facts into the found turns they quote, with the better score."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
@@ -37,7 +37,7 @@ def group_hits(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph
 
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """A memory that another one here has superseded never stands above it."""
+    """Move superseding memories above those that they superseded."""
     order = list(hits)
     if all(hit.status is not Status.SUPERSEDED for hit in order):
         return tuple(order)
@@ -47,7 +47,7 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         hit = order[place]
         newer = _find_successor(order, place, moved) if hit.status is Status.SUPERSEDED else None
         if newer is not None:
-            # What takes this place may itself be superseded by something further down: it is looked at next.
+            # The winner may itself be superseded by a later one: look at this place again.
             winner = order.pop(newer)
             moved.add(winner.record.id)
             order.insert(place, replace(winner, score=max(winner.score, hit.score)))
@@ -57,7 +57,7 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
-    """Where below ``place`` the first stands that superseded it."""
+    """Place of the first hit below that superseded the one at ``place``."""
     hit = order[place]
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
     if not successors:
@@ -71,7 +71,7 @@ def _is_among(hit: Hit, ids: set[str]) -> bool:
 
 
 def _find_derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Graph) -> dict[str, tuple[Record, ...]]:
-    """Facts derived from each hit, whatever has become of them."""
+    """Find facts derived from each hit, superseded ones too."""
     ids = [hit.record.id for hit in hits]
     edges = graph.edges(owner, ids, (EdgeType.DERIVED_FROM,)) if ids else ()
     wanted = set(ids)
@@ -85,7 +85,7 @@ def _find_derived(hits: Sequence[Hit], owner: Scope, records: Records, graph: Gr
 
 
 def _attach_facts(hit: Hit, facts: tuple[Record, ...]) -> Hit:
-    """All of what a turn told is superseded: so is the turn, for a reader."""
+    """Attach facts; a turn is superseded if all its facts are."""
     if not facts:
         return hit
     told = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]

@@ -1,4 +1,4 @@
-"""Questions that ask for a fact by its nature: "how can I reach her" wants a phone number, whatever words told of it."""
+"""Predicates asked for by a question ("how can I reach her": phone)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FAVOURITE = re.compile(r"\bfavou?rite (\w+)")
 
 
 def asked_predicates(query: str) -> tuple[str, ...]:
-    """The predicates that a question asks for, if its words tell."""
+    """Predicates that the words of a question ask for."""
     folded = fold(query)
     found = [name for pattern, predicates in _ASKED if pattern.search(folded) for name in predicates]
     found += [f"favorite_{noun}" for noun in _FAVOURITE.findall(folded)]
@@ -61,7 +61,10 @@ def asked_predicates(query: str) -> tuple[str, ...]:
 
 
 def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) -> Mapping[str, float]:
-    """Ids of current statements whose predicate is asked for, with how well their subject fits (1, or a half where nobody is named)."""
+    """Find current statements with an asked predicate: id -> subject fit.
+
+    The fit is 1, or 0.5 where the query names nobody.
+    """
     predicates = asked_predicates(query)
     if not predicates:
         return {}

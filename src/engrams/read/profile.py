@@ -21,17 +21,16 @@ _UNLASTING = ("event", "hearsay", "modality", "temporal", "effect")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _READ = 500
 _LEAST, _USUAL, _SPARE = 5, 12, 20
-"""Tokens of the shortest statement and of a usual one, about; items more than that, for those that are too long."""
+"""Approximate tokens of the shortest and of a usual statement; extra items to make up for long ones."""
 
 _Statement: TypeAlias = tuple[Record, tuple[str, str]]
 
 
 def fits_profile(record: Record) -> bool:
-    """A rule of the user's always; a statement where it is theirs, lasts and describes.
+    """Test for a rule, or a lasting description of the user (001).
 
-    Theirs: about ``user`` or what is theirs, told to the owner or in a conversation of theirs, not to a project. Lasting: no event, no
-    hearsay, nothing supposed, nothing that ends or has ended, of a category that lasts. Describing: a fact, a preference or a
-    correction.
+    Of the user: about ``user`` or ``user's …``, in the owner's scope or a conversation of theirs, not in a project. Lasting: no event,
+    hearsay or supposition, no end, a lasting category. Description: a fact, preference or correction. Rules always pass.
     """
     if record.kind not in _DESCRIBING:
         return True
@@ -42,12 +41,12 @@ def fits_profile(record: Record) -> bool:
 
 
 def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
-    """Those that a profile of this sort takes: ``all`` of them, or those about the ``user``."""
+    """Filter by the setting: ``all``, or only what ``fits_profile``."""
     return [record for record in records if profile == "all" or fits_profile(record)]
 
 
 def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
-    """Corrections and rules first, then what is believed most, as far as ``tokens`` go."""
+    """Select corrections and rules, then the most believed statements, within ``tokens``."""
     section = deps.settings
     if not section.correction_tokens:
         asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL))
@@ -59,7 +58,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
         found = deps.records.find(asked).records
         some = _filter_standing(found, section)
         kept = _fit_statements(some, tokens, section, counter)
-        # That was all there is; or it ended before its items did, with more misses than are borne, and would end there again.
+        # Final if that was everything, or if it stopped at the limit of misses: more items would not change it.
         if len(found) < asked.limit or len(some) - len(kept) > _allowed_misses(section):
             if seen:
                 deps.profiles.keep(key, seen, kept)
@@ -69,18 +68,16 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
 
 
 def _profile_query(request: ReadRequest, most: int) -> Query:
-    """At most so many of what may stand there."""
     kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
     return Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
 def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
-    """Those that may stand there."""
     return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
 
 
 def _fit_statements(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
-    """The profile that fits: corrections within tokens of their own, where they have some, and the rest after them."""
+    """Take corrections within their own tokens, then the rest."""
     misses = _allowed_misses(section)
     said = [(record, profile_statement(record)) for record in records]
     number = profile_version(records)
@@ -92,7 +89,7 @@ def _fit_statements(records: Sequence[Record], tokens: int, section: ReadSetting
     rest = [each for each in said if each not in own] if own else said
     first = take_fitting(own, render, min(section.correction_tokens, tokens), counter, misses)
     kept = [record for record, _ in (*first, *take_fitting(rest, lambda some: render([*first, *some]), tokens, counter, misses))]
-    # The number that these have may count for more tokens than the one that stood for it.
+    # The final version number may take more tokens than the one used while fitting.
     while kept and counter.count(profile_frame(kept)) > tokens:
         kept.pop()
     return kept

@@ -1,4 +1,4 @@
-"""The query as the sources want it: words for BM25, a vector for meaning, cues for time and people."""
+"""Query preparation: BM25 terms, vector, cues for time and people."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query ready for the sources."""
+    """Query ready for the sources."""
 
     cues: QueryCues
     seek: Seek
     answering: Mapping[str, float]
     embed_error: str = ""
-    """Why there is no vector, where the embedder failed."""
+    """Error of the embedder; empty: none."""
 
 
 def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
-    """Read the cues out of the text, embed it, and weigh its words."""
+    """Parse the cues of a query, embed it and weigh its words."""
     speakers = deps.search.speakers(request.reach)
     understood = parse_query(request.text, request.now, speakers)
     vector, trouble = _embed_query(understood.dense_text, deps.embedder)
@@ -53,12 +53,12 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
 
 
 def _wanted_kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:
-    """Every kind but those; none at all says the same as every one."""
+    """All kinds but the excluded; empty means all."""
     return tuple(kind for kind in Kind if kind not in left_out) if left_out else ()
 
 
 def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:
-    """The query's vector, if it has one; else what went wrong, if something did. A read goes on by words."""
+    """Embed the query; a read goes on by words after an error."""
     if not embedder.card.dimension or not text.strip():
         return None, ""
     try:

@@ -1,4 +1,4 @@
-"""What age does to a score. Ages are in days; a time in the future is age 0."""
+"""Decay of scores with age, in days; future times have age 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY = 86_400.0
 
 
 def age_days(record: Record, now: datetime) -> float:
-    """Days since it was said, or since it came to hold."""
+    """Days since ``valid_from``, else ``recorded_at``."""
     return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
 
 
@@ -24,7 +24,7 @@ def exponential_decay(days: float, tau: float) -> float:
 
 
 def half_life_decay(days: float, half_life: float) -> float:
-    """``2 ** (-days / half_life)``: a half at the half-life (001). A half-life of 0: 1, nothing fades."""
+    """``2 ** (-days / half_life)`` (001); 1 for a half-life of 0."""
     return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
 
 
@@ -34,12 +34,12 @@ def blend_recency(relevance: float, recency: float, weight: float) -> float:
 
 
 def access_boost(hours: float, most: float) -> float:
-    """``1 + most * exp(-hours / 24)``: use just now counts ``most`` more, and fades in a day (003: 0.5)."""
+    """``1 + most * exp(-hours / 24)``: factor for recent use (003)."""
     return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
 
 
 def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
-    """The hits with the settings' view of age in their scores, best first. Unchanged where none is set."""
+    """Apply the decay settings to scores, best first, if any are set."""
     if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
         return list(hits)
     return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
@@ -47,7 +47,7 @@ def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> l
 
 def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     days = age_days(hit.record, now)
-    # What was said is of its day; what is known is not: it is closed when something takes its place (001: none for MEMORY.md).
+    # Only episodic memories age: facts are closed when something replaces them (001: none for MEMORY.md).
     score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
     score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
     used = hit.record.last_accessed

@@ -1,4 +1,4 @@
-"""Memory as text for a prompt: quoted as data, one line an item, dated, escaped so that nothing closes its frame."""
+"""Rendering of memory for prompts: dated lines of escaped data in frames."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SAID = "The last things that were said, word by word."
 
 
 def escape(text: str) -> str:
-    """One line; angle brackets and ampersands cannot close or open a frame."""
+    """Make one line; escape angle brackets and ampersands."""
     return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())
 
 
 def profile_version(records: Sequence[Record]) -> str:
-    """Changes when, and only when, one of the records' text, status or steps does."""
+    """Hash of the records' ids, texts, statuses and steps."""
     digest = hashlib.blake2b(digest_size=6)
     for record in records:
         digest.update("\x1f".join((record.id, record.text, record.status, *record.steps)).encode())
@@ -38,17 +38,17 @@ def profile_version(records: Sequence[Record]) -> str:
 
 
 def profile_frame(records: Sequence[Record]) -> str:
-    """The stable part of a context; the same records give the same bytes. Nothing to say: no frame."""
+    """Render the profile; same records, same bytes; empty without records."""
     return frame_statements(map(profile_statement, records), profile_version(records))
 
 
 def profile_statement(record: Record) -> tuple[str, str]:
-    """The section of a profile that a record belongs to, and what stands there."""
+    """Section of a profile that a record belongs to, and its text."""
     return _section_name(record), _statement(record)
 
 
 def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
-    """A profile of these statements, each once, under this version."""
+    """Render statements, each once, as a profile of this version."""
     lines: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name, text in statements:
@@ -62,7 +62,7 @@ def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
 
 
 def recalled_frame(lines: Sequence[str], abstain: bool) -> str:
-    """The part that belongs to one query. Nothing to say: no frame."""
+    """Render the recalled lines of one query; empty without lines."""
     if not lines:
         return ""
     hint = "\nNothing in memory comes near this question: say that you do not know rather than guess." if abstain else ""
@@ -70,12 +70,12 @@ def recalled_frame(lines: Sequence[str], abstain: bool) -> str:
 
 
 def summary_frame(summary: str) -> str:
-    """What the conversation taught so far, in short. Nothing to say: no frame."""
+    """Render the conversation's summary; empty for a blank one."""
     return f"<summary>\n{_NOTE}\n{escape(summary)}\n</summary>" if summary.strip() else ""
 
 
 def conversation_frame(records: Sequence[Record]) -> str:
-    """The last of what was said, word by word; nothing in it can close or open a frame, or pass for another's words."""
+    """Render the last turns verbatim; escaped, continuation lines indented."""
     if not records:
         return ""
     return f"<conversation>\n{_SAID}\n" + "\n".join(_conversation_line(record) for record in records) + "\n</conversation>"
@@ -87,7 +87,7 @@ def _conversation_line(record: Record) -> str:
 
 
 def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
-    """One recalled item: date, who, what, and what has become of it."""
+    """Render a recalled item: date, speaker, text, end."""
     record = hit.record
     moment = record.valid_from or record.recorded_at
     who = escape(record.speaker or record.role)
@@ -96,12 +96,12 @@ def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
 
 
 def role_line(hit: Hit, query: frozenset[str], characters: int) -> str:
-    """One recalled item as "[role] text" (002); what was not said by anybody has its kind there."""
+    """Render a recalled item as "[role] text", else with its kind (002)."""
     return f"[{hit.record.role or hit.record.kind}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_ended_note(hit)}"
 
 
 def triple_lines(hit: Hit) -> list[str]:
-    """What is known of a hit as "[category] Subject PREDICATE object - 'quote'", a statement a line (004)."""
+    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'" (004)."""
     known = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
     return [_triple_line(record) for record in known]
 
@@ -133,7 +133,7 @@ def _statement(record: Record) -> str:
 
 
 def cut_snippet(text: str, query: frozenset[str], characters: int) -> str:
-    """The text, or of a long one the sentences that speak most of the query, in their order, marked with '…'."""
+    """Cut a long text to its sentences with most query words."""
     if len(text) <= characters:
         return text
     sentences = [part for part in _BREAK.split(text) if part.strip()]
@@ -151,7 +151,7 @@ def cut_snippet(text: str, query: frozenset[str], characters: int) -> str:
 
 
 def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
-    """At most so many characters of the text, from where the first of the words stands; cheap enough for every hit."""
+    """Cut a long text around the first of the words."""
     if len(text) <= characters:
         return text
     low = text.casefold() if len(text.casefold()) == len(text) else text.lower()

@@ -1,4 +1,4 @@
-"""What a read is asked for and what it works with."""
+"""Request and dependencies of a read."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
-"""The cosines of what is at hand, of those that are near a query."""
+"""Lookup of hot memories near a query: id -> cosine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """One search. ``limit`` 0 finds nothing. ``history``: superseded and archived records too.
+    """One search; ``limit`` 0 finds nothing.
 
-    ``known``: ids that the reader has before them already, and ``session``: the conversation whose own words they have.
-    ``latest``: the last of what was said, which a context shows whatever is found; ``summary``: that of the conversation, which
-    stands before what is found. ``catch_up``: a context also shows the latest episode, however old.
+    ``history``: superseded and archived records too. ``already_shown``: ids that the reader has seen; ``session``: the conversation
+    whose own records are left out. For a context: ``last_turns`` are always shown, ``summary`` precedes the hits, ``catch_up`` adds
+    the latest episode.
     """
 
     text: str
@@ -44,13 +44,13 @@ class ReadRequest:
 
     @property
     def reach(self) -> Reach:
-        """An owner sees everything of theirs; a deeper scope sees itself and those above it."""
+        """Scopes that the request can see."""
         return visible_scopes(self.scope)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadDeps:
-    """The stores and models of the read flow."""
+    """Stores, models and settings of the read flow."""
 
     records: Records
     search: Search
@@ -67,7 +67,7 @@ class ReadDeps:
 
 
 def visible_scopes(scope: Scope) -> Reach:
-    """What a read in ``scope`` sees."""
+    """Scopes that a read sees: an owner's tree, else the scope's chain."""
     if scope.is_owner:
         return Reach(scope.owner, (scope,), tree=True)
     return Reach(scope.owner, scope.chain())

@@ -1,4 +1,4 @@
-"""A second judgement of the best candidates, within its time."""
+"""Reranking of the best candidates within a time limit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engrams.types import Hit
 
 
 def rerank(query: str, hits: Sequence[Hit], reranker: Reranker | None, settings: RerankSettings) -> tuple[list[Hit], dict[str, str], str]:
-    """Hits in their new order, those dropped with the reason, and a note for the trace.
+    """Rerank hits: new order, reasons of dropped ones, a trace note.
 
-    The judgement is absolute, 0..1, and shares the score by ``weight``; what there was no time for keeps its score. A
+    The verdict is absolute, 0..1, and is blended into the score by ``weight``; hits without a verdict keep their score. A
     model that fails changes nothing: a read never fails because of it.
     """
     if reranker is None or not hits:

@@ -1,4 +1,4 @@
-"""Where candidates come from: everything in reach at once, or recent memories first and older ones by topic (000)."""
+"""Retrieval: all in reach, or recent memories and then topics (000)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 _LONG = Condition("tier", "eq", Tier.LONGTERM.value)
 _RECENT = Condition("tier", "ne", Tier.LONGTERM.value)
 _TAU_DAYS = 30.0
-"""tau of the recency of what is long known (000)."""
+"""Tau of the recency of long-term members (000)."""
 
 
 def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()) -> tuple[Pool, tuple[str, ...]]:
-    """The candidates, and what is to be said of the way to them. Reads of the past, and those without a vector, see everything.
+    """Find the candidates, with notes for the trace.
 
-    ``hot``: memories at hand that are near, which need no topic to be found, and take no place from a topic's others.
+    Reads of the past, and those without a vector, are not routed by topic. ``hot``: ids of hot memories near the query, which are
+    found without a topic and take no place from its members.
     """
     section = deps.settings.routing
     if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
@@ -49,7 +50,7 @@ def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Seque
 
 
 def topic_cosines(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, float]:
-    """The cosine of each topic's centre to the query; of those whose centre is of this model."""
+    """Cosines of topic centroids of this model to the query."""
     same = [topic for topic in topics if topic.model == model and len(topic.centroid) == 4 * len(query)]
     if not same:
         return {}
@@ -59,7 +60,7 @@ def topic_cosines(topics: Sequence[Topic], query: Floats, model: str) -> dict[st
 
 
 def join_pools(one: Pool, other: Pool) -> Pool:
-    """Both pools' candidates, those of the first before those of the second. They come from one index: sessions agree."""
+    """Concatenate two pools of one index (session numbers agree)."""
     voices = list(dict.fromkeys((*one.voices, *other.voices)))
     place = {voice: number for number, voice in enumerate(voices)}
 
@@ -90,14 +91,14 @@ def _restrict(seek: Seek, *conditions: Condition) -> Seek:
 
 
 def _take_nearest(pool: Pool, most: int) -> Pool:
-    """The candidates nearest in meaning; ``most`` of them."""
+    """Keep the ``most`` candidates of highest cosine."""
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
     return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
-    """The topics nearest to the query, and their neighbours over any link that are near enough to it themselves."""
+    """Choose the nearest topics, and linked ones that are near enough."""
     every = topic_cosines([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
     best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
     edges = deps.graph.edges(request.scope.owner, best) if best else ()
@@ -107,7 +108,7 @@ def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: fl
 
 
 def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query: Floats, hot: Sequence[str]) -> list[str]:
-    """Of each topic the members that stand first, besides those at hand."""
+    """Choose the best members of each topic, without hot ones."""
     owner = request.scope.owner
     edges = deps.graph.edges(owner, topics, (EdgeType.IN_TOPIC,)) if topics else ()
     inside: dict[str, list[str]] = {name: [] for name in topics}
@@ -134,5 +135,8 @@ def _take_best(names: Sequence[str], worth: dict[str, float], section: RouteSett
 
 
 def member_score(likeness: float, record: Record, now: datetime) -> float:
-    """``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance`` (000)."""
+    """Score of a topic member (000).
+
+    ``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance``
+    """
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance

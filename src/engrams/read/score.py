@@ -1,4 +1,4 @@
-"""From the raw scores of each source to one absolute score a candidate."""
+"""Fusion of raw source scores into one absolute score."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from engrams.ports.search import Flags, Floats, Integers
 
 _LONG_WORDS = 20.0
-"""Words from which a text counts as long: more say nothing, and long answers must not win by length."""
+"""Words at which the length feature is capped: long answers must not win by length."""
 
 _SAMPLE = 512
-"""Scores that are looked at first where there are many."""
+"""Size of the sample that bounds a selection among many scores."""
 
 WEIGHTS: Mapping[str, str] = {
     "cos": "dense",
@@ -38,21 +38,24 @@ _CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", 
 
 
 def content_score(hit: Hit) -> float:
-    """The part of a score that comes from what a memory says; who said it and when are no evidence that it answers."""
+    """Share of a score from content, without speaker and date."""
     return sum(hit.parts.get(name, 0.0) for name in _CONTENT)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPool:
-    """Scores of a pool, 0..1, and what each feature added to them."""
+    """Scores of a pool, 0..1, with the share of each feature."""
 
     scores: Floats
     parts: Mapping[str, Floats]
 
 
 def score_pool(pool: Pool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
-    """Join the sources. ``weighted`` adds absolute scores, ``sum`` likewise with the weights as they are; ``rrf`` adds
-    1 / (k + rank) of each list (Cormack 2009)."""
+    """Fuse the sources into scores.
+
+    ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 / (k + rank) of each list
+    (Cormack 2009).
+    """
     features = _build_features(pool, cues, settings, now)
     if answering:
         features["slot"] = fill_column(pool, answering)
@@ -72,7 +75,6 @@ def score_pool(pool: Pool, cues: QueryCues, answering: Mapping[str, float], sett
 
 
 def _build_features(pool: Pool, cues: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
-    """Those that tell one candidate of this query from another."""
     features = {
         "cos": np.maximum(pool.cos, 0),
         "cosctx": np.maximum(pool.cosctx, 0),
@@ -99,12 +101,12 @@ def _build_features(pool: Pool, cues: QueryCues, settings: ReadSettings, now: fl
 
 
 def _decay_days(aging: Flags, settings: ReadSettings) -> Floats:
-    """Days in which each candidate fades to 1/e: what is long known takes longer (000)."""
+    """Days in which candidates fade to 1/e; long-term ones slower (000)."""
     return np.where(aging, settings.longterm_days, settings.recency_days).astype(np.float32)
 
 
 def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
-    """Words as the setting counts them; for what has no vector they stand in for meaning."""
+    """Scale BM25 by the setting; it replaces the cosine of unembedded records."""
     words = features["bm"]
     if settings.bm25_scale == "saturated":
         words = np.where(words > 0, saturate_bm25(words), 0).astype(np.float32)
@@ -112,14 +114,14 @@ def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedde
 
 
 def _score_voices(pool: Pool, cues: QueryCues) -> Floats:
-    """How well each record's speaker fits: judged once for each voice."""
+    """Score each record's speaker, once for each voice."""
     fits = score_speakers(cues, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found
 
 
 def fill_column(pool: Pool, values: Mapping[str, float]) -> Floats:
-    """A column of the pool that is 0 but for these ids."""
+    """Make a column of the pool from values by id, else 0."""
     column = np.zeros(len(pool.ids), np.float32)
     places = pool.ids.places
     for name, value in values.items():
@@ -130,12 +132,12 @@ def fill_column(pool: Pool, values: Mapping[str, float]) -> Floats:
 
 
 def top_indices(scores: Floats, number: int) -> Integers:
-    """Places of the ``number`` highest scores, best first; the earlier of equals first."""
+    """Places of the ``number`` highest scores, best first, stable."""
     if number >= len(scores):
         return np.argsort(-scores, kind="stable")
     some = scores
     if len(scores) > _SAMPLE:
-        # A sample tells about what the least of them scores; those above that are few, and all that need to be looked at.
+        # A sample gives a lower bound; only the few scores above it need to be looked at.
         sample = scores[:: len(scores) // _SAMPLE]
         spare = min(2 * number * len(sample) // len(scores) + 8, len(sample))
         likely = scores[scores >= np.partition(sample, len(sample) - spare)[len(sample) - spare]]
@@ -146,12 +148,12 @@ def top_indices(scores: Floats, number: int) -> Integers:
 
 
 def query_spans(cues: QueryCues) -> list[Span]:
-    """Times to look in. "These days" and "now" ask for what holds, which may have been said long ago."""
+    """Times asked about, but not "now": current facts may be old."""
     return [span for span in cues.spans if not (cues.wants_current and span.grain == "range")]
 
 
 def base_weight(weights: ReadWeights) -> float:
-    """The weight of the sources every query has; cues come on top."""
+    """Summed weight of the sources that every query has, without cues."""
     return weights.dense + weights.dense_window + weights.dense_next + weights.bm25 + weights.bm25_window + weights.bm25_session
 
 

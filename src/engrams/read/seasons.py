@@ -1,4 +1,4 @@
-"""Memories that count only in a season of somebody's work or year: tagged ``season:release-week`` (003)."""
+"""Seasonal memories, tagged as in ``season:release-week`` (003)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ TAG = "season:"
 
 
 def out_of_season(record: Record, seasons: Sequence[str]) -> str:
-    """Why it does not count now: it belongs to seasons none of which is set. Empty: it counts."""
+    """Reason if none of the record's seasons is set, else empty."""
     own = [tag.removeprefix(TAG) for tag in record.tags if tag.startswith(TAG)]
     return "" if not own or any(name in seasons for name in own) else f"only in season: {', '.join(own)}"

@@ -1,4 +1,4 @@
-"""Skills among the candidates: synthetic records, from outside of memory."""
+"""Skills among the candidates: synthetic records from outside memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engrams.types import Hit
 
 
 def with_skills(pool: Pool, seek: Seek, skills: Skills) -> Pool:
-    """The candidates, and those among the skills after them: an index of their own, whose sessions are other ones."""
+    """Append candidates from the index of skills, with new session numbers."""
     found = skills.seek(seek)
     if not len(found.ids):
         return pool
@@ -23,5 +23,5 @@ def with_skills(pool: Pool, seek: Seek, skills: Skills) -> Pool:
 
 
 def skill_notes(hits: Sequence[Hit]) -> tuple[str, ...]:
-    """What is to be said of the skills among the hits."""
+    """Trace notes about skills among the hits."""
     return tuple(f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}" for hit in hits if is_skill(hit.record.id))

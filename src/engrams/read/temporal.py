@@ -1,4 +1,4 @@
-"""A memory that speaks of the time asked about counts as if it had been said then."""
+"""Date scores for memories whose text names the time asked about."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from engrams.text.when import Span, find
 from engrams.types import Hit
 
 _LONGEST = 366
-"""Days from which a span says too little: "since 2019" overlaps everything."""
+"""Days of the longest span used: "since 2019" overlaps everything."""
 
 _TEXT = 2000
-"""Characters of a memory that are looked at."""
+"""Characters of a memory that are parsed."""
 
 
 def raise_spoken_dates(
     hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
 ) -> list[Hit]:
-    """The hits, best first, with the score for their date raised where their words name a time that ``spans`` asks for.
+    """Raise date scores of hits whose text names one of ``spans``.
 
-    ``most``: the weights' sum that scores are divided by. ``timeless``: whether the words of an id are known to name no time.
-    Overlap counts in full, as being said at that time does.
+    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text names no time. Overlap counts in
+    full, as being said at that time does.
     """
     asked = [span for span in spans if (span.end - span.start).days <= _LONGEST]
     if not asked or weights.date <= 0:
@@ -45,7 +45,7 @@ def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
 
 @memo(2048)
 def _find_spans(text: str, said: datetime) -> tuple[Span, ...]:
-    """What is found by one query is mostly found by the next one too."""
+    """Cached: the next query mostly finds the same texts."""
     return find(text, said)
 
 

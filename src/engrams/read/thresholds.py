@@ -1,4 +1,4 @@
-"""What each source must say for a memory to count as found, and where a list of hits breaks off."""
+"""Score floors of the sources, and the gap that ends a list."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 _SHARED, _OF_RECORD = 2, 0.4
 EDGE = 1e-6
-"""Cosines are float32: a floor includes what is equal to it."""
+"""Tolerance: cosines are float32, and floors are inclusive."""
 
 
 def dense_floor(floors: FloorSettings, card: Card) -> float:
-    """The cosine that means something to this embedder: the setting for its own model, else the card's ``related``."""
+    """Cosine floor: the setting for this model, else the card's."""
     if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
         return floors.dense
     return card.floors.get("related", 0.0)
 
 
 def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
-    """Which candidates some source in use vouches for. ``cosine``: the dense floor. ``meaning``: the query has a vector.
+    """Mask of candidates that reach the floor of a source in use.
 
-    Words vouch where they have a weight, or where they are all there is: no vector of this model, of the query or the memory.
+    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a weight, or where the query or the
+    memory has no vector.
     """
     weights, floors = settings.weights, settings.min_scores
     if not (cosine or floors.lexical or floors.recall):
@@ -41,14 +42,17 @@ def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bo
 
 
 def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
-    """Words alone vouch for it: ``share`` of the query's, or two at least that are 0.4 of the memory's own (004)."""
+    """Test for enough common words (004).
+
+    Enough is ``share`` of the query's, or two that are 0.4 of the text's.
+    """
     asked, told = set(query), set(terms(text))
     common = len(asked & told)
     return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(told)))
 
 
 def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
-    """How many of the scores, best first, stand before the gap: one at least.
+    """Count the scores, best first, before the first gap; at least one.
 
     The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95).
     """
@@ -59,6 +63,9 @@ def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
 
 
 def saturate_bm25(r: Floats) -> Floats:
-    """``0.3 + 0.69 * |r| / (1 + |r|)``: BM25 values as 0.3..0.99 (001)."""
+    """Map BM25 ``r`` to 0.3..0.99 (001).
+
+    ``0.3 + 0.69 * |r| / (1 + |r|)``
+    """
     size = np.abs(r)
     return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)

@@ -1,4 +1,4 @@
-"""What a query asks for: whom, when, and in which words to look for it. Pure functions."""
+"""Cues of a query: people, times, rewritten texts. Pure functions."""
 
 from engrams.read.cues.conversation import extract_query as extract_query
 from engrams.read.cues.features import score_dates as score_dates

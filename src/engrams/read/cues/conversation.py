@@ -1,4 +1,4 @@
-"""The text to search for, out of a conversation that a client sends."""
+"""Search text from a conversation that a client sends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from engrams.types import Turn
 
 TAIL = 4000
-"""Characters of a query that count: its last ones."""
+"""Last characters of a query that are used."""
 
 _TAG = re.compile(
     r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
     r"|function_results|function_calls|local-command-stdout|command-(?:name|message|args))\b[^<>]{0,200}>",
     re.IGNORECASE,
 )
-# Of these the rest of a text is noise even where the closing tag was cut off.
+# Tags whose content is noise up to the end of the text if the closing tag is missing.
 _CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
 _LINE = re.compile(
     r"^[ \t]*(?:\[?(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*"
@@ -28,7 +28,7 @@ _BLOCK_CHARS = 1200
 
 
 def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
-    """What a turn is about, for a search: the last user text, at most its last ``tail`` characters.
+    """Extract the last user text, at most its last ``tail`` characters.
 
     System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest
     first, each cut to 1200 characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content``
@@ -70,7 +70,7 @@ def _clean(text: str) -> str:
 
 
 def _strip_tags(text: str) -> str:
-    """Without what stands between the tags of clients; read once, however many tags there are."""
+    """Remove the content of client tags, in one pass."""
     tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
     closed = {name: at for at, _, closing, name in tags if closing}
     kept: list[str] = []

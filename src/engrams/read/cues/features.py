@@ -1,4 +1,4 @@
-"""How well a record's time and speaker fit what a query asks for."""
+"""Scores of record times and speakers against the cues of a query."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OTHER_YEAR = 0.7
 
 
 def score_dates(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """How near each time (seconds since 1970) is to one of the spans, 0..1; zeros where there are none.
+    """Score times (seconds since 1970) by distance to the spans, 0..1.
 
-    1 inside; after it, for people tell of things later, exp(-days / tau) with tau = 6 days + half the span's length; before it,
-    where plans are made, half of exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures follow how
-    long after events people told of them (days within 4, weeks within 7, months within 12 or up to 28 ahead, years within
-    285 days). A span without a year counts in every other year at 0.7. An open side has no slack.
+    1 inside; after it (people tell of things later) exp(-days / tau) with tau = 6 days + half the span's length; before it
+    (plans) half of exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures are measured: people told of
+    days within 4 days, of weeks within 7, of months within 12 or up to 28 ahead, of years within 285. A span without a year
+    counts in every other year at 0.7. An open side has no slack. Zeros without spans.
     """
     import numpy as np
 
@@ -60,7 +60,10 @@ def _distance_score(times: npt.NDArray[np.float64], start: float, end: float) ->
 
 
 def score_speakers(cues: QueryCues, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:
-    """1 where the speaker is asked about, by name, or by role (``roles``, or a speaker called user or assistant); else 0."""
+    """Score 1 for speakers asked about by name or role, else 0.
+
+    By role: from ``roles``, or a speaker called user or assistant.
+    """
     import numpy as np
 
     wanted = set(cues.asked_about)

@@ -1,4 +1,4 @@
-"""What sort of answer a query wants."""
+"""Kind of answer that a query wants."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from engrams.read.cues.query import QuestionKind
 
-# Tried in this order on the folded query, one pattern a language or two; the first kind that matches decides.
+# Tried in this order on the folded query; the first match decides.
 _KINDS: dict[QuestionKind, tuple[str, ...]] = {
     "how_many": (
         r"\bhow\s+(?:many|much|often|old|far|tall|big)\b|\bnumber\s+of\b",
@@ -101,27 +101,27 @@ _SPLIT_UNSPACED = re.compile(r"[?？]\s*(?=\S)|[，、,]\s*(?=什么|什麼|谁|
 
 
 def question_kind(folded: str) -> QuestionKind:
-    """The sort of question, of a folded query."""
+    """Kind of a folded question."""
     return next((name for name, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
 
 
 def wants_time(folded: str) -> bool:
-    """Whether a time or a length of time is asked for."""
+    """Test for a question about a time or duration."""
     return _WHEN.search(folded) is not None
 
 
 def wants_current(folded: str) -> bool:
-    """Whether what holds now is asked for ("where does she live now")."""
+    """Test for a question about the present ("where does she live now")."""
     return _LATEST.search(folded) is not None
 
 
 def wants_past(folded: str) -> bool:
-    """Whether what held once is asked for ("where did she use to live")."""
+    """Test for a question about the past ("where she used to live")."""
     return _PAST.search(folded) is not None
 
 
 def split_questions(query: str) -> tuple[str, ...]:
-    """The questions of a query: "Where does Ann live, and when did she move?" are two; one is itself."""
+    """Split "Where does Ann live, and when did she move?" into two."""
     found = [part.strip() for half in _SPLIT.split(query) for part in _SPLIT_UNSPACED.split(half)]
     found = [part for part in found if len(part) > 3]
     return tuple(found) if len(found) > 1 else (query.strip(),)

@@ -1,4 +1,4 @@
-"""Whom a query names, and whom it asks about."""
+"""Names in a query, and the speakers it asks about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Role: TypeAlias = Literal["", "user", "assistant"]
 ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
 _NOBODY = frozenset((*ROLES, "system", "tool"))
 _WORD = re.compile("[a-zA-Z]+(?:-[a-zA-Z]+)*")
-# Compiled by `re` when a text comes that may hold them: large ranges take milliseconds.
+# Compiled on first use: large ranges take milliseconds.
 _CJK = "\u3040-\u9fff\uac00-\ud7af"
 _ANY_WORD = rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*"
 _UNSPACED = f"[{_CJK}]"
@@ -25,7 +25,7 @@ _LOOK = 6
 
 
 def _find_words(text: str) -> list[re.Match[str]]:
-    """The words that are written with letters and between blanks."""
+    """Words of letters between blanks."""
     return list(_WORD.finditer(text) if text.isascii() else re.finditer(_ANY_WORD, text))
 
 
@@ -33,7 +33,7 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Names that are also words: these want a capital inside a sentence, or an 's, to be a person.
+# Names that are also words: a person only with a capital inside a sentence, or an 's.
 _ALSO_WORDS = _word_set(
     """
     will may mark grace hope rose june april bill art faith joy sky dean drew chase chance frank grant jack jay lance max pat rich rob skip
@@ -56,7 +56,10 @@ _COMMON = _word_set(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a query: from ``at`` to ``end``, without its possessive ending. ``speaker`` empty: nobody known."""
+    """Name in a query, from ``at`` to ``end`` without possessive ending.
+
+    ``speaker``: empty for an unknown name.
+    """
 
     at: int
     end: int
@@ -66,7 +69,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerNames:
-    """Folded names to speakers: full and single ones; ``longest``: words of the longest full one."""
+    """Folded full and single names by speaker; ``longest``: words of the longest."""
 
     full: Mapping[str, str]
     single: Mapping[str, str]
@@ -75,7 +78,7 @@ class SpeakerNames:
 
 @memo(64)
 def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
-    """A part of a name that two speakers share names neither."""
+    """Ignore name parts shared by two speakers: ambiguous."""
     full: dict[str, str] = {}
     single: dict[str, set[str]] = {}
     for speaker in speakers:
@@ -91,7 +94,7 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
 
 
 def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
-    """The names in a query, in order, each as far as it goes ("Anna Maria Lopez" is one)."""
+    """Find names in a query, in order ("Anna Maria Lopez" is one)."""
     names = _speaker_names(tuple(sorted(speakers)))
     found: list[Mention] = []
     taken = 0
@@ -100,7 +103,7 @@ def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en")
         if word.start() < taken:
             continue
         mention = _match_speaker(query, words, index, names)
-        if mention is None and language != "de":  # there every noun has a capital
+        if mention is None and language != "de":  # in German every noun has a capital
             mention = _match_unknown(query, words, index)
         if mention is not None:
             found.append(mention)
@@ -110,7 +113,7 @@ def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en")
 
 
 def _starts_sentence(query: str, at: int) -> bool:
-    """Whether a sentence begins at ``at``, where a capital says nothing."""
+    """Test for a sentence start, where a capital means nothing."""
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
@@ -137,7 +140,7 @@ def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names
 
 
 def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: Mention) -> Mention | None:
-    """A first name followed by another surname than the speaker's is somebody else."""
+    """Reject a first name followed by another surname than the speaker's."""
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
     following = words[index + 1]
@@ -146,7 +149,7 @@ def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int
 
 
 def _match_short_name(word: str, single: Mapping[str, str]) -> str | None:
-    """Mel for Melanie, or Melanie for Mel, where only one speaker can be meant."""
+    """Match Mel to Melanie or the reverse, if unambiguous."""
     owners = {speaker for name, speaker in single.items() if len(name) >= 3 and (name.startswith(word) or word.startswith(name))}
     return owners.pop() if len(owners) == 1 else None
 
@@ -166,14 +169,14 @@ def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Me
 
 
 def _is_possessive(query: str, end: int) -> bool:
-    """Whether 's (or, after an s, an apostrophe) follows."""
+    """Test for a following 's (or, after an s, an apostrophe)."""
     return (
         query[end : end + 1] in ("'", "’") and query[end + 1 : end + 2].lower() in ("s", " ", "") and not query[end + 2 : end + 3].isalpha()
     )
 
 
 def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[Mention]) -> list[Mention]:
-    """Names of scripts without blanks stand inside longer runs."""
+    """Add names in scripts without blanks, found inside longer runs."""
     kept = list(found)
     for name, speaker in sorted(known, key=lambda pair: -len(pair[0])):
         for place in re.finditer(re.escape(name), query):
@@ -204,8 +207,10 @@ _JOINS = re.compile(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
 def asked_speakers(query: str, named: Sequence[Mention]) -> tuple[str, ...]:
-    """The speakers a query asks about: whose view it wants, else the subject of its question, else the first one that is
-    not merely an object ("to Ann"), with those joined to them by "and"."""
+    """Speakers a query asks about, with those joined by "and".
+
+    Those whose view it wants, else the subject of its question, else the first one that is not merely an object ("to Ann").
+    """
     known = [mention for mention in named if mention.speaker]
     if len({mention.speaker for mention in known}) < 2:
         return (known[0].speaker,) if known else ()

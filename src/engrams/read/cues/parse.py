@@ -1,4 +1,4 @@
-"""Reads the cues out of a query."""
+"""Parser of the cues of a query."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from engrams.text.when import find, language
 
 
 def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
-    """What a query asks for. ``speakers``: everyone who spoke, with counts. Dates without a year are seen from ``now``.
+    """Parse the cues of a query.
 
-    Takes any text and reads its last 4000 characters; where it finds no cue, ``dense`` and ``lexical`` are these as they are.
+    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``. Takes any text and reads its last
+    4000 characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged.
     """
     tail = query[-TAIL:]
     tongue = language(tail)

@@ -1,4 +1,4 @@
-"""Whom the pronouns of a query mean: the asker, or the assistant that is asked."""
+"""Role meant by the pronouns of a query: user or assistant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _USER = {
     "zh": "我|咱们",
     "ja": "私|僕|俺|わたし|ぼく",
 }
-# What the assistant did, said or gave; "do you know" and "can you tell me" are no questions about it.
+# Questions about the assistant; "do you know" and "can you tell me" are none.
 _ASSISTANT = (
     r"\b(?:did|have|had|were|are|would)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
     r"\byour\s+(?:\w+\s+)?(?:suggestion|recommendation|advice|answer|reply|response|opinion|explanation)s?\b",
@@ -30,7 +30,7 @@ _ASSISTANT_PATTERN = re.compile("|".join(_ASSISTANT))
 
 
 def asked_role(folded: str, language: str) -> Role:
-    """Assistant where a folded query asks what it said or did, user where it speaks of the asker, else empty."""
+    """Assistant for its own words, user for the asker's, else empty."""
     if _ASSISTANT_PATTERN.search(folded):
         return "assistant"
     return "user" if _USER_PATTERNS.get(language, _USER_PATTERNS["en"]).search(folded) else ""

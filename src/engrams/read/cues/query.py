@@ -1,4 +1,4 @@
-"""What a query was understood to ask."""
+"""Cues of a parsed query."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ QuestionKind: TypeAlias = Literal["when", "who", "how_many", "where", "did", "sa
 
 @dataclass(frozen=True, slots=True)
 class QueryCues:
-    """A query as the sources and scores want it.
+    """Parsed query for the sources and scores.
 
-    ``people``: the known speakers it names, as they are known, in order; ``names``: other names, as written. ``about``: the
-    speakers asked about (both of "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means
-    themselves ("my dog"), assistant where they address it ("what did you suggest"), else empty. ``dense``: the text for the
-    embedder, as the person asked about would say it. ``lexical``: the text for BM25. ``spans``: the times meant. ``latest``:
-    what holds now is wanted; ``past``: what held before. ``parts``: the questions it consists of, itself alone if one.
+    ``people``: speakers it names, in order; ``other_names``: unknown names, as written. ``asked_about``: the speakers asked
+    about (both of "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means themselves ("my
+    dog"), assistant where they address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the
+    person asked about would say it. ``lexical_text``: text for BM25. ``spans``: times meant. ``questions``: the questions it
+    consists of; itself if one.
     """
 
     query: str
@@ -38,7 +38,7 @@ class QueryCues:
     language: str = "en"
 
     def to_json(self) -> Json:
-        """For a trace: everything that is not empty."""
+        """Non-empty cues, for a trace."""
         spans = [
             {"text": span.text, "from": span.start.isoformat(), "to": span.end.isoformat(), "grain": span.grain} for span in self.spans
         ]

@@ -1,4 +1,4 @@
-"""The query as the person asked about would say it: their own turns say "I painted", not "Melanie painted"."""
+"""First-person rewriting of queries: turns say "I painted", not "Melanie painted"."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OWNED = {
     "es": re.compile(r"\b(?:el|la)\s+(\w+)\s+de\s+\0", re.IGNORECASE),
     "fr": re.compile(r"\b(?:le\s+|la\s+|l['’])(\w+)\s+de\s+\0", re.IGNORECASE),
 }
-# Of "we and we" for "Ann and Bob" one is left; all but the last are marked by \1.
+# "Ann and Bob" became "we and we": keep one; all but the last are marked by \1.
 _JOINED = re.compile(
     "\1(?:we|our|wir|unser|nosotros|nuestro|nous|notre|我们的?|私たちの?)\\s*(?:,|&|and|und|y|et|和|跟|与|と)\\s*(?:both\\s+)?"
 )
@@ -80,7 +80,7 @@ _SWAP = re.compile(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
 _ASKER = re.compile(r"\b(?:I|me|my|mine)\b")
 
 
-# Said to whoever is asked, not about what is looked for.
+# Polite openings, which say nothing about the answer.
 _POLITE = re.compile(
     r"\A\W*(?:(?:please|hey|hi|ok|okay|so)\b[\s,]*)*(?:"
     r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:tell|remind|show)\s+me\s+(?:again\s+)?(?:please\s+)?(?:about\s+)?"
@@ -95,7 +95,10 @@ _POLITE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QuerySubject:
-    """Whom a query is about: ``names`` of speakers or a ``role``; its language, and how many named speakers there are."""
+    """Person a query is about: ``names`` of speakers or a ``role``.
+
+    ``speaker_count``: number of named speakers in reach.
+    """
 
     names: Sequence[str]
     role: str
@@ -104,13 +107,13 @@ class QuerySubject:
 
 
 def strip_politeness(query: str) -> str:
-    """The query without "can you tell me" and the like before it, if two words or characters are left."""
+    """Strip "can you tell me" etc., if enough text is left."""
     left = _POLITE.sub("", query, count=1)
     return left if left != query and (len(left.split()) > 1 or not left.isascii()) else query
 
 
 def rewrite_dense(query: str, named: Sequence[Mention], person: QuerySubject) -> str:
-    """The query for the embedder. Grammar is light: what matters is that no name and no third person is left."""
+    """Rewrite the query for the embedder without names or third persons."""
     english = person.language == "en"
     if not person.names:
         return _SWAP.sub(_swap, query) if person.role == "assistant" and english else query
@@ -135,13 +138,13 @@ def rewrite_dense(query: str, named: Sequence[Mention], person: QuerySubject) ->
 
 
 def _match_case(m: re.Match[str], form: str) -> str:
-    """The agreeing form, with a capital where the matched one had it."""
+    """Expand the form with the capitalisation of the match."""
     made = m.expand(form)
     return made[0].upper() + made[1:] if m[0][0].isupper() else made
 
 
 def _replace_name(query: str, mention: Mention, person: QuerySubject, words: Mapping[str, str]) -> tuple[str | None, int]:
-    """What stands for a name, and where the text goes on; None where the name stays."""
+    """Pronoun for a name, and the name's end; None: keep it."""
     own = mention.speaker in person.names
     if not mention.speaker or (not own and person.speaker_count > 2):
         return None, 0
@@ -163,7 +166,7 @@ def _replace_name(query: str, mention: Mention, person: QuerySubject, words: Map
 
 
 def _mention_end(query: str, mention: Mention) -> int:
-    """The end of a name with its possessive ending."""
+    """End of a name with its possessive ending."""
     end = mention.end
     if not mention.possessive:
         return end
@@ -173,7 +176,7 @@ def _mention_end(query: str, mention: Mention) -> int:
 
 
 def _swap_asker(text: str, english: bool) -> str:
-    """The asker is spoken to by the person asked about: "what did Ann tell me" is "what did I tell you"."""
+    """Swap persons: "what did I tell you" for "… Ann tell me"."""
     return _ASKER.sub(_swap, text) if english else text
 
 
@@ -189,7 +192,7 @@ def _to_first_person(m: re.Match[str]) -> str:
 
 
 def rewrite_lexical(query: str, named: Sequence[Mention], about: Sequence[str]) -> str:
-    """The query for BM25: without the names of those asked about, who seldom say them."""
+    """Remove names asked about, for BM25: people seldom say their own."""
     pieces: list[str] = []
     last = 0
     for mention in named:

@@ -11,17 +11,17 @@ from engrams.write.reconcile import Reconciliation
 from engrams.write.slots import canonical_predicate
 
 
-def insert_past_value(meeting: Reconciliation, source: Record, ledger: ChangeSet) -> Reconciliation:
+def insert_past_value(outcome: Reconciliation, source: Record, changes: ChangeSet) -> Reconciliation:
     """Fit an older value between the known past values.
 
     It ends where the next value begins, and the value before it ends where it begins. The change set must hold the slot's superseded
     statements.
     """
-    candidate = meeting.candidate
+    candidate = outcome.candidate
     begun = candidate.valid_from or candidate.said_at or source.recorded_at
     slot = [
         one
-        for one in ledger.current.values()
+        for one in changes.current.values()
         if one.status is Status.SUPERSEDED
         and one.retired_at is None
         and one.subject == candidate.subject
@@ -29,11 +29,11 @@ def insert_past_value(meeting: Reconciliation, source: Record, ledger: ChangeSet
     ]
     for one in slot:
         if one.valid_to is not None and _start_time(one) < begun < one.valid_to:
-            ledger.shorten_validity(one, begun, derived_id(candidate), source.recorded_at)
+            changes.shorten_validity(one, begun, derived_id(candidate), source.recorded_at)
     after = min((one for one in slot if _start_time(one) > begun), key=_start_time, default=None)
-    if after is None or meeting.until is None or _start_time(after) >= meeting.until:
-        return meeting
-    return replace(meeting, until=_start_time(after), after=after)
+    if after is None or outcome.until is None or _start_time(after) >= outcome.until:
+        return outcome
+    return replace(outcome, until=_start_time(after), after=after)
 
 
 def _start_time(record: Record) -> datetime:

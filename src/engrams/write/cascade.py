@@ -12,7 +12,7 @@ from engrams.write import edit
 
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 UNSAID = "unsaid"
-"""In the metadata of a fact whose source no longer says it: saying it again brings the fact back."""
+"""Metadata key of a fact whose source no longer says it; repeating it restores the fact."""
 
 
 def restate_object(record: Record, text: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engrams.types import Kind
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
-"""What somebody likes; what is so; what holds for now; how they do things; what they want; what was wrong before."""
+"""Likes; facts; temporary circumstances; habits; aims; earlier errors."""
 
 _SPELLED = {"behaviour": "behavior", "behaviors": "behavior", "preferences": "preference", "goals": "goal", "corrections": "correction"}
 _OF_KIND = {

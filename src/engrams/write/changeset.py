@@ -65,37 +65,37 @@ class ChangeSet:
             self.originals.setdefault(record.id, record)
             self.current.setdefault(record.id, record)
 
-    def apply(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> str:
+    def apply(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
         """Apply one reconciliation; return the id of the resulting record."""
-        candidate = meeting.candidate
-        if meeting.verdict == "keep":
-            return self._reinforce(meeting, ruling, source)
-        new = self._build_record(meeting, ruling, source)
+        candidate = outcome.candidate
+        if outcome.verdict == "keep":
+            return self._reinforce(outcome, decision, source)
+        new = self._build_record(outcome, decision, source)
         held = new.status is Status.CANDIDATE
-        if held and meeting.verdict in ("replace", "refine", "remove"):
-            new = replace(new, meta={**new.meta, "awaits": [record.id for record in meeting.targets]})
-            meeting = Reconciliation("add", candidate, reason=meeting.reason)
-        match meeting.verdict:
+        if held and outcome.verdict in ("replace", "refine", "remove"):
+            new = replace(new, meta={**new.meta, "awaits": [record.id for record in outcome.targets]})
+            outcome = Reconciliation("add", candidate, reason=outcome.reason)
+        match outcome.verdict:
             case "add" | "keep":
                 pass
             case "replace" | "remove":
-                new = self._close_targets(meeting, new)
+                new = self._close_targets(outcome, new)
             case "refine":
-                new = self._refine_targets(meeting, new)
+                new = self._refine_targets(outcome, new)
             case "conflict":
-                for target in meeting.targets:
+                for target in outcome.targets:
                     self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
             case _ as never:
                 assert_never(never)
-        if meeting.after is not None:
-            self._add_edge(meeting.after.id, new.id, EdgeType.SUPERSEDES)
+        if outcome.after is not None:
+            self._add_edge(outcome.after.id, new.id, EdgeType.SUPERSEDES)
         self.created[new.id] = new
         self.current[new.id] = new
         for origin in candidate.sources or (source.id,):
             self._add_edge(new.id, origin, EdgeType.DERIVED_FROM)
-        verdict = "hold" if held else meeting.verdict
-        replaced = tuple(target.id for target in meeting.targets) if verdict in ("replace", "refine", "remove") else ()
-        self.derived.append(Derived(new.id, new.kind, new.text, verdict, replaced, f"{meeting.reason}; {ruling.reason}"[:240]))
+        verdict = "hold" if held else outcome.verdict
+        replaced = tuple(target.id for target in outcome.targets) if verdict in ("replace", "refine", "remove") else ()
+        self.derived.append(Derived(new.id, new.kind, new.text, verdict, replaced, f"{outcome.reason}; {decision.reason}"[:240]))
         return new.id
 
     def remove(self, targets: Sequence[Record], reason: str) -> None:
@@ -126,8 +126,8 @@ class ChangeSet:
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
         return Batch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
 
-    def _build_record(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> Record:
-        candidate = meeting.candidate
+    def _build_record(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> Record:
+        candidate = outcome.candidate
         meta: dict[str, Any] = {}
         if not candidate.polarity:
             meta["polarity"] = False
@@ -145,11 +145,11 @@ class ChangeSet:
         if candidate.modality != "asserted":
             meta["modality"] = candidate.modality
         status = Status.ACTIVE
-        if ruling.action in ("commit_at_session_end", "require_repetition"):
-            status, meta["hold"] = Status.CANDIDATE, ruling.action
-            if ruling.awaits_review:
+        if decision.action in ("commit_at_session_end", "require_repetition"):
+            status, meta["hold"] = Status.CANDIDATE, decision.action
+            if decision.awaits_review:
                 meta["review"] = True
-        elif meeting.until is not None:
+        elif outcome.until is not None:
             status = Status.SUPERSEDED
         return Record(
             id=derived_id(candidate),
@@ -164,9 +164,9 @@ class ChangeSet:
             session=source.session,
             external_id=f"x:{source.id}:{candidate.key}",
             valid_from=candidate.valid_from,
-            valid_to=meeting.until or candidate.valid_to,
-            ended_at=(candidate.said_at or source.recorded_at) if meeting.until else None,
-            superseded_by=meeting.after.id if meeting.after else "",
+            valid_to=outcome.until or candidate.valid_to,
+            ended_at=(candidate.said_at or source.recorded_at) if outcome.until else None,
+            superseded_by=outcome.after.id if outcome.after else "",
             subject=candidate.subject,
             predicate=candidate.predicate,
             object=candidate.object,
@@ -182,34 +182,34 @@ class ChangeSet:
             meta=meta,
         )
 
-    def _close_targets(self, meeting: Reconciliation, new: Record) -> Record:
+    def _close_targets(self, outcome: Reconciliation, new: Record) -> Record:
         """End the targets at the new start; a correction retires them."""
         said = new.recorded_at
         begun = new.valid_from or said
-        for target in meeting.targets:
+        for target in outcome.targets:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
-            if meeting.retract:
-                self._add_change(target, "retract", meeting.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
+            if outcome.retract:
+                self._add_change(target, "retract", outcome.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
             else:
                 end = max(begun, target.valid_from) if target.valid_from else begun
                 self._add_change(
-                    target, "supersede", meeting.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
+                    target, "supersede", outcome.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
                 )
-        return new if meeting.retract else replace(new, valid_from=begun)
+        return new if outcome.retract else replace(new, valid_from=begun)
 
-    def _refine_targets(self, meeting: Reconciliation, new: Record) -> Record:
+    def _refine_targets(self, outcome: Reconciliation, new: Record) -> Record:
         """Replace the targets by better words; keep their start and strength."""
-        begun = [target.valid_from for target in meeting.targets if target.valid_from]
-        for target in meeting.targets:
+        begun = [target.valid_from for target in outcome.targets if target.valid_from]
+        for target in outcome.targets:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
-            self._add_change(target, "refine", meeting.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
-        strength = 1 + max((target.strength for target in meeting.targets), default=0)
+            self._add_change(target, "refine", outcome.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
+        strength = 1 + max((target.strength for target in outcome.targets), default=0)
         return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength)
 
-    def _reinforce(self, meeting: Reconciliation, ruling: PolicyDecision, source: Record) -> str:
-        if not meeting.targets:
+    def _reinforce(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
+        if not outcome.targets:
             return ""
-        target = meeting.targets[0]
+        target = outcome.targets[0]
         seen = {item.source for item in target.evidence} | {item.get("source") for item in target.meta.get("reinforcements", ())}
         if source.id in seen:
             self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), "learned from this before"))
@@ -217,15 +217,15 @@ class ChangeSet:
         entry = {"source": source.id, "session": source.session, "at": source.recorded_at.isoformat()}
         meta = {**target.meta, "reinforcements": [*target.meta.get("reinforcements", ()), entry][-_MOST_REINFORCEMENTS:]}
         values: dict[str, Any] = {"strength": target.strength + 1, "confidence": min(1.0, target.confidence + 0.05)}
-        quotes = meeting.candidate.evidence or (Evidence(source.text[:200], source.id, source.speaker),)
+        quotes = outcome.candidate.evidence or (Evidence(source.text[:200], source.id, source.speaker),)
         values["evidence"] = (*target.evidence, *quotes)[:_MOST_EVIDENCE]
-        if target.status is Status.CANDIDATE and (ruling.action == "commit_now" or not _stays_held(target, source)):
+        if target.status is Status.CANDIDATE and (decision.action == "commit_now" or not _stays_held(target, source)):
             meta.pop("hold", None)
             values["status"] = Status.ACTIVE
         values["meta"] = meta
-        self._add_change(target, "bump", meeting.reason, **values)
+        self._add_change(target, "bump", outcome.reason, **values)
         self._add_edge(target.id, source.id, EdgeType.DERIVED_FROM)
-        self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), meeting.reason))
+        self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), outcome.reason))
         return target.id
 
     def _add_change(self, target: Record, action: str, reason: str, **values: Any) -> None:

@@ -10,9 +10,9 @@ from engrams.text.terms import tokens
 from engrams.types import content_hash
 
 _LEAST = 4
-"""Words a piece must have: "yes, exactly" is nobody's echo."""
+"""Minimum words of a piece: "yes, exactly" is no echo."""
 _MOST = 20_000
-"""Characters looked at; what is longer than any context is none."""
+"""Maximum characters: a longer text exceeds any context."""
 _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+(?=\s|$)|[.!?。！？]|\n|$)", re.MULTILINE)
 
 

@@ -39,7 +39,7 @@ from engrams.write.slots import canonical_predicate
 
 _MOST_KNOWN = 40
 
-RuledCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
+DecidedCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class DigestResult:
 class Extraction:
     """Extracted candidates with their policy decisions, by record in order."""
 
-    by_record: tuple[tuple[Record, tuple[RuledCandidate, ...]], ...] = ()
+    by_record: tuple[tuple[Record, tuple[DecidedCandidate, ...]], ...] = ()
     decisions: tuple[Decision, ...] = ()
     cost: Cost = NO_COST
     failed: str = ""
@@ -82,7 +82,7 @@ class Extraction:
     @property
     def has_candidates(self) -> bool:
         """True if any candidate could be stored."""
-        return any(ruled for _, ruled in self.by_record)
+        return any(decided for _, decided in self.by_record)
 
 
 def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
@@ -122,35 +122,35 @@ def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Co
     open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
     done = _find_stored([candidate for candidates in found.values() for candidate in candidates], ordered[0].scope.owner, deps)
-    heard: list[tuple[Record, tuple[RuledCandidate, ...]]] = []
+    by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
     for record in open_:
         fresh = [candidate for candidate in found.get(record.id, ()) if not _is_repeated(candidate, done, decisions)]
-        ruled, spent = _apply_policy(record, fresh, deps, decisions)
+        decided, spent = _apply_policy(record, fresh, deps, decisions)
         cost += spent
-        heard.append((record, tuple(ruled)))
-    return Extraction(tuple(heard), tuple(decisions), cost, failed)
+        by_record.append((record, tuple(decided)))
+    return Extraction(tuple(by_record), tuple(decisions), cost, failed)
 
 
-def reconcile_extraction(heard: Extraction, deps: WriteDeps, *, actor: str = "digest") -> DigestResult:
+def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str = "digest") -> DigestResult:
     """Run dedup, reconcile and persist against current memory.
     May be repeated if memory changed meanwhile."""
     now = deps.clock()
-    if not heard.by_record:
-        return DigestResult(Batch(actor, "nothing to learn from", now), (), heard.decisions, heard.cost, failed=heard.failed)
-    decisions, cost = list(heard.decisions), heard.cost
+    if not extraction.by_record:
+        return DigestResult(Batch(actor, "nothing to learn from", now), (), extraction.decisions, extraction.cost, failed=extraction.failed)
+    decisions, cost = list(extraction.decisions), extraction.cost
     by_source: dict[str, tuple[Derived, ...]] = {}
-    first = heard.by_record[0][0]
-    ledger = ChangeSet(first.scope.owner, first.scope, now)
-    for record, ruled in heard.by_record:
-        ledger.scope = record.scope
-        start = len(ledger.derived)
-        cost += _reconcile_record(record, ruled, deps, ledger, decisions)
-        by_source[record.id] = tuple(ledger.derived[start:])
-    _supersede_notes(ledger, deps)
-    vectors, notes = _embed_records(list(ledger.created.values()), deps.embedder)
+    first = extraction.by_record[0][0]
+    changes = ChangeSet(first.scope.owner, first.scope, now)
+    for record, decided in extraction.by_record:
+        changes.scope = record.scope
+        start = len(changes.derived)
+        cost += _reconcile_record(record, decided, deps, changes, decisions)
+        by_source[record.id] = tuple(changes.derived[start:])
+    _supersede_notes(changes, deps)
+    vectors, notes = _embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
-    batch = ledger.to_batch(actor, "learned from what was said", vectors)
-    return DigestResult(batch, tuple(ledger.derived), tuple(decisions), cost, by_source, heard.failed)
+    batch = changes.to_batch(actor, "learned from what was said", vectors)
+    return DigestResult(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
@@ -158,7 +158,7 @@ def reconcile_extraction(heard: Extraction, deps: WriteDeps, *, actor: str = "di
 
 def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
     """Return the record without echoes, or None if the gate refuses it."""
-    # What was said is learned from even where the turn itself left the working tier meanwhile.
+    # A turn is learned from even if it left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
     if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
         decisions.append(Decision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
@@ -168,8 +168,8 @@ def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str
     if record.role not in settings.roles:
         decisions.append(Decision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
         return None
-    told = record.meta.get("echo")
-    known = {*echoes, *(mark for mark in told if isinstance(mark, str))} if isinstance(told, list | tuple) else echoes
+    injected = record.meta.get("echo")
+    known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
     own = remove_echoes(record.text, known)
     refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
     if refused is not None or not own:
@@ -218,55 +218,57 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
 
 def _apply_policy(
     record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]
-) -> tuple[list[RuledCandidate], Cost]:
+) -> tuple[list[DecidedCandidate], Cost]:
     """Decide what may be stored, and whether at once."""
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
-    rulings = [policy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates]
+    verdicts = [
+        policy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates
+    ]
     cost = Cost()
     if settings.policy == "llm" and deps.chat is not None:
-        asked = [at for at, ruling in enumerate(rulings) if ruling.action != "drop"]
+        asked = [at for at, decision in enumerate(verdicts) if decision.action != "drop"]
         judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], deps.chat)
-        for at, ruling in zip(asked, judged, strict=True):
-            rulings[at] = ruling
+        for at, decision in zip(asked, judged, strict=True):
+            verdicts[at] = decision
     if settings.policy == "rules" and record.kind is not Kind.NOTE:
-        rulings = [policy.clamp_decision(candidate, ruling) for candidate, ruling in zip(candidates, rulings, strict=True)]
-    pairs = list(zip(candidates, rulings, strict=True))
-    decisions.extend(Decision("policy", ruling.action, ruling.reason, candidate.text[:200], record.id) for candidate, ruling in pairs)
-    return [(candidate, ruling) for candidate, ruling in pairs if ruling.action != "drop"], cost
+        verdicts = [policy.clamp_decision(candidate, decision) for candidate, decision in zip(candidates, verdicts, strict=True)]
+    pairs = list(zip(candidates, verdicts, strict=True))
+    decisions.extend(Decision("policy", decision.action, decision.reason, candidate.text[:200], record.id) for candidate, decision in pairs)
+    return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
 
 
 def _reconcile_record(
-    record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
+    record: Record, decided: Sequence[DecidedCandidate], deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
 ) -> Cost:
     """Reconcile one record's candidates in order; each sees the earlier ones."""
-    if not ruled:
+    if not decided:
         return Cost()
     mode = deps.settings.reconcile
     if deps.chat is not None and mode in ("llm", "auto"):
-        return _reconcile_by_model(record, ruled, deps, ledger, decisions)
-    for candidate, ruling in ruled:
-        meeting = (
+        return _reconcile_by_model(record, decided, deps, changes, decisions)
+    for candidate, decision in decided:
+        outcome = (
             Reconciliation("add", candidate, reason="reconcile off")
             if mode == "off"
-            else reconcile_candidate(candidate, record, deps, ledger)
+            else reconcile_candidate(candidate, record, deps, changes)
         )
-        ledger.apply(meeting, ruling, record)
+        changes.apply(outcome, decision, record)
     return Cost()
 
 
 def _reconcile_by_model(
-    record: Record, ruled: Sequence[RuledCandidate], deps: WriteDeps, ledger: ChangeSet, decisions: list[Decision]
+    record: Record, decided: Sequence[DecidedCandidate], deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
 ) -> Cost:
     """Reconcile one record's candidates together, by a model."""
     if deps.chat is None:
         return Cost()
     near: dict[str, Record] = {}
-    for candidate, _ in ruled:
+    for candidate, _ in decided:
         if deps.settings.contradiction_cosine:
-            near |= {one.id: one for one in find_rivals(candidate, record, deps, ledger)}
+            near |= {one.id: one for one in find_rivals(candidate, record, deps, changes)}
             continue
-        close = find_neighbours(candidate, record, deps, ledger)
+        close = find_neighbours(candidate, record, deps, changes)
         mine = [
             one
             for one in close
@@ -275,15 +277,15 @@ def _reconcile_by_model(
         near |= {
             one.id: one
             for one in [*mine[:NEAR], *find_nearest(candidate, record, scopes_in_reach(record.scope), deps)]
-            if one.id in ledger.current
+            if one.id in changes.current
         }
-    known = [ledger.current[name] for name in near if ledger.current[name].status in OPEN][:_MOST_KNOWN]
-    met = llm.reconcile_by_model([candidate for candidate, _ in ruled], known, deps.chat, deps.settings, decisions)
-    for meeting, (_, ruling) in zip(met.meetings, ruled, strict=True):
-        hold = deps.settings.reconcile_fallback == "hold" and any(meeting is one for one in met.unsure)
-        ledger.apply(meeting, policy.PolicyDecision("commit_at_session_end", "not reconciled") if hold else ruling, record)
-    ledger.remove(met.removed, "a model removed it")
-    return met.cost
+    known = [changes.current[name] for name in near if changes.current[name].status in OPEN][:_MOST_KNOWN]
+    result = llm.reconcile_by_model([candidate for candidate, _ in decided], known, deps.chat, deps.settings, decisions)
+    for outcome, (_, decision) in zip(result.outcomes, decided, strict=True):
+        hold = deps.settings.reconcile_fallback == "hold" and any(outcome is one for one in result.unsure)
+        changes.apply(outcome, policy.PolicyDecision("commit_at_session_end", "not reconciled") if hold else decision, record)
+    changes.remove(result.removed, "a model removed it")
+    return result.cost
 
 
 def _find_stored(candidates: Sequence[Candidate], owner: Scope, deps: WriteDeps) -> frozenset[str]:
@@ -299,19 +301,19 @@ def _is_repeated(candidate: Candidate, done: frozenset[str], decisions: list[Dec
     return True
 
 
-def _supersede_notes(ledger: ChangeSet, deps: WriteDeps) -> None:
+def _supersede_notes(changes: ChangeSet, deps: WriteDeps) -> None:
     """Supersede notes whose only statement was superseded; turns stay."""
     lost = [
         record
-        for record in ledger.current.values()
+        for record in changes.current.values()
         if record.status is Status.SUPERSEDED and record.meta.get("whole") and record.superseded_by
     ]
-    changed = [record for record in lost if record.id in ledger.created or ledger.originals[record.id].status is not Status.SUPERSEDED]
+    changed = [record for record in lost if record.id in changes.created or changes.originals[record.id].status is not Status.SUPERSEDED]
     sources = {item.source: record for record in changed for item in record.evidence[:1]}
-    for note in deps.records.get(ledger.owner, list(sources)) if sources else ():
+    for note in deps.records.get(changes.owner, list(sources)) if sources else ():
         if note.kind is Kind.NOTE and note.status is Status.ACTIVE:
-            ledger.add_stored([note])
-            ledger.supersede_note(note, sources[note.id])
+            changes.add_stored([note])
+            changes.supersede_note(note, sources[note.id])
 
 
 def _covers_text(text: str, candidate: Candidate) -> bool:

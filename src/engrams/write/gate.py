@@ -66,7 +66,7 @@ _CONTROL = re.compile(
 )
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
-# Said of the conversation, to the assistant: "I don't remember that film" and "we never save it" are ordinary talk.
+# Matches requests to the assistant only: "I don't remember that film" and "we never save it" are ordinary talk.
 _FORBID = re.compile(
     r"(?<![\w'])(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bwho )(?<!\bwhy )"
     r"(?:do not|don't|dont|never) (?:ever )?(?:save|remember|store|record|memorize|memorise|log|keep)"

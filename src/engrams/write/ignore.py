@@ -11,7 +11,7 @@ from engrams.errors import SettingsError
 
 FILES = (".gitignore", ".secretsignore")
 
-# Refused wherever they lie, without any ignore file.
+# Refused in every folder, without any ignore file.
 ALWAYS = (
     ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
     "*.keystore", "*.kdbx",

@@ -26,12 +26,12 @@ _EDGE = 1e-6
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
-def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> Reconciliation:
-    known = find_neighbours(candidate, record, deps, ledger)
-    kin = _find_synonymous(candidate, record, deps, ledger)
-    meeting = reconcile(candidate, [*known, *kin], deps.settings.dedup_jaccard, kin)
-    if meeting.until is None:
-        return meeting
+def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+    known = find_neighbours(candidate, record, deps, changes)
+    synonyms = _find_synonymous(candidate, record, deps, changes)
+    outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
+    if outcome.until is None:
+        return outcome
     slot = Query(
         scopes_in_reach(record.scope),
         STATEMENTS,
@@ -39,33 +39,33 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, l
         subject=candidate.subject,
         predicates=(canonical_predicate(candidate.predicate),),
     )
-    ledger.add_stored(deps.records.find(replace(slot, limit=_SLOT)).records)
-    return insert_past_value(meeting, record, ledger)
+    changes.add_stored(deps.records.find(replace(slot, limit=_SLOT)).records)
+    return insert_past_value(outcome, record, changes)
 
 
-def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
+def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
     """Find the statements a candidate is compared with."""
     reach = scopes_in_reach(record.scope)
     found: list[Record] = []
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
-    # Of a slot that holds many values, those that matter share words with the candidate: the search below finds them.
+    # In a slot of many values, the relevant ones share words with the candidate: the search below finds them.
     most = _SLOT if is_single(candidate.predicate, candidate.subject) or candidate.effect != "states" else _LATEST
     for predicate in dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)):
         query = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, predicates=(predicate,), limit=most)
         found += deps.records.find(query).records
     if candidate.effect == "corrects" and not candidate.predicate:
-        return _find_recent(record, reach, deps, ledger)
+        return _find_recent(record, reach, deps, changes)
     if candidate.effect == "corrects":
         found += deps.records.find(Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)).records
     found += find_nearest(candidate, record, reach, deps)
     mine = durable_scope(record.scope)
     close = [one for one in found if durable_scope(one.scope) in mine.chain()]
-    ledger.add_stored(close)
-    near = dict.fromkeys((*(one.id for one in close), *ledger.created))
-    return [one for name in near if (one := ledger.current[name]).status in OPEN and one.kind in STATEMENTS]
+    changes.add_stored(close)
+    near = dict.fromkeys((*(one.id for one in close), *changes.created))
+    return [one for name in near if (one := changes.current[name]).status in OPEN and one.kind in STATEMENTS]
 
 
-def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> tuple[Record, ...]:
+def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> tuple[Record, ...]:
     """Find statements of synonymous slots; none if the embedder fails."""
     if deps.embedder is None or not candidate.single or candidate.effect == "ends":
         return ()
@@ -73,20 +73,20 @@ def _find_synonymous(candidate: Candidate, record: Record, deps: WriteDeps, ledg
     attributes = Query(reach, STATEMENTS, OPEN, predicates=("is",), limit=NEAR * 10)
     of_theirs = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=NEAR * 10)
     known = deps.records.find(attributes if candidate.predicate == "is" else of_theirs).records
-    ledger.add_stored([one for one in known if durable_scope(one.scope) in mine.chain()])
-    open_ = [ledger.current[one.id] for one in known if one.id in ledger.current and ledger.current[one.id].status in OPEN]
+    changes.add_stored([one for one in known if durable_scope(one.scope) in mine.chain()])
+    open_ = [changes.current[one.id] for one in known if one.id in changes.current and changes.current[one.id].status in OPEN]
     try:
         return find_synonyms(candidate, open_, deps.embedder)
     except ModelError:
         return ()  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
 
 
-def _find_recent(record: Record, reach: Reach, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
+def _find_recent(record: Record, reach: Reach, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
     """Find the speaker's latest statements of this session.
     A bare correction ("no, it's Berlin") can only refer to these."""
     found = deps.records.find(Query(reach, STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)).records
-    ledger.add_stored([one for one in found if one.scope == record.scope])
-    now = [one for one in ledger.current.values() if one.status in OPEN and one.kind in STATEMENTS]
+    changes.add_stored([one for one in found if one.scope == record.scope])
+    now = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
     return [one for one in now if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at]
 
 
@@ -109,13 +109,13 @@ def find_nearest(candidate: Candidate, record: Record, reach: Reach, deps: Write
     return list(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]))
 
 
-def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, ledger: ChangeSet) -> list[Record]:
+def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
     """Find up to five statements that a candidate may contradict (003).
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
     floor, category = deps.settings.contradiction_cosine, candidate.category
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
         return []
-    fresh = [one for one in ledger.created.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
+    fresh = [one for one in changes.created.values() if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
     try:
         own, *others = deps.embedder.embed([candidate.text, *(one.search_text for one in fresh)])
     except ModelError:
@@ -126,9 +126,9 @@ def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps, ledger: C
     pool = deps.search.seek(seek)
     close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
     stored = [one for one in deps.records.get(record.scope.owner, list(close)) if durable_scope(one.scope) in mine.chain()]
-    ledger.add_stored(stored)
+    changes.add_stored(stored)
     close |= {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
-    found = [ledger.current[one.id] for one in (*stored, *fresh) if one.id in close and ledger.current[one.id].status in OPEN]
+    found = [changes.current[one.id] for one in (*stored, *fresh) if one.id in close and changes.current[one.id].status in OPEN]
     return sorted(found, key=lambda one: (-close[one.id], one.id))[:NEAR]
 
 

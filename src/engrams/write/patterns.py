@@ -8,7 +8,7 @@ from engrams.write.wordlist import word_set
 _W = r"(?<![\w-])"
 _E = r"(?![\w])"
 
-# Families with a mark of their own.
+# Families with a fixed prefix.
 RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_W}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_E}"),
     ("aws-secret-key", ("aws", "AWS"), (
@@ -121,7 +121,7 @@ _NAMES = (
 _OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
 _END = r"(?=[\s.,;!?)。，；！]|$)"
 
-# Families told by the words around them; matched without regard to case: (family, literals, pattern, check of the value).
+# Families recognised by the words around them, ignoring case: (family, literals, pattern, check of the value).
 PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("bearer-token", ("bearer ",), r"\bbearer\s+(?P<v>(?![<{$\[])(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{20,4000}+=*)", ""),
     ("basic-auth", ("basic ",), r"\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+(?P<v>[A-Za-z0-9+/]{8,400}+={0,2})", ""),
@@ -185,7 +185,7 @@ rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|r
     ), ""),
 )  # fmt: skip
 
-# What people say of a password, rather than the password.
+# Remarks about a password, not passwords.
 PLAIN = word_set("""
     a an the not too very so quite only also still now never always already just really all any my your our their his her its it this
     that these those there here what how why when where which who whatever in on at of to for from by with without and or but if as

@@ -25,7 +25,7 @@ _OVERLAP, _SHARED = 0.5, 3
 _CLOSE = 0.8
 _QUOTES = 3
 _HIGH, _SURE = 0.9, 3
-"""Confidence of a rule that was given three times."""
+"""Confidence of a rule given three times, and that count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +146,16 @@ def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence
     ones, and raises a conflict where they were made.
     """
     first = held[0]
-    ledger = ChangeSet(first.scope.owner, first.scope, deps.clock())
-    ledger.originals = {record.id: record for record in held}
-    # Out of sight while the others meet what is known: two that were held are no news to each other.
-    ledger.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
+    changes = ChangeSet(first.scope.owner, first.scope, deps.clock())
+    changes.originals = {record.id: record for record in held}
+    # Archived here, so that held candidates do not match each other.
+    changes.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
     for cluster, why in promoted:
-        _promote_cluster(cluster, why, deps, ledger)
+        _promote_cluster(cluster, why, deps, changes)
     for record in held:
-        if record.id not in ledger.actions:
-            ledger.current[record.id] = record
-    return ledger
+        if record.id not in changes.actions:
+            changes.current[record.id] = record
+    return changes
 
 
 def to_candidate(record: Record) -> Candidate:
@@ -190,30 +190,30 @@ def to_candidate(record: Record) -> Candidate:
     )
 
 
-def _promote_cluster(cluster: HeldCluster, why: str, deps: WriteDeps, ledger: ChangeSet) -> None:
+def _promote_cluster(cluster: HeldCluster, why: str, deps: WriteDeps, changes: ChangeSet) -> None:
     whole, lead = merge_cluster(cluster), cluster.lead
-    ledger.scope = lead.scope
+    changes.scope = lead.scope
     candidate = to_candidate(whole)
     off = deps.settings.reconcile == "off"
-    meeting = Reconciliation("add", candidate, reason="reconcile off") if off else reconcile_candidate(candidate, lead, deps, ledger)
-    name = ledger.apply(meeting, PolicyDecision("commit_now", why), lead)
-    new = ledger.created.pop(lead.id, None)
+    outcome = Reconciliation("add", candidate, reason="reconcile off") if off else reconcile_candidate(candidate, lead, deps, changes)
+    name = changes.apply(outcome, PolicyDecision("commit_now", why), lead)
+    new = changes.created.pop(lead.id, None)
     if new is None:
-        # It is known by now: the memory that says so was strengthened, and stands for this one.
-        ledger.current[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=name)
+        # Known by now: the existing memory was reinforced and supersedes this one.
+        changes.current[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=name)
     else:
         meta = {key: value for key, value in lead.meta.items() if key not in _HELD}
-        ledger.current[lead.id] = replace(
+        changes.current[lead.id] = replace(
             lead, status=new.status, valid_from=new.valid_from, valid_to=new.valid_to, ended_at=new.ended_at,
             superseded_by=new.superseded_by, evidence=whole.evidence, strength=max(whole.strength, new.strength),
             confidence=whole.confidence, meta=meta,
         )  # fmt: skip
-    for key in [key for key in ledger.edges if key[0] in (lead.id, name) and key[2] is EdgeType.DERIVED_FROM]:
-        del ledger.edges[key]  # they were made when it was held
-    ledger.actions[lead.id] = ("promote", why)
+    for key in [key for key in changes.edges if key[0] in (lead.id, name) and key[2] is EdgeType.DERIVED_FROM]:
+        del changes.edges[key]  # they were made when it was held
+    changes.actions[lead.id] = ("promote", why)
     for other in cluster.members[1:]:
-        ledger.current[other.id] = replace(other, status=Status.SUPERSEDED, superseded_by=name)
-        ledger.actions[other.id] = ("merge", "says the same")
+        changes.current[other.id] = replace(other, status=Status.SUPERSEDED, superseded_by=name)
+        changes.actions[other.id] = ("merge", "says the same")
 
 
 def _object_terms(record: Record) -> frozenset[str]:

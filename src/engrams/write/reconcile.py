@@ -16,7 +16,7 @@ from engrams.write.slots import SINGLE, canonical_predicate, closed_slots, is_si
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
-# A channel's word counts as less where its trust is lower by more than this: user over assistant, not user over import.
+# A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
 MARGIN = 0.2
 
 
@@ -37,10 +37,10 @@ class Reconciliation:
     reason: str = ""
 
 
-def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85, kin: Sequence[Record] = ()) -> Reconciliation:
+def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85, synonyms: Sequence[Record] = ()) -> Reconciliation:
     """Reconcile one candidate with the active or held records near it.
 
-    ``threshold``: Jaccard for near duplicates. ``kin``: records of a synonymous slot. Only what is asserted, first-hand and trusted
+    ``threshold``: Jaccard for near duplicates. ``synonyms``: records of a synonymous slot. Only what is asserted, first-hand and trusted
     enough replaces anything. A slot that holds one value gives way to a newer one; an older one becomes history; an opinion gives way to
     its contrary; a correction retracts.
     """
@@ -49,7 +49,7 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
         return Reconciliation("keep", candidate, (twin,), reason="said before")
     if candidate.modality != "asserted":
         return Reconciliation("add", candidate, reason=f"only {candidate.modality}")
-    slot = [record for record in open_ if is_same_slot(candidate, record)] or [record for record in kin if record in open_]
+    slot = [record for record in open_ if is_same_slot(candidate, record)] or [record for record in synonyms if record in open_]
     match candidate.effect:
         case "corrects":
             return _reconcile_correction(candidate, slot, open_)
@@ -167,11 +167,11 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
     if not fitting:
         return Reconciliation("keep", candidate, reason="corrects nothing known")
     wrong = fitting[0]
-    told = wrong.text.replace(wrong.object, candidate.object) if wrong.object and wrong.object in wrong.text else ""
+    corrected = wrong.text.replace(wrong.object, candidate.object) if wrong.object and wrong.object in wrong.text else ""
     whole = replace(
         candidate,
         origin=candidate.text,
-        text=told or f"{wrong.subject} {wrong.predicate.replace('_', ' ')} {candidate.object}",
+        text=corrected or f"{wrong.subject} {wrong.predicate.replace('_', ' ')} {candidate.object}",
         subject=wrong.subject,
         predicate=wrong.predicate,
         category=wrong.category,

@@ -14,7 +14,7 @@ from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Reco
 from engrams.write import pii, secrets
 from engrams.write.ignore import match_ignore_rule
 
-# What a channel's word is worth: the owner's own files and imports nearly as much as the owner; the web least.
+# Trust by channel, 0..1: the owner's files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
 _CHANNEL_OF = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 _LABEL = 200
@@ -131,8 +131,8 @@ def _redact_pair(key: str, item: Json, settings: WriteSettings) -> Json:
     if not isinstance(item, str):
         return _redact_json(item, settings)
     lead = f"{key}: "
-    told = clean_secrets(f"{lead}{item}", settings)[0]
-    return told.removeprefix(lead) if told.startswith(lead) else clean_secrets(item, settings)[0]
+    redacted = clean_secrets(f"{lead}{item}", settings)[0]
+    return redacted.removeprefix(lead) if redacted.startswith(lead) else clean_secrets(item, settings)[0]
 
 
 def _collect_strings(value: Json) -> list[str]:

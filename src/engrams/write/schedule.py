@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 NEVER = timedelta(days=36500)
-"""When a job is due that waits for the end of its session."""
+"""Due time of a job that waits for the end of its session."""
 GATHERS = ("batch", "end", "manual")
 
 

@@ -36,7 +36,7 @@ class _SecretRule:
 
 
 _SHORTEST = 6
-# Every key with a mark of its own has this many characters in a row; ordinary talk seldom does.
+# Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
 _RUN = re.compile(r"\S{16}")
 _ANYHOW = frozenset(("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user"))
 _ENTROPY = 2.9

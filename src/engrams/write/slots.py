@@ -19,7 +19,7 @@ SINGLE = word_set("""
     username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
     """)
 
-# Nouns that name a property of which a thing or person has one: "my manager is X", "the deadline is Y".
+# Nouns for a property that a thing or person has one of: "my manager is X", "the deadline is Y".
 ATTRIBUTES = word_set("""
     name nickname surname birthday anniversary age address email e-mail phone number mobile extension username handle job title role
     position
@@ -36,13 +36,13 @@ ATTRIBUTES = word_set("""
     meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
     """)
 
-# Of those, roles of people: their value is somebody's name.
+# Attributes that are roles of people: the value is a name.
 PEOPLE = word_set(
     "manager boss supervisor landlord doctor dentist therapist gp lead owner maintainer reviewer client vendor wife husband"
     " spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad"
 )
 
-# Of those, things rather than properties: "the meeting is on Monday" is a value, "the meeting is important" is not.
+# Attributes that are things rather than properties: "the meeting is on Monday" is a value, "the meeting is important" is not.
 THINGS = word_set("""
     car ride meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
     database flight seat
@@ -71,7 +71,7 @@ _SAME = {
     "owns": "has", "possesses": "has", "due_date": "deadline", "due": "deadline",
 }  # fmt: skip
 
-# What else a statement ends: (predicate, objects or none for any) by predicate and, where it matters, object.
+# Slots closed by a statement: (predicate, objects; none: any) by predicate and object (empty: any).
 _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("marital_status", "divorced"): (("married_to", frozenset()),),
     ("marital_status", "widowed"): (("married_to", frozenset()),),

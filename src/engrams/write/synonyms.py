@@ -11,7 +11,7 @@ from engrams.write.candidate import Candidate
 from engrams.write.slots import SINGLE, canonical_predicate
 
 _MOST = 50
-# How far from the card's "related" towards its "duplicate" two names must lie. Measured with the built-in model on fifty pairs:
+# Position of the floor between the card's "related" (0) and "duplicate" (1). Measured with the built-in model on fifty pairs:
 # half way lets car/vehicle and doctor/physician through and keeps breakfast/lunch and mother/father apart.
 _SHARE = 0.5
 

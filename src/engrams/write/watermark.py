@@ -9,7 +9,7 @@ from engrams.ports import Answer, Ask, Chat, Message, SessionRow, Sessions
 from engrams.types import Scope
 
 ROW = ":learned"
-"""Where the mark is stored, among the owner's sessions; no session has this name."""
+"""Reserved session name under which the watermark is stored."""
 
 
 def load_watermark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:

@@ -52,7 +52,7 @@ class ExtractedStatement(BaseModel):
     steps: tuple[str, ...] = ()
 
 
-# Loose on purpose: one bad row is skipped here, and does not spoil the rows beside it.
+# Loose on purpose: a bad row is skipped later and does not invalidate the others.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -254,11 +254,11 @@ def _format_message(number: int, record: Record) -> str:
 
 
 def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
-    told = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
+    listing = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
     if not gaps:
-        return told
+        return listing
     asked = "\n".join(f"- {quote(gap)}" for gap in gaps[:_GAPS])
-    return f"{told}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
+    return f"{listing}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
 
 
 def _shorten(text: str) -> str:

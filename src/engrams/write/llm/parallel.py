@@ -13,7 +13,7 @@ from engrams.write.candidate import Candidate
 from engrams.write.llm.extract import ExtractionBriefing, extract_by_model
 
 LANES = ("facts", "rules")
-"""Names of the prompts, and of the lanes."""
+"""Names of the lanes and of their prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def extract_in_lanes(
 
 
 def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int) -> _LaneResult:
-    told: list[Decision] = []
+    own_decisions: list[Decision] = []
     try:
-        found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, told)
+        found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, own_decisions)
     except (ModelError, BudgetError) as problem:
-        return _LaneResult({}, Cost(calls=1), [*told, Decision("extract", "failed", problem.message[:200])], problem)
-    return _LaneResult(found, cost, told)
+        return _LaneResult({}, Cost(calls=1), [*own_decisions, Decision("extract", "failed", problem.message[:200])], problem)
+    return _LaneResult(found, cost, own_decisions)
 
 
 def _drop_repeated_facts(candidates: list[Candidate]) -> list[Candidate]:

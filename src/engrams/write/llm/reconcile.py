@@ -57,7 +57,7 @@ class ModelReconciliation:
     """Reconciliations in candidate order, further removals, and the cost.
     ``unsure``: those that the model failed at, where the rules do not take over."""
 
-    meetings: tuple[Reconciliation, ...]
+    outcomes: tuple[Reconciliation, ...]
     removed: tuple[Record, ...] = ()
     cost: Cost = NO_COST
     unsure: tuple[Reconciliation, ...] = ()
@@ -73,9 +73,9 @@ def reconcile_by_model(
     held. An answer that only removes also leaves the decision to the rules. A decision of low confidence coexists.
     """
     sure = [_reconcile_trivial(candidate, known) for candidate in candidates]
-    open_ = [candidate for candidate, meeting in zip(candidates, sure, strict=True) if meeting is None]
+    open_ = [candidate for candidate, outcome in zip(candidates, sure, strict=True) if outcome is None]
     if not open_:
-        return ModelReconciliation(tuple(meeting for meeting in sure if meeting is not None))
+        return ModelReconciliation(tuple(outcome for outcome in sure if outcome is not None))
     try:
         rows, cost = _ask_rows(open_, known, chat)
     except (ModelError, BudgetError) as problem:
@@ -83,20 +83,20 @@ def reconcile_by_model(
         rows, cost = [], Cost(calls=1)
         if settings.reconcile_fallback != "rules":
             beside = iter([Reconciliation("add", candidate, reason="the model failed") for candidate in open_])
-            both = [(meeting or next(beside), meeting is None) for meeting in sure]
+            both = [(outcome or next(beside), outcome is None) for outcome in sure]
             return ModelReconciliation(
-                tuple(meeting for meeting, _ in both), (), cost, tuple(meeting for meeting, failed in both if failed)
+                tuple(outcome for outcome, _ in both), (), cost, tuple(outcome for outcome, failed in both if failed)
             )
     by_model = {row.new: row for row in rows if row.new and row.verdict != "remove"}
     made = iter(
         [_to_reconciliation(candidate, by_model.get(number), known, settings.dedup_jaccard) for number, candidate in enumerate(open_, 1)]
     )
-    meetings = tuple(meeting or next(made) for meeting in sure)
-    taken = {target.id for meeting in meetings for target in meeting.targets}
+    outcomes = tuple(outcome or next(made) for outcome in sure)
+    taken = {target.id for outcome in outcomes for target in outcome.targets}
     gone = [known[number - 1] for row in rows if row.verdict == "remove" for number in row.known]
     trusted = min(candidate.trust for candidate in open_)
     removed = {record.id: record for record in gone if record.id not in taken and record.trust <= trusted + MARGIN}
-    return ModelReconciliation(meetings, tuple(removed.values()), cost)
+    return ModelReconciliation(outcomes, tuple(removed.values()), cost)
 
 
 def _reconcile_trivial(candidate: Candidate, known: Sequence[Record]) -> Reconciliation | None:
@@ -114,7 +114,7 @@ def _to_reconciliation(candidate: Candidate, row: ReconcileRow | None, known: Se
     targets = tuple(known[number - 1] for number in row.known)
     reason = f"model: {row.reason}"[:200]
     if row.verdict == "add" or not targets:
-        # The model overlooked nothing by adding; what the rules are sure of still holds.
+        # A model that adds does not overrule what the rules are certain of.
         return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Reconciliation("add", candidate, reason=reason)
     if row.verdict == "keep":
         return Reconciliation("keep", candidate, targets[:1], reason=reason)

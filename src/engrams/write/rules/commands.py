@@ -167,8 +167,10 @@ def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
     last = steps[-1].rpartition(" ")[2]
     end = body.rfind(last)
     quote = text[match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))]
-    told = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return _build_candidate(quote, speech, Kind.PROCEDURE, told, name, "procedure", "", category="procedure", triggers=(name,), steps=steps)
+    rendered = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return _build_candidate(
+        quote, speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=steps
+    )
 
 
 def _build_candidate(
@@ -205,11 +207,11 @@ def _is_imperative(body: str, *, negative: bool = False) -> bool:
 def _rewrite_command(words: str, speech: UtteranceContext) -> str:
     """Rewrite ``when I ask`` as ``when the user asks``."""
 
-    def told(match: re.Match[str]) -> str:
+    def replace_subject(match: re.Match[str]) -> str:
         known = find_lemma(match[1].lower())
         return f"{speech.speaker} {third_person(match[1].lower()) if known and 'base' in known[1] else match[1]}"
 
-    turned = _DOING.sub(told, words)
+    turned = _DOING.sub(replace_subject, words)
     return to_third_person(turned, 0, len(turned), (), speech.speaker)
 
 

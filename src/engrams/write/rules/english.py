@@ -195,7 +195,7 @@ def _resolve_validity(
         return lasting.start, said
     if reading.event or reading.effect in ("changes", "ends"):
         if when is not None and when.start <= said:
-            # Whoever moved last month lives there now, whatever was said in the same month.
+            # A move of last month holds now, whatever else was said in that month.
             recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
             return when.start, said if recent else min(when.end, said)
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)

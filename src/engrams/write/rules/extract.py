@@ -19,7 +19,7 @@ _MOST = 24
 def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, ...]:
     """Extract the distinct statements of ``text`` in order, at most 24.
     Never raises for any text; under 1 ms for an ordinary turn."""
-    told = parse_remember(text)
+    request = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
     found: list[Candidate] = []
@@ -33,11 +33,11 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, 
             if rule is not None:
                 found.append(rule)
     covered = [item.quote for candidate in found for item in candidate.evidence]
-    facts = extract_english(text, speech, told.at) + extract_foreign(text, speech)
+    facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
     found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
-    if told.explicit:
+    if request.explicit:
         found = [replace(one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)) for one in found]
-        found = found or _build_verbatim(told.text, speech)
+        found = found or _build_verbatim(request.text, speech)
     return tuple({(one.key, one.predicate, one.object): one for one in found}.values())[:_MOST]
 
 

@@ -8,7 +8,7 @@ from engrams.write.wordlist import word_set
 
 VerbForm: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 
-# base past participle; a form that is the same as the one before it may be left out.
+# base past participle; a form equal to the one before it may be omitted.
 _IRREGULAR = """
 be was been|beat beat beaten|become became become|begin began begun|bend bent|bet bet|bite bit bitten|bleed bled|blow blew blown
 break broke broken|bring brought|build built|burn burned|buy bought|catch caught|choose chose chosen|come came come|cost cost

@@ -165,7 +165,7 @@ CHATTER = word_set("""
     describe explain inspire motivate request confirm provide receive understand ensure include refer review note
     """)
 
-# Of those, the ones that tell something when an event in the past has an object of its own.
+# Chatter verbs that state a fact as a past event with an object.
 TELLING = word_set(
     "get make find give send set share bring show leave end receive do experience help face see check call put provide"
     " review include keep encourage notice recommend"

@@ -126,10 +126,10 @@ def _is_plural(clause: EnglishClause) -> bool:
     return (noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and clause.owner[-1].text.islower()) or noun in _MANY
 
 
-def _agree_in_number(told: str, clause: EnglishClause) -> str:
+def _agree_in_number(group: str, clause: EnglishClause) -> str:
     """Turn ``is``, ``was`` and ``has`` into the plural where needed."""
-    head, _, rest = told.partition(" ")
-    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _is_plural(clause) else told
+    head, _, rest = group.partition(" ")
+    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _is_plural(clause) else group
 
 
 def build_sentence(subject: str, *parts: str) -> str:

@@ -90,8 +90,8 @@ def split_sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
         piece = masked[start:end]
         asked = "?" in mark or "？" in mark
         if asked:
-            piece, told = _cut_question(piece, mark)
-            if not told:
+            piece, stated = _cut_question(piece, mark)
+            if not stated:
                 yield Sentence(piece, start, "question", True)
                 continue
         modality = whole
@@ -126,11 +126,11 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 def _cut_question(piece: str, mark: str) -> tuple[str, str]:
     """Keep the statement before a question: ``I use Flask, can you help``."""
     if _TAG.search(f"{piece}{mark}"):
-        return _TAG.sub("", f"{piece}?"), "told"
+        return _TAG.sub("", f"{piece}?"), "stated"
     found = next((match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None)
     if found is None or found.start() < 12:
         return piece, ""
-    return piece[: found.start()], "told"
+    return piece[: found.start()], "stated"
 
 
 def _blank_out(match: re.Match[str]) -> str:

@@ -37,7 +37,7 @@ _PERSONAL = word_set("""
     """)
 
 _MOST_LEAD = 60
-"""Words of markers, times and names before a clause; more of them is no sentence."""
+"""Maximum words of markers, times and names before a clause."""
 
 
 def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:

@@ -142,11 +142,11 @@ def _to_candidate(
     begun = _resolve_start(form, when.start if when and when.start <= speech.said_at else None, speech.said_at)
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
-    told = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
     if when is not None and begun == when.start and form.category == "event":
-        told = f"{told} ({when.start:%Y-%m-%d})"
+        rendered = f"{rendered} ({when.start:%Y-%m-%d})"
     return Candidate(
-        text=told[:1].upper() + told[1:],
+        text=rendered[:1].upper() + rendered[1:],
         kind=Kind.PREFERENCE if predicate == "likes" or predicate.startswith("favorite_") else Kind.FACT,
         subject=subject,
         predicate=predicate,

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.server import address, listen, server
+from engrams.surfaces.http.server import address, listen, create_server
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Turn
 
@@ -87,7 +87,7 @@ def timeline(page: Page) -> None:
 @contextmanager
 def served(engine: MemoryEngine) -> Iterator[str]:
     listener = listen(ServeSettings(port=0))
-    runner = server(create_app(engine, engine.settings))
+    runner = create_server(create_app(engine, engine.settings))
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not runner.started and thread.is_alive():

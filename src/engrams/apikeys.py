@@ -68,7 +68,7 @@ class Keyring:
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         ends = now + timedelta(days=days) if days > 0 else None
         ordered = tuple(right for right in RIGHTS if right in rights)
-        key = Key(id, name.strip()[:100], owner, ordered, _digest(secret), now, ends)
+        key = Key(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends)
         self._write(key)
         return key, secret
 
@@ -92,7 +92,7 @@ class Keyring:
         """The live key that this is; None for any other text."""
         shape = _KEY.fullmatch(secret)
         key = self._read(shape.group(1)) if shape else None
-        if key is None or not hmac.compare_digest(key.digest, _digest(secret)) or not key.live(now):
+        if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.live(now):
             return None
         return key
 
@@ -108,7 +108,7 @@ class Keyring:
 
     def _write(self, key: Key) -> None:
         """Whole or not at all, and for nobody else to read."""
-        times = {name: _iso(getattr(key, name)) for name in ("created_at", "expires_at", "revoked_at")}
+        times = {name: _to_iso(getattr(key, name)) for name in ("created_at", "expires_at", "revoked_at")}
         held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times}
         try:
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -123,9 +123,9 @@ class Keyring:
             raise StoreError(f"The key cannot be stored: {problem.strerror or problem}.", hint=f"Look at {self._folder}.") from None
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _to_iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()

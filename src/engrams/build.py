@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
-from engrams.engine import MemoryEngine, Parts
+from engrams.components import EngineDeps
+from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError, SettingsError
 from engrams.models.chat.factory import choose as choose_chat
 from engrams.models.chat.factory import inject
@@ -66,7 +67,7 @@ def open(
     choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
-        Parts(
+        EngineDeps(
             settings=settings,
             store=files.parts.store if files else kept,
             embedder=embedder,
@@ -74,8 +75,9 @@ def open(
             counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
             reranker=choose_reranker(choice, clock, model),
-            handlers={**(files.handlers if files else {}), **_asking(lambda: engine)},
+            handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
+            files=files,
         )
     )
     if files is not None:
@@ -149,31 +151,12 @@ def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> Skills | No
 
 def vault(engine: MemoryEngine) -> Vault:
     """The vault beside an engine's store. SettingsError: it is off."""
-    found: Vault | None = engine.vault
-    if found is None:
+    from engrams.vault import Vault
+
+    found = engine.vault
+    if not isinstance(found, Vault):
         raise SettingsError("The vault is off.", hint="Turn it on: `vault.enabled = true` in config.toml, or --set vault.enabled=true.")
     return found
-
-
-def summaries(engine: MemoryEngine) -> ConversationSummaries:
-    """The summaries of an engine's conversations: of a prompt's older messages, and of what was learned."""
-    from engrams.session.summary import ConversationSummaries
-    from engrams.session.summary import SummaryDeps as SummaryParts
-
-    work = (engine.take, engine.updates.hasten, engine.vault is not None)
-    return ConversationSummaries(SummaryParts(engine.store, engine.chat_model, engine.counter, engine.now, *work), engine.settings.summary)
-
-
-def review(engine: MemoryEngine) -> FactReview:
-    """The review of an engine's facts: what is out of date, what belongs together."""
-    from engrams.tend.review import FactReview
-
-    return FactReview(engine.store, engine.embedder, engine.chat_model, engine.now, engine.settings.review)
-
-
-def _asking(engine: Callable[[], MemoryEngine]) -> dict[str, Handler]:
-    """Jobs that ask a model about what was learned; their code is loaded by the first of them."""
-    return {ROLL: lambda job: summaries(engine()).roll(job), REVIEW: lambda job: review(engine()).run(job)}
 
 
 def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
@@ -203,15 +186,16 @@ def uploads(engine: MemoryEngine) -> FileUploads:
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    return FileUploads(engine, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
+    return FileUploads(engine.store, engine.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> Backed:
     """Memory, and its files where there are some, in one file."""
     from engrams.vault.backup import backup as write
 
-    found: Vault | None = engine.vault
-    return write(_places(engine.settings), target, passphrase) if found is None else found.backup(target, passphrase)
+    if engine.vault is None:
+        return write(_places(engine.settings), target, passphrase)
+    return vault(engine).backup(target, passphrase)
 
 
 def recover(settings: Settings, source: Path, passphrase: str = "") -> int:

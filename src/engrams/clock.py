@@ -31,7 +31,7 @@ def micros(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-class _Sequence:
+class _IdSequence:
     """The last id's time and tail, so that the next one of its millisecond sorts behind it."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class _Sequence:
             return self._tail
 
 
-_sequence = _Sequence()
+_id_sequence = _IdSequence()
 
 
 def new_id(moment: datetime) -> str:
@@ -60,7 +60,7 @@ def new_id(moment: datetime) -> str:
     Ids of one millisecond that are made one after the other sort in that order: turns of one time keep their places.
     """
     stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
-    value = stamp << 80 | _sequence.tail(stamp)
+    value = stamp << 80 | _id_sequence.tail(stamp)
     digits = []
     for _ in range(26):
         digits.append(_ALPHABET[value & 31])

@@ -1,276 +1,339 @@
-"""What lies behind the engine's door: rooms that are opened when they are first entered, and cost nothing until then."""
+"""Components of an engine, each created on first access."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from engrams.errors import RefusedError
+from engrams.inspect import MemoryInspector
 from engrams.ports import (
     CONDENSE,
+    EMBED,
     ENFORCE,
     EXTRACT,
     FINALISE,
     GARDEN,
     GARDEN_ROW,
     JUDGE,
+    REVIEW,
+    ROLL,
     SWEEP,
+    TOPICS,
     WAKE,
     Chat,
     Clock,
     Embedder,
     Job,
+    MemoryFiles,
+    Reranker,
     Skills,
     Store,
+    TokenCounter,
     is_skill,
 )
+from engrams.read import context, flow
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.session.delivery import ContextDelivery
 from engrams.settings import Settings
-from engrams.types import Context, Record, Scope
+from engrams.tend.backfill import Backfill
+from engrams.tend.runner import Handler, WorkerPool
+from engrams.tend.usage import UsageTracker
+from engrams.types import Context, Found, Kind, Receipt, Record, Scope, Turn, conversation
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
-    from engrams.read.request import ReadDeps, ReadRequest
-    from engrams.session.commands import MemoryControl
     from engrams.session.finalise import SessionFinaliser
     from engrams.session.ingest import TurnIngest
     from engrams.session.injected import InjectedFingerprints
     from engrams.session.privacy import IncognitoSessions
     from engrams.session.sessions import SessionRegistry
+    from engrams.session.summary import ConversationSummaries
+    from engrams.session.updates import UpdateQueue
     from engrams.session.working import WorkingTier
     from engrams.tend.digest import DigestJob
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.links import MemoryLinks
-    from engrams.tend.runner import Handler, WorkerPool
+    from engrams.tend.review import FactReview
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
 
 
-class Rooms:
-    """The rooms of a MemoryEngine, which gives them its store, models, clock and settings."""
+@dataclass(frozen=True, slots=True)
+class EngineDeps:
+    """Ports that an engine works with; ``build.open`` puts them together. ``files``: memory as files, where a vault is on."""
 
     settings: Settings
+    store: Store
     embedder: Embedder
-    chat_model: Chat | None
-    _store: Store
-    _clock: Clock
-    _runner: WorkerPool
-    _deps: ReadDeps
+    chat: Chat | None
+    counter: TokenCounter
+    clock: Clock
+    reranker: Reranker | None = None
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    skills: Skills | None = None
+    files: MemoryFiles | None = None
 
-    @cached_property
-    def links(self) -> MemoryLinks:
-        """Links and tags by hand, and what they lead to."""
-        from engrams.tend.links import MemoryLinks
 
-        return MemoryLinks(cast("Any", self), self._store, self._clock, self.settings.graph)
+class Components:
+    """Everything an engine is composed of. What a process does not use is never imported: a search loads no patterns of the write side."""
 
-    @cached_property
-    def control(self) -> MemoryControl:
-        """Requests about memory itself, in words."""
-        from engrams.session.commands import MemoryControl
+    def __init__(self, deps: EngineDeps) -> None:
+        settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
+        self.deps = deps
+        models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
+        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills)
+        tiers = settings.tiers.enabled
+        self.read_deps = ReadDeps(
+            store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
+            self._find_hot if tiers else None, skills=deps.skills,
+        )  # fmt: skip
+        self._backfill = Backfill(store, embedder, clock, settings.embed.batch_size)
+        handlers = {**self._make_handlers(), **deps.handlers}
+        self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers())
+        self.usage = UsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
+        self.delivery = ContextDelivery(settings.delivery, embedder, deps.counter, clock)
 
-        return MemoryControl(cast("Any", self), self.sessions)
+    # ------------------------------------------------------------------------------------------------------- reading
 
-    @cached_property
-    def topics(self) -> MemoryTopics:
-        """Memories grouped by what they are about."""
-        from engrams.tend.topics import MemoryTopics
+    def search(self, request: ReadRequest) -> Found:
+        """Run the read flow, as far as memory is on for this request."""
+        return flow.search(self.restrict_if_silent(request), self.read_deps)
 
-        return MemoryTopics(self._store, self.embedder, self.chat_model, self._clock, self.settings.topics)
+    def search_by_text(self, query: str, scope: Scope, limit: int) -> Found:
+        """Search and count the use of what was found."""
+        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
+        self.usage.note(found, scope)
+        return found
 
-    @cached_property
-    def tiers(self) -> MemoryTiers:
-        """What is at hand, recent and for the long term, and what moves between."""
-        from engrams.tend.sweep import TierMover
-        from engrams.tend.tiers import MemoryTiers
+    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
+        """Render memory for a prompt, count its use, and fingerprint it so that its echo is not extracted again."""
+        section = self.deps.settings.read
+        allowed = self.restrict_if_silent(request) is request
+        total = (section.context_tokens if tokens is None else tokens) if allowed else 0
+        budget = context.ContextBudget(total, section.prefix_tokens, self.deps.counter)
+        made = context.build_context(self._restrict_to_rules(request), self.read_deps, budget)
+        if made.trace is not None and request.as_of is None:
+            self.usage.note(Found(made.hits, made.trace, made.abstain), request.scope)
+        if made.prefix or made.tail:
+            self.injected.add_context(request.scope, made)
+        return made
 
-        moves = TierMover(self._store, self.embedder, self._clock, self.settings, self.topics.refresh)
-        return MemoryTiers(self._store, self.chat_model, self._clock, self.settings, self._working, moves)
+    def restrict_if_silent(self, request: ReadRequest) -> ReadRequest:
+        """The request, or one that finds nothing: memory is off, or the session is incognito."""
+        if self.deps.settings.enabled and not self.privacy.is_silent(request.scope, request.session):
+            return request
+        return replace(request, text="", limit=0)
 
-    @cached_property
-    def garden(self) -> MemoryGarden:
-        """What looks after all of an owner's memory between conversations."""
-        from engrams.session.timeout import IdleSweeper
-        from engrams.tend.backfill import Backfill
-        from engrams.tend.garden.cycle import Chore, GardenDeps
-        from engrams.tend.garden.garden import MemoryGarden
+    def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
+        """The request, or one for rules alone: its owner turned recall off."""
+        from engrams.session import preferences
 
-        idle = IdleSweeper(self._store, self._clock, self.settings)
-        backfill = Backfill(self._store, self.embedder, self._clock, self.settings.embed.batch_size)
-        chores: dict[str, Chore] = {"sessions": lambda _: idle.sweep(), "embed": lambda _: int(backfill.ask()), "topics": self._regroup}
-        parts = GardenDeps(self._store, self.embedder, self.chat_model, self._clock, self.settings, chores, self._named)
-        return MemoryGarden(parts, self._runner.run)
+        if preferences.is_recall_on(self.deps.store.load(request.scope.owner, preferences.ROW), self.deps.settings):
+            return request
+        return replace(request, kinds=preferences.RULE_KINDS, catch_up=False)
 
-    def _purged(self, owner: Scope) -> None:
-        """What was said of this owner's memory may tell of what was purged."""
-        if self._store.load(owner, GARDEN_ROW) is not None or WAKE in self._store.workload():
+    def find_tail(self, scope: Scope) -> tuple[Record, ...]:
+        """The last turns of a conversation, which every context shows."""
+        return self.working.tail(scope) if "working" in self.__dict__ else ()
+
+    def find_summary(self, scope: Scope, session: str) -> str:
+        """The rolling summary of a conversation; empty where there is none."""
+        if not self.deps.settings.summary.enabled:
+            return ""
+        from engrams.session.summary import find_summary
+
+        record = find_summary(self.deps.store, *conversation(scope, session))
+        return record.text if record else ""
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
+        """Journal turns in one durable write and let the workers look for what follows."""
+        written = self.ingest.write(turns, scope, kind, channel=channel)
+        self.runner.wake()
+        return written.receipts
+
+    def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Take memories out of the working tier and the hot buffer of this process."""
+        if "working" in self.__dict__:
+            self.working.drop(owner, ids)
+
+    def clear_reports(self, owner: Scope) -> None:
+        """Drop garden reports: they may quote purged text."""
+        if self.deps.store.load(owner, GARDEN_ROW) is not None or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)
 
-    def _regroup(self, owner: Scope) -> int:
-        """Topics brought up to date, and like ones made one; how many memories and topics moved."""
-        if not self.settings.topics.enabled:
-            return 0
-        moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
-        return moved.joined + moved.left + merged.merged
+    def close(self) -> None:
+        """End the sessions begun here and empty the working tier of this process."""
+        if "sessions" in self.__dict__:
+            self.sessions.close()
+        if "working" in self.__dict__:
+            self.working.close()
 
-    def _named(self, owner: Scope, query: str) -> list[str]:
-        """Ids of what a search finds, of which use learns nothing."""
-        return [hit.record.id for hit in cast("Any", self).explain(query, scope=owner, limit=20).hits if not is_skill(hit.record.id)]
+    @cached_property
+    def ingest(self) -> TurnIngest:
+        from engrams.session.ingest import TurnIngest
 
-    # ---------------------------------------------------------------------------------------------------------- sessions
+        deps = self.deps
+        parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working)
+        return TurnIngest(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
+
+    @cached_property
+    def digest(self) -> DigestJob:
+        from engrams.tend.digest import DigestJob
+
+        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+
+    @cached_property
+    def updates(self) -> UpdateQueue:
+        from engrams.session.updates import UpdateQueue
+
+        return UpdateQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
+
+    # ------------------------------------------------------------------------------------------------------ sessions
 
     @cached_property
     def sessions(self) -> SessionRegistry:
-        """Conversations with a beginning and an end; modes; what an owner decided for all of them."""
         from engrams.session.sessions import SessionRegistry
 
-        known, model = self._modes, self.chat_model is not None
-        return SessionRegistry(self._store, self._clock, self.settings, self._runner, known=known, journal=lambda: self._journal, model=model)
+        deps, model = self.deps, self.deps.chat is not None
+        return SessionRegistry(
+            deps.store, deps.clock, deps.settings, self.runner, incognito=self.privacy, journal=lambda: self.ingest, model=model
+        )
 
     @cached_property
-    def _modes(self) -> IncognitoSessions:
+    def finaliser(self) -> SessionFinaliser:
+        from engrams.session.finalise import SessionFinaliser
+
+        deps = self.deps
+        return SessionFinaliser(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner.run)
+
+    @cached_property
+    def privacy(self) -> IncognitoSessions:
         from engrams.session.privacy import IncognitoSessions
 
         return IncognitoSessions()
 
     @cached_property
-    def _echoes(self) -> InjectedFingerprints:
+    def injected(self) -> InjectedFingerprints:
         from engrams.session.injected import InjectedFingerprints
 
         return InjectedFingerprints()
 
     @cached_property
-    def _finalise(self) -> SessionFinaliser:
-        from engrams.session.finalise import SessionFinaliser
+    def summaries(self) -> ConversationSummaries:
+        from engrams.session.summary import ConversationSummaries, SummaryDeps
 
-        return SessionFinaliser(self._store, self.embedder, self.chat_model, self._clock, self.settings, self._runner.run)
+        deps, work = self.deps, (self.write_turns, self.updates.hasten, self.deps.files is not None)
+        return ConversationSummaries(SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work), deps.settings.summary)
 
-    @property
-    def _timers(self) -> dict[Callable[[], object], float]:
-        """What looks for work again and again, and how often, in seconds."""
-        from engrams.session.timeout import IdleSweeper
-
-        return {IdleSweeper(self._store, self._clock, self.settings).sweep: self.settings.sessions.sweep_seconds}
-
-    def _ruled(self, request: ReadRequest) -> ReadRequest:
-        """The request, or one for rules alone: its owner wants nothing else recalled."""
-        from engrams.session import preferences
-
-        if preferences.is_recall_on(self._store.load(request.scope.owner, preferences.ROW), self.settings):
-            return request
-        return replace(request, kinds=preferences.RULE_KINDS, catch_up=False)
-
-    def _allowed(self, request: ReadRequest) -> ReadRequest:
-        """The request, or one that finds nothing: memory is off, or this call is to leave no trace."""
-        if self.settings.enabled and not self._modes.is_silent(request.scope, request.session):
-            return request
-        return replace(request, text="", limit=0)
-
-    @property
-    def skills(self) -> Skills | None:
-        """Knowledge beside memory; None where there is no folder of it."""
-        return self._deps.skills
-
-    def _skill(self, id: str) -> tuple[Record, ...]:
-        return self.skills.get([id]) if self.skills is not None and is_skill(id) else ()
-
-    def stored(self, id: str, scope: Scope | str | Sequence[str]) -> Record:
-        """A memory that may be changed, as ``get`` finds it. RefusedError: it is a skill."""
-        record: Record = cast("Any", self).get(id, scope=scope)
-        if is_skill(record.id):
-            raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
-        return record
-
-    def _given(self, scope: Scope, made: Context) -> Context:
-        """A context on its way into a prompt: what comes back of it is not taken for news."""
-        if made.prefix or made.tail:
-            self._echoes.add_context(scope, made)
-        return made
-
-    # The write side compiles a hundred patterns: a process that only searches does not pay for them.
+    # -------------------------------------------------------------------------------------------------------- upkeep
 
     @cached_property
-    def _journal(self) -> TurnIngest:
-        from engrams.session.ingest import TurnIngest
-
-        parts = (self._store, self.embedder, self._clock, self.settings, self._working)
-        return TurnIngest(*parts, model=self.chat_model is not None, modes=self._modes, echoes=self._echoes)
-
-    @cached_property
-    def _digest(self) -> DigestJob:
-        from engrams.tend.digest import DigestJob
-
-        return DigestJob(self._store, self.embedder, self.chat_model, self._clock, self.settings)
-
-    # --------------------------------------------------------------------------------------------------- the working tier
-
-    @cached_property
-    def _working(self) -> WorkingTier:
+    def working(self) -> WorkingTier:
         from engrams.session.working import WorkingTier
 
-        return WorkingTier(self._store, self.embedder, self._clock, self.settings, model=self.chat_model is not None)
+        deps = self.deps
+        return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
 
-    @property
-    def _chores(self) -> dict[str, Handler]:
-        """The handlers of jobs, which load nothing before the first one comes."""
+    @cached_property
+    def tiers(self) -> MemoryTiers:
+        from engrams.tend.sweep import TierMover
+        from engrams.tend.tiers import MemoryTiers
 
-        def run(job: Job) -> None:
+        deps = self.deps
+        mover = TierMover(deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh)
+        return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
+
+    @cached_property
+    def topics(self) -> MemoryTopics:
+        from engrams.tend.topics import MemoryTopics
+
+        deps = self.deps
+        return MemoryTopics(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.topics)
+
+    @cached_property
+    def links(self) -> MemoryLinks:
+        from engrams.tend.links import MemoryLinks
+
+        return MemoryLinks(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
+
+    @cached_property
+    def review(self) -> FactReview:
+        from engrams.tend.review import FactReview
+
+        deps = self.deps
+        return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
+
+    @cached_property
+    def garden(self) -> MemoryGarden:
+        from engrams.session.timeout import IdleSweeper
+        from engrams.tend.garden.cycle import Chore, GardenDeps
+        from engrams.tend.garden.garden import MemoryGarden
+
+        deps = self.deps
+        idle = IdleSweeper(deps.store, deps.clock, deps.settings)
+        chores: dict[str, Chore] = {
+            "sessions": lambda _: idle.sweep(),
+            "embed": lambda _: int(self._backfill.ask()),
+            "topics": self._refresh_topics,
+        }
+        parts = GardenDeps(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, chores, self._find_ids)
+        return MemoryGarden(parts, self.runner.run)
+
+    def _refresh_topics(self, owner: Scope) -> int:
+        """Update an owner's topics and merge alike ones; the number of memories and topics moved."""
+        if not self.deps.settings.topics.enabled:
+            return 0
+        moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
+        return moved.joined + moved.left + merged.merged
+
+    def _find_ids(self, owner: Scope, query: str) -> list[str]:
+        """Ids of what a search finds, without counting it as use."""
+        found = self.search(ReadRequest(query, owner, self.deps.clock(), 20))
+        return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
+
+    # ---------------------------------------------------------------------------------------------------------- jobs
+
+    def _make_handlers(self) -> dict[str, Handler]:
+        """Handlers by kind of job; the code of each is loaded by its first job."""
+
+        def run_tiers(job: Job) -> None:
             self.tiers.run(job)
 
-        def learn(job: Job) -> None:
-            self._digest.run(job)
-
-        def finalise(job: Job) -> None:
-            self._finalise.run(job)
-
-        def tend(job: Job) -> None:
+        def run_garden(job: Job) -> None:
             self.garden.run_job(job)
 
-        tiers = dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run)
-        return {EXTRACT: learn, FINALISE: finalise, GARDEN: tend, WAKE: tend, **tiers}
+        return {
+            EMBED: self._backfill.run,
+            EXTRACT: lambda job: self.digest.run(job),
+            FINALISE: lambda job: self.finaliser.run(job),
+            TOPICS: lambda job: self.topics.run(job),
+            ROLL: lambda job: self.summaries.roll(job),
+            REVIEW: lambda job: self.review.run(job),
+            **dict.fromkeys((GARDEN, WAKE), run_garden),
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run_tiers),
+        }
 
-    def _first(self, ask: Callable[[], object]) -> Callable[[], None]:
-        """What is looked for before the first job."""
+    def _make_timers(self) -> dict[Callable[[], object], float]:
+        """Functions that look for work, each with its period in seconds."""
+        from engrams.session.timeout import IdleSweeper
 
-        def look() -> None:
-            ask()
-            caps = self.settings.caps
-            if self.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0:
-                self.tiers.schedule_sweep()
+        deps = self.deps
+        return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
 
-        return look
+    def _plan_work(self) -> None:
+        """Ask for the work that nobody else asks for: missing vectors, and sweeps of tiers and caps."""
+        self._backfill.ask()
+        caps = self.deps.settings.caps
+        if self.deps.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0:
+            self.tiers.schedule_sweep()
 
-    @property
-    def _recalled(self) -> Callable[[Scope, Sequence[str]], None] | None:
-        """Where selected memories are told of, for they are at hand from then on."""
+    def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        self.working.keep_recalled(scope, ids)
 
-        def tell(scope: Scope, ids: Sequence[str]) -> None:
-            self._working.keep_recalled(scope, ids)
-
-        return tell if self.settings.tiers.enabled else None
-
-    @property
-    def _near(self) -> Callable[[Scope, Floats | None], Mapping[str, float]] | None:
-        """What is at hand and near a query; nothing is, before anything was said or selected."""
-
-        def look(scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-            return self._working.find_near(scope, vector) if "_working" in self.__dict__ else {}
-
-        return look if self.settings.tiers.enabled else None
-
-    def _tail(self, scope: Scope) -> tuple[Record, ...]:
-        """The last of what was said, for every context."""
-        return self._working.tail(scope) if "_working" in self.__dict__ else ()
-
-    def _settled(self) -> None:
-        """The sessions begun here end, and nothing stays in the working tier of a process that ends."""
-        if "sessions" in self.__dict__:
-            self.sessions.close()
-        if "_working" in self.__dict__:
-            self._working.close()
-
-    def _dropped(self, owner: Scope, ids: Sequence[str]) -> None:
-        """These are not at hand any more."""
-        if "_working" in self.__dict__:
-            self._working.drop(owner, ids)
+    def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+        """Memories of the working tier and hot buffer near a query; none before anything was said or selected."""
+        return self.working.find_near(scope, vector) if "working" in self.__dict__ else {}

@@ -121,7 +121,7 @@ def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, faul
     with opened(model, home, clock, summary__enabled=True) as memory:
         memory.observe(Turn(SAID[0], session="s1"), scope=OWNER)
         settle(memory, clock)
-        assert build.summaries(memory).of(OWNER, "s1") == "Summary of the boat."
+        assert memory.summaries.of(OWNER, "s1") == "Summary of the boat."
 
         def tell() -> None:
             memory.observe(Turn(SAID[1], session="s1"), scope=OWNER)
@@ -129,7 +129,7 @@ def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, faul
 
         failing(model, "rolling", fault, tell)
         dead = [job["kind"] for job in memory.status()["dead"]]
-        summary = build.summaries(memory).of(OWNER, "s1")
+        summary = memory.summaries.of(OWNER, "s1")
         assert summary, "the summary before is gone"
         if fault not in UNREAD:
             assert ROLL in dead or "extract" in dead
@@ -138,7 +138,7 @@ def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, faul
         settle(memory, clock)
         assert memory.status()["dead"] == []
         if fault not in UNREAD or dead:
-            assert build.summaries(memory).of(OWNER, "s1") == "Summary with the sail."
+            assert memory.summaries.of(OWNER, "s1") == "Summary with the sail."
         assert said(memory) == sorted(SAID[:2])
         assert {record.text for record in memory.list(scope=OWNER, kinds=(Kind.FACT,)).records} == set(SAID[:2])
 
@@ -150,7 +150,7 @@ def test_a_prompt_fits_whatever_its_model_does(model: ScriptedModel, home: Path,
     clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
     messages = [{"id": f"m{number}", "role": "user", "content": f"Parcel {number} is in hall {number}. " * 4} for number in range(12)]
     with opened(model, home, clock) as memory:
-        summaries = build.summaries(memory)
+        summaries = memory.summaries
         windows: list[Any] = []
         failing(
             model, "rolling", fault, lambda: windows.append(summaries.fit(messages, scope=OWNER, session="s1", max_tokens=200, tokens=40))

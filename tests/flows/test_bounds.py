@@ -60,7 +60,7 @@ REMEMBERED = {
     "read.temporal._find_spans": 2_048,
     "read.diversify._cached_words": 512,
     "store.sqlite.rows._decode_provenance": 1_024,
-    "text.terms._term": 1 << 16,
+    "text.terms._to_term": 1 << 16,
     "write.dedup._tokens": 16_384,
     "write.dedup.object_terms": 16_384,
     "write.slots.canonical_predicate": 4_096,
@@ -71,8 +71,8 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "models.http._trusted", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._beyond",
-    "text.when.grammar.compiled", "text.when.scan._grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
+    "models.http._trusted", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
+    "text.when.grammar.compiled", "text.when.scan._load_grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 
@@ -201,10 +201,10 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
         held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
         assert held == {}
         assert max(size for name, size in containers(engine) if name == "InjectedFingerprints._owners") == FEW
-        searcher = engine.store._searcher  # type: ignore[attr-defined]
+        searcher = engine.store._index_cache  # type: ignore[attr-defined]
         assert searcher.bytes <= 1_000_000
-        assert 1 < len(searcher._shelves) < MANY
-        assert searcher.bytes == sum(shelf.index.bytes for shelf in searcher._shelves.values())
+        assert 1 < len(searcher._indexes) < MANY
+        assert searcher.bytes == sum(cached.index.bytes for cached in searcher._indexes.values())
 
 
 @pytest.mark.covers("S3.70")
@@ -218,10 +218,10 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
             engine.context(f"lucky number {number}", scope=Scope((*scope.labels, "project", f"p{number}")))
             engine.drain()
         tiers = engine.settings.tiers
-        assert 0 < len(engine._working.ring(scope)) <= tiers.working == 20
-        assert 0 < len(engine._working.hot(scope).ids()) <= tiers.hot == 20
-        assert len(engine._deps.profiles._kept) <= BOUNDS["read.cache._KEPT"]
-        indexes = [shelf.index for shelf in engine.store._searcher._shelves.values()]  # type: ignore[attr-defined]
+        assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
+        assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
+        assert len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.cache._KEPT"]
+        indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
         assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.owner._VIEWS"]
 
 

@@ -187,14 +187,14 @@ def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
             taken = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
-        (shelf,) = [one for key, one in engine.store._searcher._shelves.items() if key[1] == "user/ann"]  # type: ignore[attr-defined]
-        number = len(shelf.index)
+        (cached,) = [one for key, one in engine.store._index_cache._indexes.items() if key[1] == "user/ann"]  # type: ignore[attr-defined]
+        number = len(cached.index)
         assert number >= MEMORIES
-        assert shelf.bytes == shelf.index.bytes
-        assert shelf.bytes / number * 1000 <= INDEX_BYTES
+        assert cached.bytes == cached.index.bytes
+        assert cached.bytes / number * 1000 <= INDEX_BYTES
         assert (taken - PROCESS_FIXED) / number * 1000 <= PROCESS_BYTES
         # The account is of what there is: nobody sheds memory who is told of half of it.
-        assert taken * 0.7 <= shelf.bytes <= taken * 1.1
+        assert taken * 0.7 <= cached.bytes <= taken * 1.1
 
 
 @pytest.mark.covers("S3.70")

@@ -85,7 +85,7 @@ def test_the_summary_before_and_the_new_facts_go_in(engine: MemoryEngine, model:
     tell(engine, "Lou repairs old radios", (*ANN, "conversation", "c2"))
     summaries = engine.list(scope=ANN, kinds=(Kind.SUMMARY,)).records
     assert {one.scope.labels[-1]: one.text for one in summaries} == {"c1": "Summary 2.", "c2": "Summary 3."}
-    assert build.summaries(engine).of(TALK) == "Summary 2."
+    assert engine.summaries.of(TALK) == "Summary 2."
 
 
 @pytest.mark.covers("S2.31")
@@ -172,12 +172,12 @@ def test_what_was_forgotten_or_erased_leaves_the_summary(engine: MemoryEngine, m
     tell(engine, "Kim bakes rye bread on Sundays")
     oboe = next(record for record in engine.list(scope=TALK, kinds=(Kind.FACT,)).records if "oboe" in record.text)
     engine.forget(oboe.id, scope=TALK)
-    assert build.summaries(engine).of(TALK) == ""
+    assert engine.summaries.of(TALK) == ""
     tell(engine, "Kim drives a red van")
     assert "oboe" not in prompts(model)[-1] and "rye bread" in prompts(model)[-1] and "red van" in prompts(model)[-1]
-    assert build.summaries(engine).of(TALK) == "Summary 3."
+    assert engine.summaries.of(TALK) == "Summary 3."
     engine.purge([engine.list(scope=TALK, kinds=(Kind.FACT,)).records[0].id], scope=TALK)
-    assert build.summaries(engine).of(TALK) == ""
+    assert engine.summaries.of(TALK) == ""
     assert "Summary" not in str(engine.history(NAME, scope=TALK)[-1])
 
 
@@ -196,7 +196,7 @@ def test_turns_outside_of_a_conversation_have_no_summary(engine: MemoryEngine, m
     assert prompts(model) == []
     engine.observe(Turn("Kim bakes rye bread", session="s1"), scope=ANN)
     engine.drain()
-    assert build.summaries(engine).of(ANN, "s1") == "Summary 1."
+    assert engine.summaries.of(ANN, "s1") == "Summary 1."
 
 
 @pytest.mark.covers("S2.31")

@@ -41,7 +41,7 @@ def told(made: Context) -> list[str]:
 def settle(engine: MemoryEngine) -> None:
     """Wait until nothing is being worked out."""
     for _ in range(1000):
-        if not engine._delivery._pending._working:
+        if not engine._components.delivery._pending._working:
             return
         time.sleep(0.01)
 

@@ -108,7 +108,7 @@ def test_the_owner_is_the_user_else_the_session() -> None:
     assert SessionRegistry.owner("alice", "t1") == Scope(("user", "alice"))
     assert SessionRegistry.owner("", "t1") == Scope(("session", "t1"))
     for nobody in (("", ""), (" ", "\t")):
-        with pytest.raises(ValueError, match="Whose memory") as caught:
+        with pytest.raises(ValueError, match="Neither a user") as caught:
             SessionRegistry.owner(*nobody)
         assert isinstance(caught.value, ScopeError) and caught.value.hint
 

@@ -76,7 +76,7 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 @pytest.fixture
 def summaries(engine: MemoryEngine) -> ConversationSummaries:
     """Its summaries."""
-    return build.summaries(engine)
+    return engine.summaries
 
 
 def cost(engine: MemoryEngine, messages: Any) -> int:
@@ -97,20 +97,20 @@ def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: Convers
 
 @pytest.mark.covers("S1.4")
 def test_the_limits_must_agree(summaries: ConversationSummaries, model: ScriptedModel) -> None:
-    """A summary has 256 tokens, and must be shorter than the window; `before` is the window's size unless it is set."""
+    """A summary has 256 tokens, and must be shorter than the window; `start_tokens` is the window's size unless it is set."""
     assert (SummarySettings().tokens, SummarySettings().start_tokens) == (256, 0)
     for wrong in ({"max_tokens": 256}, {"tokens": 4000}, {"max_tokens": 100, "tokens": 200}):
         with pytest.raises(ValidationError) as refused:
             SummarySettings(**wrong)
         assert isinstance(refused.value, ValueError)
-    with pytest.raises(ValueError, match="limits cannot be"):
+    with pytest.raises(ValueError, match="limits are invalid"):
         summaries.fit([said(1)], scope=ANN, session="s", max_tokens=100)
     with pytest.raises(ValueError, match="does not take"):
         summaries.fit([said(1)], scope=ANN, session="s", colour=1)
     model.say("They spoke.")
     messages = [said(number) for number in range(1, 8)]
     assert summaries.fit(messages, scope=ANN, session="s", max_tokens=5000).summary == ""
-    assert summaries.fit(messages, scope=ANN, session="s", max_tokens=5000, before=300).summary == "They spoke."
+    assert summaries.fit(messages, scope=ANN, session="s", max_tokens=5000, start_tokens=300).summary == "They spoke."
 
 
 @pytest.mark.covers("S1.5")
@@ -130,7 +130,7 @@ def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: Conve
     assert int(second.last[1:]) > covered
     assert summaries.fit(messages, scope=ANN, session="s").messages == second.messages
     assert len(model.requests) == 2
-    assert build.summaries(engine).fit(messages[covered:], scope=ANN, session="s").messages == second.messages
+    assert engine.summaries.fit(messages[covered:], scope=ANN, session="s").messages == second.messages
     assert summaries.of(ANN, "other", "window") == "" == summaries.of(BOB, "s", "window")
 
 
@@ -231,7 +231,7 @@ def test_what_is_dropped_is_written_down_first(home: Path) -> None:
     }
     messages = [{"id": f"m{n}", "role": "user", "content": f"My friend number {n} lives in city {n} since spring " * 2} for n in range(40)]
     with engrams.open(load(named, environ={}).settings, clock=Ticker(START)) as engine:
-        summaries = build.summaries(engine)
+        summaries = engine.summaries
         fitted = summaries.fit(messages, scope=ANN, session="s")
         assert fitted.dropped and fitted.messages == tuple(messages[len(fitted.dropped) :])
         assert cost(engine, fitted.messages) <= 300
@@ -249,7 +249,7 @@ def test_without_files_the_journal_keeps_what_was_dropped() -> None:
     """There is no note then, and the turns are found by a search; no job is left that nobody does."""
     messages = [{"id": f"m{n}", "role": "user", "content": f"My friend number {n} plays the oboe " * 3} for n in range(40)]
     with temp_engine(jobs__workers=0, summary__max_tokens=200, summary__tokens=50) as engine:
-        fitted = build.summaries(engine).fit(messages, scope=ANN, session="s")
+        fitted = engine.summaries.fit(messages, scope=ANN, session="s")
         assert fitted.dropped and "there is no chat model" in fitted.notes
         engine.drain()
         assert engine.store.queue(("waiting",)) == ()

@@ -53,7 +53,7 @@ def test_what_is_said_is_a_row_of_the_working_tier(engine: MemoryEngine) -> None
     """With importance 0.5 and its source; not in the recent tier; and found at once."""
     mine, answer = say(engine, "The spare key is under the blue pot"), say(engine, "I will remember the blue pot", "assistant")
     assert [(row(engine, id).tier, row(engine, id).importance) for id in (mine, answer)] == [(Tier.WORKING, 0.5)] * 2
-    ring = engine._working.ring(OWNER)
+    ring = engine._components.working.ring(OWNER)
     assert [(one.id, one.source, one.importance) for one in ring.items()] == [(mine, "user", 0.5), (answer, "agent", 0.5)]
     state = engine.tiers.state(ANN)
     assert (state["working"], state["recent"], state["longterm"]) == (2, 0, 0)
@@ -65,7 +65,7 @@ def test_from_half_importance_on_the_oldest_becomes_recent(engine: MemoryEngine)
     """The 21st turn pushes it out, in its own transaction; 0.5 itself is enough, 0.49 is not, and what is put away stays in the
     journal."""
     ids = fill(engine, 20)
-    ring = engine._working.ring(OWNER)
+    ring = engine._components.working.ring(OWNER)
     ring.set_importance(ids[1], 0.49)
     ring.set_importance(ids[2], 0.9)
     assert {row(engine, id).tier for id in ids} == {Tier.WORKING}
@@ -105,13 +105,13 @@ def test_recalled_memories_are_copied_in_and_never_stored_again() -> None:
         engine.search("spare key blue pot", scope=ANN)
         engine.search("Felix cat thunder", scope=ANN)
         engine.drain()
-        ring = engine._working.ring(OWNER)
-        copies = {one.id: (one.source, one.text) for one in ring.items() if one.copied}
+        ring = engine._components.working.ring(OWNER)
+        copies = {one.id: (one.source, one.text) for one in ring.items() if one.is_copy}
         assert copies[first] == ("promoted_l1", "Felix the cat hates thunder")
         assert copies[pair.id] == ("promoted_l2", "User: The spare key is under the blue pot -> Agent: Noted: blue pot")
         before = [row(engine, id) for id in (first, pair.id, recent)]
         fill(engine, 6, 60)
-        assert not [one for one in ring.items() if one.copied]
+        assert not [one for one in ring.items() if one.is_copy]
         after = [row(engine, id) for id in (first, pair.id, recent)]
         assert [one.version for one in after] == [one.version for one in before]
         assert len(engine.list(scope=ANN, text="Felix", statuses=tuple(Status)).records) == 1
@@ -127,7 +127,7 @@ def test_only_what_was_selected_is_kept_at_hand(engine: MemoryEngine) -> None:
     assert engine.tiers.state(ANN)["hot"] == 0
     (hit,) = engine.search("parcel0 room0 house0", scope=ANN, limit=1).hits
     engine.drain()
-    assert engine._working.hot(OWNER).ids() == (hit.record.id,)
+    assert engine._components.working.hot(OWNER).ids() == (hit.record.id,)
     assert row(engine, hit.record.id).access_count == 1
     again = engine.search("parcel0 room0 house0", scope=ANN, limit=1)
     assert again.hits[0].parts["sub_sim"] == pytest.approx(0.736, abs=1e-3)
@@ -148,7 +148,7 @@ def test_what_is_at_hand_takes_no_place_from_what_is_not() -> None:
         engine.drain()
         second = {hit.record.id for hit in engine.search("spare key under the blue pot", scope=ANN).hits}
         assert first < second
-        engine._working.hot(OWNER).drop(list(first))
+        engine._components.working.hot(OWNER).drop(list(first))
         assert len(engine.search("spare key under the blue pot", scope=ANN).hits) == 1
 
 
@@ -187,7 +187,7 @@ def test_what_the_gate_refuses_does_not_enter(engine: MemoryEngine) -> None:
 def test_notes_and_imports_do_not_go_through_the_tier(engine: MemoryEngine) -> None:
     """What somebody asks to remember is recent at once, even one word."""
     note = engine.add("Paris", scope=ANN)
-    engine.take([Turn("An old message from last year")], OWNER, Kind.TURN, "import")
+    engine.write_turns([Turn("An old message from last year")], OWNER, Kind.TURN, "import")
     assert row(engine, note.id).tier is Tier.RECENT
     assert (engine.tiers.state(ANN)["working"], engine.tiers.state(ANN)["recent"]) == (0, 2)
 
@@ -198,7 +198,7 @@ def test_a_new_process_begins_with_empty_hands(home: Path) -> None:
     fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0}
     with engrams.open(**fields) as engine:
         ids = fill(engine, 21)
-        engine._working.ring(OWNER).set_importance(ids[5], 0.1)
+        engine._components.working.ring(OWNER).set_importance(ids[5], 0.1)
         engine.search("parcel0 room0 house0", scope=ANN)
         engine.drain()
         assert engine.tiers.state(ANN)["hot"] > 0
@@ -215,7 +215,7 @@ def test_what_a_dead_process_left_behind_is_settled_by_a_sweep(engine: MemoryEng
     clock: Any = engine._clock
     kept, small = say(engine, "The spare key is under the blue pot"), say(engine, "Felix the cat hates thunder")
     engine.edit(small, scope=ANN, fields={"importance": 0.2})
-    engine._working.ring(OWNER).drain()
+    engine._components.working.ring(OWNER).drain()
     engine.tiers.sweep(ANN)
     assert row(engine, kept).tier is Tier.WORKING
     clock.forward(minutes=61)
@@ -251,8 +251,8 @@ def test_purging_leaves_no_copy_at_hand(engine: MemoryEngine) -> None:
     engine.search("parcel3 room3 house3", scope=ANN)
     engine.drain()
     engine.purge(ids[3], scope=ANN)
-    assert ids[3] not in engine._working.hot(OWNER).ids()
-    assert engine._working.ring(OWNER).get_by_id(ids[3]) is None
+    assert ids[3] not in engine._components.working.hot(OWNER).ids()
+    assert engine._components.working.ring(OWNER).get_by_id(ids[3]) is None
     engine.store.purge(OWNER, [ids[0]], START)  # as another process does
     fill(engine, 3, 30)
     assert row(engine, ids[1]).tier is Tier.RECENT
@@ -269,7 +269,7 @@ def test_a_write_that_fails_changes_nothing(engine: MemoryEngine, monkeypatch: p
     monkeypatch.setattr(engine.store, "commit", full)
     with pytest.raises(StoreError):
         fill(engine, 1, 20)
-    assert [one.id for one in engine._working.ring(OWNER).items()] == ids
+    assert [one.id for one in engine._components.working.ring(OWNER).items()] == ids
     monkeypatch.setattr(engine.store, "commit", real)
     fill(engine, 1, 20)
     assert row(engine, ids[0]).tier is Tier.RECENT

@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 def real(home: Path) -> Path:
     """A home with memories, files, history, an audit log and a key, and a setting in its config.toml."""
     home.mkdir()
-    (home / "config.toml").write_text('user = "ann"\n[vault]\non = true\n', "utf-8")
+    (home / "config.toml").write_text('user = "ann"\n[vault]\nenabled = true\n', "utf-8")
     settings = load({"home": str(home)}).settings
     with engrams.open(settings) as engine:
         engine.add("My bicycle is red.", scope=ANN)

@@ -170,7 +170,7 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
         engine.store.fail(Failure(job.lease, "went away", engine.now(), engine.now()))
         engine.drain(20)
         with pytest.raises(ConflictError):
-            engine._digest.run(job)
+            engine._components.digest.run(job)
         assert len(stated(engine)) == 1
         assert stated(engine)[0].strength == 1
 

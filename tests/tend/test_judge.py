@@ -70,7 +70,7 @@ def test_the_live_item_gets_its_importance(engine: MemoryEngine, model: Scripted
     assert len(model.requests) == 0
     assert engine.tiers.jobs() == (f"importance-judge:{id}",)
     assert engine.tiers.in_flight() == engine.tiers.state(ANN)["in_flight"] == 1
-    item = engine._working.ring(OWNER).get_by_id(id)
+    item = engine._components.working.ring(OWNER).get_by_id(id)
     assert item is not None
     engine.drain()
     assert (item.importance, row(engine, id).importance, row(engine, id).tier) == (0.8, 0.8, Tier.WORKING)
@@ -165,7 +165,7 @@ def test_what_becomes_recent_is_condensed(engine: MemoryEngine, model: ScriptedM
     assert row(engine, id).summary == ""
     engine.drain()
     assert row(engine, id).summary == "The spare key is under the blue pot."
-    engine._working.keep_recalled(OWNER, [id])
+    engine._components.working.keep_recalled(OWNER, [id])
     assert engine.tiers.working(ANN)[-1] == {
         "id": id, "source": "promoted_l1", "text": "The spare key is under the blue pot.", "importance": 0.5,
     }  # fmt: skip
@@ -180,7 +180,7 @@ def test_without_a_sentence_the_words_themselves_are_used(engine: MemoryEngine, 
     fill(engine, 2)
     engine.drain()
     assert row(engine, id).summary == ""
-    engine._working.keep_recalled(OWNER, [id])
+    engine._components.working.keep_recalled(OWNER, [id])
     assert engine.tiers.working(ANN)[-1]["text"] == "The spare key is under the blue pot"
 
 

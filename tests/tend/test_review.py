@@ -78,7 +78,7 @@ def test_old_facts_are_looked_at(engine: MemoryEngine, model: ScriptedModel, clo
     put(engine, "It is Lou, not Lu", category="correction")
     put(engine, *(f"Bob's fact {number}" for number in range(5)), scope=BOB)
     clock.forward(days=91)
-    review = build.review(engine)
+    review = engine.review
     assert review.plan(ANN, merge=False).is_empty and model.requests == []
     clock.back(days=1)
     old += put(engine, "Kim rents a van")
@@ -102,7 +102,7 @@ def test_no_more_than_ten_go_at_once(engine: MemoryEngine, model: ScriptedModel,
     put(engine, *(f"Kim's plan number {number}" for number in range(20)))
     clock.forward(days=100)
     model.say({"outdated": [{"id": 0}, {"id": 99}, {"id": -1}, {"id": 3}, {"id": 3}, *({"id": n} for n in range(1, 21))]})
-    plan = build.review(engine).plan(ANN, merge=False)
+    plan = engine.review.plan(ANN, merge=False)
     assert len(plan.removals) == 10 == len({removal.record.id for removal in plan.removals})
 
 
@@ -113,7 +113,7 @@ def test_what_was_said_again_is_not_old(engine: MemoryEngine, model: ScriptedMod
     clock.forward(days=95)
     meta = {"reinforcements": [{"source": "x", "session": "", "at": engine.now().isoformat()}]}
     engine.edit(ids[0], scope=ANN, fields={"meta": meta})
-    assert build.review(engine).plan(ANN, merge=False).is_empty and model.requests == []
+    assert engine.review.plan(ANN, merge=False).is_empty and model.requests == []
 
 
 @pytest.mark.covers("S1.22")
@@ -122,7 +122,7 @@ def test_related_facts_are_merged(engine: MemoryEngine, model: ScriptedModel) ->
     section = ReviewSettings()
     assert (section.merge, section.stale, section.min_category, section.max_merges, section.max_sources) == (False, False, 8, 3, 8)
     ids = put(engine, "Kim has a boat", "The boat is 12 m long", *(f"Kim owns tool {number}" for number in range(5)))
-    review = build.review(engine)
+    review = engine.review
     assert review.plan(ANN, stale=False).is_empty and model.requests == []
     ids += put(engine, "Kim sings in a choir", recorded_at=START.replace(hour=10))
     model.say({"groups": [{"ids": [1, 2], "text": "Kim has a boat that is 12 m long"}]})
@@ -161,7 +161,7 @@ def test_a_merge_keeps_to_its_limits(engine: MemoryEngine, model: ScriptedModel)
         {"ids": [7, 8], "text": all_of},
     ]
     model.say({"groups": rows})
-    plan = build.review(engine).plan(ANN, stale=False)
+    plan = engine.review.plan(ANN, stale=False)
     assert [len(merge.sources) for merge in plan.merges] == [2, 2, 2]
     assert len(plan.notes) == 6 and all(note.startswith("not merged: ") for note in plan.notes)
 
@@ -171,7 +171,7 @@ def test_erasing_a_source_frees_the_others(engine: MemoryEngine, model: Scripted
     """The merged fact goes with a fact that went into it; the other one is active again, and the words are gone."""
     ids = put(engine, "Kim has a boat", "The boat is blue", *(f"Kim owns tool {number}" for number in range(6)))
     model.say({"groups": [{"ids": [1, 2], "text": "Kim has a blue boat"}]})
-    review = build.review(engine)
+    review = engine.review
     (told,) = review.apply(review.plan(ANN, stale=False))
     proof = engine.purge(ids[1], scope=ANN)
     assert not any(proof.remaining.values())
@@ -184,7 +184,7 @@ def test_a_plan_of_yesterday_is_refused(engine: MemoryEngine, model: ScriptedMod
     ids = put(engine, "Kim packs for Oslo", "Kim rents a van", "Kim was born in Ghent")
     clock.forward(days=100)
     model.say(outdated(1, 2))
-    review = build.review(engine)
+    review = engine.review
     plan = review.plan(ANN, merge=False)
     engine.edit(ids[1], scope=ANN, text="Kim rents a lorry")
     with pytest.raises(ConflictError):
@@ -203,10 +203,10 @@ def test_a_failing_model_changes_nothing(engine: MemoryEngine, model: ScriptedMo
     clock.forward(days=100)
     model.fail("http_500", times=2)
     with pytest.raises(ModelError):
-        build.review(engine).plan(ANN)
+        engine.review.plan(ANN)
     assert [status(engine, id) for id in ids] == [Status.ACTIVE] * 3
     with temp_engine(jobs__workers=0) as plain:
-        assert build.review(plain).plan(ANN, stale=True, merge=True).notes == ("there is no chat model",)
+        assert plain.review.plan(ANN, stale=True, merge=True).notes == ("there is no chat model",)
 
 
 def test_reviews_come_by_themselves(model: ScriptedModel, clock: Ticker) -> None:
@@ -226,9 +226,9 @@ def test_reviews_come_by_themselves(model: ScriptedModel, clock: Ticker) -> None
             clock.forward(hours=24)
             engine.drain()
             assert status(engine, ids[0]) is (Status.ACTIVE if confirm else Status.ARCHIVED)
-            assert not build.review(engine).plan(ANN).is_empty if confirm else True
+            assert not engine.review.plan(ANN).is_empty if confirm else True
 
 
 def test_an_empty_plan_does_nothing(engine: MemoryEngine) -> None:
     """Nothing to do is nothing done."""
-    assert ReviewPlan("x", ANN).is_empty and build.review(engine).apply(ReviewPlan("x", ANN)) == ()
+    assert ReviewPlan("x", ANN).is_empty and engine.review.apply(ReviewPlan("x", ANN)) == ()

@@ -49,7 +49,7 @@ def talk(engine: MemoryEngine, clock: Ticker, number: int, minutes: float = 60, 
         clock.forward(seconds=10)
         ids.append(engine.observe(Turn(f"It stands in room{place} of house{place}", role="assistant"), scope=ANN)[0].id)
         clock.forward(minutes=minutes)
-    engine._working.release(OWNER)
+    engine._components.working.release(OWNER)
     return ids
 
 
@@ -159,7 +159,7 @@ def test_consolidating_moves_everything_now(engine: MemoryEngine, clock: Ticker)
     assert (state["working"], state["recent"], state["longterm"]) == (0, 0, 3)
     assert engine.tiers.consolidate(ANN) == {"left": 0, "moved": 0}
     small = engine.observe(Turn("Haha what lovely weather"), scope=ANN)[0].id
-    engine._working.ring(OWNER).set_importance(small, 0.2)
+    engine._components.working.ring(OWNER).set_importance(small, 0.2)
     engine.tiers.consolidate(ANN)
     assert (len(rows(engine)), engine.get(small, scope=ANN).status) == (3, Status.ARCHIVED)
 
@@ -262,7 +262,7 @@ def test_one_scope_in_trouble_does_not_stop_the_others(engine: MemoryEngine, clo
     """The rest is swept; the failure is seen as a job that is tried again; and the timer goes on."""
     bob = ("user", "bob")
     for scope in (ANN, bob):
-        engine.take([Turn("An old thing said long ago", at=START - timedelta(days=100))], Scope(scope), Kind.TURN, "import")
+        engine.write_turns([Turn("An old thing said long ago", at=START - timedelta(days=100))], Scope(scope), Kind.TURN, "import")
     real = engine.store.commit
 
     def commit(batch: Batch) -> Any:
@@ -317,6 +317,6 @@ def test_a_large_import_is_swept_in_steps(clock: Ticker) -> None:
             Turn(f"thing{place} of room{place}", role="assistant" if place % 2 else "user", at=old + timedelta(minutes=place))
             for place in range(500)
         ]
-        engine.take(turns, OWNER, Kind.TURN, "import")
+        engine.write_turns(turns, OWNER, Kind.TURN, "import")
         assert engine.tiers.sweep(ANN)["moved"] == 500
         assert engine.stats(ANN)["kind"] == {"turn": 500, "exchange": 250}

@@ -101,7 +101,7 @@ def test_the_timer_runs_by_itself(home: Path) -> None:
     fields: dict[str, Any] = {"home": home, "preset": "cache", "embedder": HashEmbedder(), "tiers__sweep_seconds": 0.02}
     with engrams.open(jobs__workers=2, **fields) as engine:
         old = engine.now() - timedelta(days=50)
-        engine.take([Turn("An old thing", at=old), Turn("An old answer", "assistant", at=old)], OWNER, Kind.TURN, "import")
+        engine.write_turns([Turn("An old thing", at=old), Turn("An old answer", "assistant", at=old)], OWNER, Kind.TURN, "import")
         for _ in range(500):
             if engine.list(scope=ANN, kinds=(Kind.EXCHANGE,)).records:
                 break
@@ -120,7 +120,7 @@ def test_many_speak_at_once() -> None:
         def speak(name: str) -> None:
             for place in range(15):
                 engine.observe(Turn(f"{name} brings parcel{place} to house{place} of {name}"), scope=ANN)
-                engine._working.recalled(OWNER, [engine.list(scope=ANN, limit=1).records[0].id])
+                engine._components.working.keep_recalled(OWNER, [engine.list(scope=ANN, limit=1).records[0].id])
 
         threads = [threading.Thread(target=speak, args=(name,)) for name in ("Ann", "Bea", "Cem", "Dan")]
         for thread in threads:

@@ -147,7 +147,7 @@ class Judge:
 def test_a_judge_moves_confidence_and_relates_what_it_lets_pass() -> None:
     """Verified ones are linked and surer, refused ones a little less sure."""
     with temp_engine(jobs__workers=0, usage__related_weight=0.6, rerank__threshold=0.5, embedder=HashEmbedder()) as engine:
-        object.__setattr__(engine._deps, "reranker", Judge())
+        object.__setattr__(engine._components.read_deps, "reranker", Judge())
         names = [engine.add(text, scope=ANN).id for text in ("spare key blue pot", "spare key red pot", "spare key box")]
         for name in names:
             engine.edit(name, scope=ANN, fields={"confidence": 0.5})
@@ -183,7 +183,7 @@ def test_counting_goes_on_in_the_background_and_ends_with_the_engine() -> None:
     with temp_engine(jobs__workers=1) as engine:
         key = engine.add(KEY, scope=ANN)
         engine.search("spare key", scope=ANN)
-        engine._usage.close()
+        engine._components.usage.close()
         assert engine.get(key.id, scope=ANN).access_count == 1
     with pytest.raises(ClosedError):
         engine.search("spare key", scope=ANN)

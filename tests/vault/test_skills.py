@@ -85,7 +85,7 @@ def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., Memory
     """By words and by meaning, as of a memory with the same text; the trace says so, and where the skill stands."""
     engine = opened()
     text = engine.get("skill:deploy", scope=ANN).text
-    engine.take([Turn(text)], engrams.Scope(ANN), Kind.PROCEDURE)
+    engine.write_turns([Turn(text)], engrams.Scope(ANN), Kind.PROCEDURE)
     rows = {row.id: row.parts for row in engine.explain(ASKED, scope=ANN).trace.rows}
     skill = rows.pop("skill:deploy")
     memory = max(rows.values(), key=lambda parts: parts.get("cos", 0))
@@ -121,7 +121,7 @@ def test_nothing_of_a_skill_is_stored_or_counted(opened: Callable[..., MemoryEng
     assert (skill.access_count, skill.strength, skill.last_accessed, skill.version) == (0, 1, None, 1)
     assert not [record for record in engine.list(scope=ANN, statuses=tuple(Status), limit=500).records if "canary" in record.text]
     assert engine.store.edges(engrams.Scope(ANN), ["skill:deploy"], tuple(EdgeType)) == ()
-    assert "skill:deploy" not in [item.id for item in engine._working.ring(engrams.Scope(ANN)).items()]
+    assert "skill:deploy" not in [item.id for item in engine._components.working.ring(engrams.Scope(ANN)).items()]
     assert engine.history("skill:deploy", scope=ANN) == ()
     engine.close()
     assert not any(b"canary" in path.read_bytes() for path in home.rglob("*") if path.is_file())

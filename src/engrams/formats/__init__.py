@@ -28,9 +28,9 @@ from engrams.formats.source import Feed, Origin, opened, scan
 from engrams.formats.stream import elements
 from engrams.types import NO_META, Meta, Record
 
-_Read: TypeAlias = Callable[[Feed], Iterator[Item | Bad]]
+_ReadFunction: TypeAlias = Callable[[Feed], Iterator[Item | Bad]]
 
-_READERS: dict[str, _Read] = {
+_READERS: dict[str, _ReadFunction] = {
     "engrams": lambda feed: own.read(feed.lines()),
     "turns": lambda feed: turns.from_lines(feed.lines()),
     "json": lambda feed: turns.from_values(elements(feed.pieces(), "memories")),
@@ -39,10 +39,10 @@ _READERS: dict[str, _Read] = {
     "claude": lambda feed: claude.read(elements(feed.pieces())),
     "locomo": lambda feed: locomo.read(elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(elements(feed.pieces(), "results")),
-    "mcp": lambda feed: mcp.from_lines(feed.lines()) if _by_line(feed.head) else mcp.read(elements(feed.pieces())),
+    "mcp": lambda feed: mcp.from_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(elements(feed.pieces())),
 }
 
-_COUNTED: dict[str, bytes] = {
+_ITEM_PATTERNS: dict[str, bytes] = {
     "engrams": rb'\{"record":\{',
     "turns": rb"[^\s][^\n]*",
     "json": rb'"(?:text|content|memory)"\s*:',
@@ -83,7 +83,7 @@ def count(origin: Path | str, format: str = "auto") -> int:
     """About how many items the file holds, for progress: from counting, without parsing. 0 for standard input."""
     if str(origin) == STDIN:
         return 0
-    pattern = re.compile(_COUNTED.get(format) or _COUNTED[detect(origin)])
+    pattern = re.compile(_ITEM_PATTERNS.get(format) or _ITEM_PATTERNS[detect(origin)])
     return sum(sum(1 for _ in pattern.finditer(piece)) for piece in scan(origin))
 
 
@@ -122,6 +122,6 @@ def _write_lines(target: Path, items: Iterable[Restored | Linked | Record], head
     return records
 
 
-def _by_line(head: str) -> bool:
+def _is_by_line(head: str) -> bool:
     """Several objects, one a line, rather than one object."""
     return bool(re.match(r'\s*\{[^\n]*"type"[^\n]*\}[ \t\r]*(?:\n|$)', head))

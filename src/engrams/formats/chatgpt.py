@@ -10,7 +10,7 @@ from engrams.formats.fields import first, label, made_id, moment, scoped
 from engrams.formats.items import Bad, Parsed
 from engrams.types import Json, Role, Turn
 
-_SPOKEN = frozenset({"text", "multimodal_text"})
+_TEXT_TYPES = frozenset({"text", "multimodal_text"})
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300}】")
 
 
@@ -22,16 +22,16 @@ def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("mapping"), dict):
             yield Bad(value[0], "A conversation with a mapping was expected.")
         else:
-            yield from _conversation(value[0], value[1])
+            yield from _read_conversation(value[0], value[1])
 
 
-def _conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
+def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
     name = scoped(first(talk, "conversation_id", "id")) or made_id(talk.get("title"), talk.get("create_time"))
     meta = {"title": title} if (title := label(talk.get("title"))) else {}
     last = talk.get("create_time")
-    for place, message in enumerate(_branch(talk)):
-        role = _role(message)
-        text, caption = _text(message.get("content")), _caption(message)
+    for place, message in enumerate(_current_branch(talk)):
+        role = _message_role(message)
+        text, caption = _content_text(message.get("content")), _message_caption(message)
         if not role or not (text or caption):
             continue
         last = message.get("create_time") or last
@@ -45,12 +45,12 @@ def _conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
         yield Parsed(turn, name)
 
 
-def _branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _current_branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Messages from the root to ``current_node``; without one, to the node that came last."""
     nodes: dict[str, Any] = talk["mapping"]
     key = talk.get("current_node")
     if not isinstance(key, str) or key not in nodes:
-        key = max(nodes, key=lambda name: _born(nodes[name]), default="")
+        key = max(nodes, key=lambda name: _created_at(nodes[name]), default="")
     branch, seen = [], set()
     while isinstance(key, str) and key not in seen and isinstance(node := nodes.get(key), dict):
         seen.add(key)
@@ -60,16 +60,16 @@ def _branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
     return branch[::-1]
 
 
-def _born(node: Json) -> float:
+def _created_at(node: Json) -> float:
     message = node.get("message") if isinstance(node, dict) else None
     born = message.get("create_time") if isinstance(message, dict) else None
     return float(born) if isinstance(born, int | float) else 0.0
 
 
-def _role(message: Mapping[str, Any]) -> Role | None:
-    author, content, extra = message.get("author"), message.get("content"), _object(message.get("metadata"))
+def _message_role(message: Mapping[str, Any]) -> Role | None:
+    author, content, extra = message.get("author"), message.get("content"), _as_dict(message.get("metadata"))
     role = author.get("role") if isinstance(author, dict) else None
-    if role not in ("user", "assistant") or not isinstance(content, dict) or content.get("content_type") not in _SPOKEN:
+    if role not in ("user", "assistant") or not isinstance(content, dict) or content.get("content_type") not in _TEXT_TYPES:
         return None
     hidden = extra.get("is_visually_hidden_from_conversation") or extra.get("is_user_system_message")
     if hidden or message.get("recipient", "all") not in ("all", None, ""):
@@ -77,25 +77,25 @@ def _role(message: Mapping[str, Any]) -> Role | None:
     return "user" if role == "user" else "assistant"
 
 
-def _text(content: Json) -> str:
+def _content_text(content: Json) -> str:
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, list):
         return ""
-    texts = [part if isinstance(part, str) else label(_object(part).get("text")) for part in parts]
+    texts = [part if isinstance(part, str) else label(_as_dict(part).get("text")) for part in parts]
     return _CITATION.sub("", "\n".join(text for text in texts if text)).strip("\0 \t\r\n")
 
 
-def _caption(message: Mapping[str, Any]) -> str:
+def _message_caption(message: Mapping[str, Any]) -> str:
     """What is known in words about pictures and files: the prompt of a drawn picture, the names of attachments."""
-    parts = _object(message.get("content")).get("parts")
-    words = [label(_object(_object(_object(part).get("metadata")).get("dalle")).get("prompt")) for part in _list(parts)]
-    words += [label(_object(file).get("name")) for file in _list(_object(message.get("metadata")).get("attachments"))]
+    parts = _as_dict(message.get("content")).get("parts")
+    words = [label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt")) for part in _as_list(parts)]
+    words += [label(_as_dict(file).get("name")) for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))]
     return ", ".join(word for word in words if word)
 
 
-def _object(value: Json) -> dict[str, Any]:
+def _as_dict(value: Json) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Json) -> list[Any]:
+def _as_list(value: Json) -> list[Any]:
     return value if isinstance(value, list) else []

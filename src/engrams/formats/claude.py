@@ -18,17 +18,17 @@ def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("chat_messages"), list):
             yield Bad(value[0], "A conversation with chat_messages was expected.")
         else:
-            yield from _conversation(value[0], value[1])
+            yield from _read_conversation(value[0], value[1])
 
 
-def _conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
+def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
     name = scoped(first(talk, "uuid", "id")) or made_id(talk.get("name"), talk.get("created_at"))
     meta = {"title": title} if (title := label(talk.get("name"))) else {}
-    for place, message in enumerate(_branch(talk)):
+    for place, message in enumerate(_current_branch(talk)):
         if not isinstance(message, dict) or message.get("sender") not in ("human", "assistant"):
             yield Bad(line, f"Message {place + 1} of {name} has no sender.")
             continue
-        text, caption = _text(message), _caption(message)
+        text, caption = _message_text(message), _message_caption(message)
         if not (text or caption):
             continue
         try:
@@ -41,7 +41,7 @@ def _conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
         yield Parsed(Turn(text or caption, role, "", at, name, source, caption if text else "", meta), name)
 
 
-def _branch(talk: Mapping[str, Any]) -> list[Any]:
+def _current_branch(talk: Mapping[str, Any]) -> list[Any]:
     """All messages; where the export names the leaf of the current branch, those on it."""
     messages: list[Any] = talk["chat_messages"]
     leaf = talk.get("current_leaf_message_uuid")
@@ -56,7 +56,7 @@ def _branch(talk: Mapping[str, Any]) -> list[Any]:
     return branch[::-1]
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _message_text(message: Mapping[str, Any]) -> str:
     blocks = message.get("content")
     held = blocks if isinstance(blocks, list) else []
     said = [block.get("text") for block in held if isinstance(block, dict) and block.get("type") == "text"]
@@ -65,7 +65,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return whole or (flat.strip() if isinstance(flat, str) else "")
 
 
-def _caption(message: Mapping[str, Any]) -> str:
+def _message_caption(message: Mapping[str, Any]) -> str:
     lists = [held for name in ("attachments", "files", "files_v2") if isinstance(held := message.get(name), list)]
     names = [label(file.get("file_name")) for files in lists for file in files if isinstance(file, dict)]
     return ", ".join(dict.fromkeys(name for name in names if name))

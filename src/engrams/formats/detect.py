@@ -14,11 +14,11 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 _SAMPLE = 20
-_TURN = frozenset({"text", "content", "message", "messages", "caption"})
+_TURN_KEYS = frozenset({"text", "content", "message", "messages", "caption"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _JsonShape:
     """``root``: the first bracket. ``keys``: of the first object. ``inner``: the brackets that its values begin with."""
 
     root: str
@@ -31,8 +31,8 @@ def recognise(head: str, *, whole: bool) -> Format:
     text = head.lstrip("\ufeff\0 \t\r\n")
     if not text.startswith(("{", "[")):
         return "turns" if _is_jsonl(text, whole) else "lines"
-    shape = _shape(text)
-    known = _known(shape)
+    shape = _read_shape(text)
+    known = _match_format(shape)
     if known:
         return known
     if text.startswith("{") and _is_jsonl(text, whole):
@@ -41,14 +41,14 @@ def recognise(head: str, *, whole: bool) -> Format:
         try:
             parse(text)
         except MalformedError:
-            return "json" if shape.keys & _TURN else "lines"
+            return "json" if shape.keys & _TURN_KEYS else "lines"
         return "json"
     return "json" if shape.keys or re.match(r'\[\s*["\[]', text) else "lines"
 
 
-def _known(shape: _Shape) -> Format | None:
+def _match_format(shape: _JsonShape) -> Format | None:
     keys = shape.keys
-    if shape.root == "{" and ("engrams" in keys or _one_of(keys, {"record"}, {"edge"}, {"history"})):
+    if shape.root == "{" and ("engrams" in keys or _is_one_of(keys, {"record"}, {"edge"}, {"history"})):
         return "engrams"
     if "mapping" in keys and shape.inner.get("mapping") == "{":
         return "chatgpt"
@@ -63,7 +63,7 @@ def _known(shape: _Shape) -> Format | None:
     return None
 
 
-def _one_of(keys: frozenset[str], *choices: set[str]) -> bool:
+def _is_one_of(keys: frozenset[str], *choices: set[str]) -> bool:
     return any(keys == choice for choice in choices)
 
 
@@ -84,10 +84,10 @@ def _holds_turn(line: str) -> bool:
         value = parse(line)
     except MalformedError:
         return False
-    return isinstance(value, dict) and bool(_TURN & value.keys())
+    return isinstance(value, dict) and bool(_TURN_KEYS & value.keys())
 
 
-def _shape(text: str) -> _Shape:
+def _read_shape(text: str) -> _JsonShape:
     """Read as far as the first object goes; its text may be cut off."""
     root, depth, level, keys, inner = text[0], 0, 0, set(), {}
     last, key = "", ""
@@ -111,4 +111,4 @@ def _shape(text: str) -> _Shape:
         last = found[1] if found[1] is not None else ""
         if depth > 2 and not level:
             break
-    return _Shape(root, frozenset(keys), inner)
+    return _JsonShape(root, frozenset(keys), inner)

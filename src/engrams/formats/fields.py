@@ -12,16 +12,16 @@ from typing import Any
 from engrams.types import Json, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LONGEST = 200
+_MAX_LABEL = 200
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:\s*(?P<half>[ap])\.?m\.?)?"
 _DAY = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<month>[a-z]{3,9})\.?|(?P<month2>[a-z]{3,9})\.?\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?)"
-_SPOKEN = re.compile(
+_WORDED_TIME = re.compile(
     rf"(?:[a-z]{{3,9}},\s+)?(?:(?P<front>{_CLOCK})\s+(?:on\s+)?)?{_DAY},?\s+(?P<year>\d{{4}})(?:,?\s+(?:at\s+)?(?P<back>.+))?",
     re.IGNORECASE,
 )
-_BACK = re.compile(rf"{_CLOCK}(?:\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?", re.IGNORECASE)
+_WORDED_CLOCK = re.compile(rf"{_CLOCK}(?:\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d{9,17}(\.\d+)?")
 _ROLES: Mapping[str, Role] = {
     "user": "user",
@@ -57,7 +57,7 @@ def label(value: Json) -> str:
 def scoped(value: Json) -> str:
     """The name of a conversation: a label that can be part of a scope (200 characters, none of them a control character)."""
     name = "".join(char for char in label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 17]}~{made_id(name)[:16]}"
+    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{made_id(name)[:16]}"
 
 
 def prose(value: Json) -> str:
@@ -65,20 +65,20 @@ def prose(value: Json) -> str:
     if isinstance(value, str):
         return value.strip("\0 \t\r\n")
     if isinstance(value, list):
-        return "\n".join(part for part in map(_part, value) if part)
-    return _part(value)
+        return "\n".join(part for part in map(_part_text, value) if part)
+    return _part_text(value)
 
 
-def _part(value: Json) -> str:
+def _part_text(value: Json) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, dict):
         inner = first(value, "text", "content", "parts")
-        return inner.strip() if isinstance(inner, str) else "\n".join(map(_text_of, inner)) if isinstance(inner, list) else ""
+        return inner.strip() if isinstance(inner, str) else "\n".join(map(_inner_text, inner)) if isinstance(inner, list) else ""
     return ""
 
 
-def _text_of(part: Json) -> str:
+def _inner_text(part: Json) -> str:
     text = part.get("text") if isinstance(part, dict) else part
     return text.strip() if isinstance(text, str) else ""
 
@@ -102,19 +102,19 @@ def moment(value: Json) -> datetime | None:
     if value in (None, "", 0) or isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return _counted(float(value))
+        return _from_epoch(float(value))
     if not isinstance(value, str):
         raise ValueError(f"a time was expected, not {type(value).__name__}")
     text = " ".join(value[:100].split())
     if _NUMBER.fullmatch(text):
-        return _counted(float(text))
+        return _from_epoch(float(text))
     try:
-        return _utc(datetime.fromisoformat(re.sub(r"\s?(?:UTC|GMT)$", "+00:00", text)))
+        return _to_utc(datetime.fromisoformat(re.sub(r"\s?(?:UTC|GMT)$", "+00:00", text)))
     except (ValueError, OverflowError):
-        return _spoken(text)
+        return _from_words(text)
 
 
-def _counted(number: float) -> datetime:
+def _from_epoch(number: float) -> datetime:
     size = abs(number)
     seconds = number if size < 1e11 else number / 1e3 if size < 1e14 else number / 1e6
     try:
@@ -123,12 +123,12 @@ def _counted(number: float) -> datetime:
         raise ValueError(f"no time is {number}") from None
 
 
-def _spoken(text: str) -> datetime:
-    found = _SPOKEN.fullmatch(text)
+def _from_words(text: str) -> datetime:
+    found = _WORDED_TIME.fullmatch(text)
     month = _MONTHS.get((found["month"] or found["month2"])[:3].casefold()) if found else None
     if not found or not month:
         raise ValueError(f"the time {text[:40]!r} is not understood; write 2024-05-31T14:30")
-    back = _BACK.fullmatch(found["back"]) if found["back"] else None
+    back = _WORDED_CLOCK.fullmatch(found["back"]) if found["back"] else None
     if found["back"] and not back:
         raise ValueError(f"the time of day in {text[:40]!r} is not understood")
     clock = back or found
@@ -137,16 +137,16 @@ def _spoken(text: str) -> datetime:
         hour = hour % 12 + (12 if clock["half"] in "pP" else 0)
     try:
         day = datetime(int(found["year"]), month, int(found["day"] or found["day2"]), hour, int(clock["minute"] or 0), tzinfo=UTC)
-        return _utc((day + timedelta(seconds=int(clock["second"] or 0))).replace(tzinfo=_zone(back["zone"] if back else None)))
+        return _to_utc((day + timedelta(seconds=int(clock["second"] or 0))).replace(tzinfo=_parse_zone(back["zone"] if back else None)))
     except (ValueError, OverflowError):
         raise ValueError(f"there is no such time as {text[:40]!r}") from None
 
 
-def _zone(name: str | None) -> Any:
+def _parse_zone(name: str | None) -> Any:
     return datetime.strptime(name, "%z").tzinfo if name and name[0] in "+-" else UTC
 
 
-def _utc(time: datetime) -> datetime:
+def _to_utc(time: datetime) -> datetime:
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 

@@ -20,7 +20,7 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"[-*_=~`|:#>.\s]*")
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NAME = r"\*{0,2}(?P<name>[^\W\d_][\w .'’&-]{0,39}?)\*{0,2}:\*{0,2}"
-_SAID = re.compile(rf"^\s*(?:\[?(?P<at>{_TIME})\]?[\s,-]*)?{_NAME}\s+(?P<text>\S.*)$")
+_CHAT_LINE = re.compile(rf"^\s*(?:\[?(?P<at>{_TIME})\]?[\s,-]*)?{_NAME}\s+(?P<text>\S.*)$")
 _SAMPLE = 200
 _CHAT_SHARE = 0.6
 _FRONT = "---"
@@ -34,10 +34,10 @@ def read(lines: Iterable[tuple[int, str] | Bad], conversation: str = "") -> Iter
         sample.append(line)
         if len(sample) == _SAMPLE:
             break
-    sample = _after_front(sample)
+    sample = _skip_front_matter(sample)
     chat = _is_chat([line[1] for line in sample if not isinstance(line, Bad)])
     rest = _chain(sample, source)
-    yield from _chat(rest, conversation) if chat else _list(rest, conversation)
+    yield from _read_chat(rest, conversation) if chat else _read_list(rest, conversation)
 
 
 def memories(text: str, conversation: str = "default") -> Iterator[Parsed | Bad]:
@@ -46,16 +46,16 @@ def memories(text: str, conversation: str = "default") -> Iterator[Parsed | Bad]
     another system, such a memory has an ``external_id`` only where it names one."""
     if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
         try:
-            values = _entries(parse(text.lstrip("\ufeff")))
+            values = _find_entries(parse(text.lstrip("\ufeff")))
         except MalformedError:
             values = None
         if values is not None:
-            yield from _given(values, conversation)
+            yield from _read_values(values, conversation)
             return
     for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         kept = strip_prefix(line)
         if kept:
-            yield _unnamed(_note(kept, number, conversation))
+            yield _without_id(_to_note(kept, number, conversation))
 
 
 def strip_prefix(line: str) -> str:
@@ -63,22 +63,22 @@ def strip_prefix(line: str) -> str:
     return _PREFIX.sub("", line, count=1).strip()
 
 
-def _given(values: list[Json], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_values(values: list[Json], conversation: str) -> Iterator[Parsed | Bad]:
     for place, value in enumerate(values, 1):
         for item in read_value(value, place, kind=Kind.NOTE):
             if isinstance(item, Bad):
                 yield item
                 continue
             kept = item if item.conversation else replace(item, conversation=conversation)
-            yield kept if isinstance(value, dict) and first(value, *ID) is not None else _unnamed(kept)
+            yield kept if isinstance(value, dict) and first(value, *ID) is not None else _without_id(kept)
 
 
-def _unnamed(item: Parsed) -> Parsed:
+def _without_id(item: Parsed) -> Parsed:
     """Without the id made for it: what is typed twice is meant twice."""
     return replace(item, turn=replace(item.turn, external_id=""))
 
 
-def _entries(value: Json) -> list[Json] | None:
+def _find_entries(value: Json) -> list[Json] | None:
     if isinstance(value, dict):
         held = value.get("memories", [value] if any(name in value for name in ("text", "content")) else None)
         return held if isinstance(held, list) else None
@@ -90,7 +90,7 @@ def _chain(sample: Iterable[tuple[int, str] | Bad], rest: Iterable[tuple[int, st
     yield from rest
 
 
-def _after_front(sample: list[tuple[int, str] | Bad]) -> list[tuple[int, str] | Bad]:
+def _skip_front_matter(sample: list[tuple[int, str] | Bad]) -> list[tuple[int, str] | Bad]:
     """Without YAML front matter."""
     texts = ["" if isinstance(line, Bad) else line[1].rstrip() for line in sample]
     if texts[:1] == [_FRONT] and _FRONT in texts[1:]:
@@ -100,41 +100,41 @@ def _after_front(sample: list[tuple[int, str] | Bad]) -> list[tuple[int, str] | 
 
 def _is_chat(texts: Sequence[str]) -> bool:
     kept = [text for text in texts if text.strip()]
-    names = Counter(found["name"].casefold() for text in kept if (found := _SAID.match(text)))
+    names = Counter(found["name"].casefold() for text in kept if (found := _CHAT_LINE.match(text)))
     said = names.total()
     return said >= _CHAT_SHARE * len(kept) and 2 <= len(names) <= (said + 1) // 2
 
 
-def _chat(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_chat(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
     start, name, at, text = 0, "", None, [""]
     for line in lines:
         if isinstance(line, Bad):
             yield line
             continue
-        found = _SAID.match(line[1])
+        found = _CHAT_LINE.match(line[1])
         if not found:
             text.append(line[1].rstrip())
             continue
-        yield from _said(start, name, at, text, conversation)
+        yield from _to_message(start, name, at, text, conversation)
         start, name, text = line[0], found["name"], [found["text"].rstrip()]
         try:
             at = moment(found["at"])
         except ValueError as problem:
             at = None
             yield Bad(line[0], f"Kept without its time: {problem}.")
-    yield from _said(start, name, at, text, conversation)
+    yield from _to_message(start, name, at, text, conversation)
 
 
-def _said(start: int, name: str, at: datetime | None, text: list[str], conversation: str) -> Iterator[Parsed]:
+def _to_message(start: int, name: str, at: datetime | None, text: list[str], conversation: str) -> Iterator[Parsed]:
     whole = "\n".join(text).strip()
     if whole and start:
         role, speaker = part_of(None, name)
         yield Parsed(Turn(whole, role, speaker, at, conversation, made_id(conversation, start, whole)), conversation)
     elif whole:
-        yield _note(whole, start, conversation)
+        yield _to_note(whole, start, conversation)
 
 
-def _list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
     heading = ""
     for line in lines:
         if isinstance(line, Bad):
@@ -142,9 +142,9 @@ def _list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator
         elif _HEADING.match(line[1]):
             heading = line[1].strip(" \t#")
         elif kept := "" if _RULE.fullmatch(line[1]) else strip_prefix(line[1]):
-            yield _note(kept, line[0], conversation, heading)
+            yield _to_note(kept, line[0], conversation, heading)
 
 
-def _note(text: str, place: int, conversation: str, heading: str = "") -> Parsed:
+def _to_note(text: str, place: int, conversation: str, heading: str = "") -> Parsed:
     meta = {"heading": heading} if heading else {}
     return Parsed(Turn(text, session=conversation, external_id=made_id(conversation, place, text), meta=meta), conversation, Kind.NOTE)

@@ -29,16 +29,16 @@ def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
         name = scoped(first(talk, "id", "sample_id")) or f"conversation-{seen.total() + 1}"
         seen[name] += 1
         name = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        yield from _flat(line, name, talk["items"]) if isinstance(talk.get("items"), list) else _sessions(line, name, talk["conversation"])
+        yield from _read_flat(line, name, talk["items"]) if isinstance(talk.get("items"), list) else _read_sessions(line, name, talk["conversation"])
 
 
-def _flat(line: int, name: str, items: list[Json]) -> Iterator[Parsed | Bad]:
+def _read_flat(line: int, name: str, items: list[Json]) -> Iterator[Parsed | Bad]:
     for place, item in enumerate(items, 1):
         session = label(item.get("session")) if isinstance(item, dict) else ""
-        yield _item(line, name, place, item, session or "1", item.get("date") if isinstance(item, dict) else None)
+        yield _parse_item(line, name, place, item, session or "1", item.get("date") if isinstance(item, dict) else None)
 
 
-def _sessions(line: int, name: str, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
+def _read_sessions(line: int, name: str, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
     numbers = sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key)))
     for number in numbers:
         turns, date = talk[f"session_{number}"], talk.get(f"session_{number}_date_time")
@@ -46,10 +46,10 @@ def _sessions(line: int, name: str, talk: Mapping[str, Any]) -> Iterator[Parsed 
             yield Bad(line, f"Session {number} of {name} is no list.")
             continue
         for place, turn in enumerate(turns, 1):
-            yield _item(line, name, f"{number}.{place}", turn, str(number), date)
+            yield _parse_item(line, name, f"{number}.{place}", turn, str(number), date)
 
 
-def _item(line: int, name: str, place: object, item: Json, session: str, date: Json) -> Parsed | Bad:
+def _parse_item(line: int, name: str, place: object, item: Json, session: str, date: Json) -> Parsed | Bad:
     if not isinstance(item, dict):
         return Bad(line, f"Item {place} of {name} is no object.")
     text, caption = prose(first(item, "text", "clean_text")), label(first(item, "caption", "blip_caption"))

@@ -13,7 +13,7 @@ from engrams.types import Kind, Record, Scope, Status
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
-_LONGEST = 80
+_MAX_NAME_BYTES = 80
 
 
 def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
@@ -38,7 +38,7 @@ def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
                     file.write(f"# {record.recorded_at:%Y-%m-%d}\n")
                     started.add(path)
             if sessions.get(path) != record.session:
-                file.write(f"\n## {_escaped(record.session) or 'Memories'}\n\n")
+                file.write(f"\n## {_escape(record.session) or 'Memories'}\n\n")
                 sessions[path] = record.session
             file.write(entry(record))
             count += 1
@@ -50,29 +50,29 @@ def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
 
 def place(scope: Scope) -> tuple[str, ...]:
     """Folder names of a scope: each stays inside its parent on every system, and different labels stay different."""
-    return tuple(_safe(label) for label in scope.labels)
+    return tuple(_safe_name(label) for label in scope.labels)
 
 
 def entry(record: Record) -> str:
     """One record as a list item."""
     who = record.speaker or record.role
-    lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escaped(who)}:** " if who else ""
-    caption = f" _[{_escaped(record.caption)}]_" if record.caption else ""
+    lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escape(who)}:** " if who else ""
+    caption = f" _[{_escape(record.caption)}]_" if record.caption else ""
     until = f" _(until {record.valid_to:%Y-%m-%d})_" if record.valid_to else ""
     status = "" if record.status is Status.ACTIVE else f" _({record.status})_"
-    text = "\n  ".join(_escaped(line) for line in record.text.splitlines())
+    text = "\n  ".join(_escape(line) for line in record.text.splitlines())
     return f"- {record.recorded_at:%H:%M} {lead}{text}{caption}{until}{status}\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _safe(label: str) -> str:
+def _safe_name(label: str) -> str:
     name = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), label)
     if _RESERVED.fullmatch(name):
         name = f"%{ord(name[0]):02X}{name[1:]}"
-    if len(name.encode()) > _LONGEST:
-        cut = name.encode()[: _LONGEST - 17].decode(errors="ignore")
+    if len(name.encode()) > _MAX_NAME_BYTES:
+        cut = name.encode()[: _MAX_NAME_BYTES - 17].decode(errors="ignore")
         name = f"{cut}~{hashlib.blake2b(label.encode(), digest_size=8).hexdigest()}"
     return name

@@ -18,7 +18,7 @@ def from_lines(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Parsed | Bad]
             yield line
         elif line[1].strip(" \t\r\0"):
             try:
-                yield from _entry(line[0], parse(line[1]))
+                yield from _read_entry(line[0], parse(line[1]))
             except MalformedError as problem:
                 yield Bad(line[0], f"This line is {problem}.")
 
@@ -36,20 +36,20 @@ def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
             yield Bad(line, "Entities or relations were expected.")
         for kind, entries in lists.items():
             for data in entries if isinstance(entries, list) else ():
-                yield from _entry(line, {**data, "type": kind} if isinstance(data, dict) else data)
+                yield from _read_entry(line, {**data, "type": kind} if isinstance(data, dict) else data)
 
 
-def _entry(line: int, data: Json) -> Iterator[Parsed | Bad]:
+def _read_entry(line: int, data: Json) -> Iterator[Parsed | Bad]:
     match data:
         case {"type": "entity"}:
-            yield from _entity(line, data)
+            yield from _read_entity(line, data)
         case {"type": "relation"}:
-            yield _relation(line, data)
+            yield _parse_relation(line, data)
         case _:
             yield Bad(line, "An entity or a relation was expected.")
 
 
-def _entity(line: int, data: dict[str, Any]) -> Iterator[Parsed | Bad]:
+def _read_entity(line: int, data: dict[str, Any]) -> Iterator[Parsed | Bad]:
     name, kind, seen = label(data.get("name")), label(data.get("entityType")), data.get("observations")
     if not name or not isinstance(seen, list | type(None)):
         yield Bad(line, "An entity with a name and a list of observations was expected.")
@@ -68,7 +68,7 @@ def _entity(line: int, data: dict[str, Any]) -> Iterator[Parsed | Bad]:
         yield Parsed(turn, "", Kind.FACT, name, "is", kind, tags)
 
 
-def _relation(line: int, data: dict[str, Any]) -> Parsed | Bad:
+def _parse_relation(line: int, data: dict[str, Any]) -> Parsed | Bad:
     ends = [label(data.get(name)) for name in ("from", "relationType", "to")]
     if not all(ends):
         return Bad(line, "A relation with from, relationType and to was expected.")

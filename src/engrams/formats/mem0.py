@@ -9,7 +9,7 @@ from engrams.formats.fields import first, label, made_id, moment, prose
 from engrams.formats.items import Bad, Parsed
 from engrams.types import Json, Kind, Turn
 
-_KEPT = ("user_id", "agent_id", "run_id", "actor_id", "hash")
+_META_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "hash")
 
 
 def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
@@ -18,16 +18,16 @@ def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
         if isinstance(value, Bad):
             yield value
         elif isinstance(value[1], dict) and isinstance(value[1].get("relations"), list):
-            yield from (_relation(value[0], relation) for relation in value[1]["relations"])
+            yield from (_parse_relation(value[0], relation) for relation in value[1]["relations"])
         elif isinstance(value[1], dict) and first(value[1], "memory", "text") is not None:
-            yield _memory(value[0], place, value[1])
+            yield _parse_memory(value[0], place, value[1])
         elif isinstance(value[1], dict) and "memory" not in value[1] and "id" not in value[1]:
             continue
         else:
             yield Bad(value[0], "A memory with its text was expected.")
 
 
-def _memory(line: int, place: int, data: dict[str, Any]) -> Parsed | Bad:
+def _parse_memory(line: int, place: int, data: dict[str, Any]) -> Parsed | Bad:
     text = prose(first(data, "memory", "text"))
     if not text:
         return Bad(line, "The memory has no text.")
@@ -36,13 +36,13 @@ def _memory(line: int, place: int, data: dict[str, Any]) -> Parsed | Bad:
     except ValueError as problem:
         return Bad(line, f"This memory was left out: {problem}.")
     extra, categories = data.get("metadata"), data.get("categories")
-    meta = {name: data[name] for name in _KEPT if isinstance(data.get(name), str)} | (extra if isinstance(extra, dict) else {})
+    meta = {name: data[name] for name in _META_FIELDS if isinstance(data.get(name), str)} | (extra if isinstance(extra, dict) else {})
     tags = tuple(tag for name in categories if (tag := label(name))) if isinstance(categories, list) else ()
     turn = Turn(text, at=at, session=label(data.get("run_id")), external_id=label(data.get("id")) or made_id(place, text), meta=meta)
     return Parsed(turn, "", Kind.FACT, tags=tags)
 
 
-def _relation(line: int, data: Json) -> Parsed | Bad:
+def _parse_relation(line: int, data: Json) -> Parsed | Bad:
     found = data if isinstance(data, dict) else {}
     ends = [label(found.get(name)) for name in ("source", "relationship", "target")]
     ends[2] = ends[2] or label(found.get("destination"))

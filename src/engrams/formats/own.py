@@ -19,27 +19,27 @@ from engrams.formats.stream import MalformedError, parse
 from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
 
 VERSION = 1
-_TOGETHER = 10_000
+_MAX_ATTACHED = 10_000
 _TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"})
 _LISTS = frozenset({"tags", "triggers", "steps"})
 _ENUMS = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
 _SHARES = frozenset({"importance", "confidence", "trust"})
 _COUNTS = frozenset({"strength", "access_count", "version"})
 _FIELDS = {item.name for item in fields(Record)}
-_NEEDED = ("id", "scope", "kind", "text", "recorded_at")
+_REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
 def write(items: Iterable[Restored | Linked | Record], header: Meta) -> Iterator[str]:
     """Lines with their ends, header first. Reading them gives equal items."""
-    yield _line({"engrams": VERSION, **header})
+    yield _to_line({"engrams": VERSION, **header})
     for item in items:
         if isinstance(item, Linked):
-            yield _line({"edge": _edge_out(item.edge)})
+            yield _to_line({"edge": _edge_to_json(item.edge)})
             continue
         whole = item if isinstance(item, Restored) else Restored(item)
-        yield _line({"record": record_out(whole.record)})
-        yield from (_line({"history": _history_out(entry)}) for entry in whole.history)
-        yield from (_line({"edge": _edge_out(edge)}) for edge in whole.edges)
+        yield _to_line({"record": record_out(whole.record)})
+        yield from (_to_line({"history": _history_to_json(entry)}) for entry in whole.history)
+        yield from (_to_line({"edge": _edge_to_json(edge)}) for edge in whole.edges)
 
 
 def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked | Bad]:
@@ -48,7 +48,7 @@ def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked |
     edges: list[Edge] = []
     history: list[HistoryEntry] = []
     for line in lines:
-        piece = _piece(line)
+        piece = _parse_line(line)
         match piece:
             case None:
                 continue
@@ -58,14 +58,14 @@ def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked |
                 if record:
                     yield Restored(record, tuple(edges), tuple(history))
                 record, edges, history = piece, [], []
-            case Edge() if record and piece.source == record.id and len(edges) < _TOGETHER:
+            case Edge() if record and piece.source == record.id and len(edges) < _MAX_ATTACHED:
                 edges.append(piece)
             case Edge():
                 if record:
                     yield Restored(record, tuple(edges), tuple(history))
                 record = None
                 yield Linked(piece)
-            case HistoryEntry() if record and piece.record == record.id and len(history) < _TOGETHER:
+            case HistoryEntry() if record and piece.record == record.id and len(history) < _MAX_ATTACHED:
                 history.append(piece)
             case HistoryEntry():
                 yield Bad(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
@@ -78,7 +78,7 @@ def record_out(record: Record) -> dict[str, Json]:
     out: dict[str, Json] = {}
     for item in fields(Record):
         value = getattr(record, item.name)
-        if value in (None, "", (), {}) and item.name not in _NEEDED:
+        if value in (None, "", (), {}) and item.name not in _REQUIRED:
             continue
         match value:
             case Scope():
@@ -95,40 +95,40 @@ def record_out(record: Record) -> dict[str, Json]:
 
 def record_in(data: Json) -> Record:
     """The inverse of ``record_out``. ValueError names the field that is wrong; unknown fields are passed over."""
-    held = _object(data, "record")
-    if missing := [name for name in _NEEDED if name not in held]:
+    held = _require_object(data, "record")
+    if missing := [name for name in _REQUIRED if name not in held]:
         raise ValueError(f"the record has no {missing[0]}")
-    values = {name: _value(name, held[name]) for name in held if name in _FIELDS}
+    values = {name: _parse_value(name, held[name]) for name in held if name in _FIELDS}
     return Record(**values)
 
 
-def _value(name: str, value: Json) -> Any:
+def _parse_value(name: str, value: Json) -> Any:
     if name in _TIMES:
-        return _time(value, name)
+        return _require_time(value, name)
     if name in _LISTS:
-        return _texts(value, name)
+        return _require_texts(value, name)
     if name in _ENUMS:
         return _ENUMS[name](value)
     if name in _SHARES:
-        return _number(value, name)
+        return _require_number(value, name)
     if name in _COUNTS:
-        return _count(value, name)
+        return _require_count(value, name)
     match name:
         case "scope":
-            return _scope(value)
+            return _require_scope(value)
         case "meta":
-            return _object(value, name)
+            return _require_object(value, name)
         case "evidence":
-            return tuple(_evidence(quote) for quote in _list(value, name))
+            return tuple(_evidence_from_json(quote) for quote in _require_list(value, name))
         case "provenance":
-            held = _object(value, name)
-            texts = {key: _text(held.get(key, ""), key) for key in ("channel", "extractor", "prompt", "reason")}
-            return Provenance(**texts, files=_texts(held.get("files", []), "files"))
+            held = _require_object(value, name)
+            texts = {key: _require_text(held.get(key, ""), key) for key in ("channel", "extractor", "prompt", "reason")}
+            return Provenance(**texts, files=_require_texts(held.get("files", []), "files"))
         case _:
-            return _text(value, name)
+            return _require_text(value, name)
 
 
-def _piece(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | None:
+def _parse_line(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | None:
     if isinstance(line, Bad):
         return line
     number, text = line
@@ -138,14 +138,14 @@ def _piece(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | 
         data = parse(text)
         match data:
             case {"engrams": version}:
-                _check(version)
+                _check_version(version)
                 return None
             case {"record": held}:
                 return record_in(held)
             case {"edge": held}:
-                return _edge_in(held)
+                return _edge_from_json(held)
             case {"history": held}:
-                return _history_in(held)
+                return _history_from_json(held)
             case _:
                 return Bad(number, "A record, an edge or a history entry was expected.")
     except MalformedError as problem:
@@ -156,52 +156,52 @@ def _piece(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | 
         return Bad(number, f"This piece cannot be used: {problem}.")
 
 
-def _check(version: Json) -> None:
+def _check_version(version: Json) -> None:
     if not isinstance(version, int) or version > VERSION:
         raise InputError(f"The export has format {version!r}; this engrams reads up to {VERSION}.", hint="Install a newer engrams.")
 
 
-def _edge_out(edge: Edge) -> dict[str, Json]:
+def _edge_to_json(edge: Edge) -> dict[str, Json]:
     ends = {"owner": list(edge.owner.labels), "source": edge.source, "target": edge.target, "type": edge.type}
     return {**ends, "weight": edge.weight, "count": edge.count}
 
 
-def _edge_in(data: Json) -> Edge:
-    held = _object(data, "edge")
-    ends = [_text(held.get(name), name) for name in ("source", "target")]
-    weight, count = _number(held.get("weight", 1.0), "weight"), _count(held.get("count", 1), "count")
-    return Edge(_scope(held.get("owner")), ends[0], ends[1], EdgeType(_text(held.get("type"), "type")), weight, count)
+def _edge_from_json(data: Json) -> Edge:
+    held = _require_object(data, "edge")
+    ends = [_require_text(held.get(name), name) for name in ("source", "target")]
+    weight, count = _require_number(held.get("weight", 1.0), "weight"), _require_count(held.get("count", 1), "count")
+    return Edge(_require_scope(held.get("owner")), ends[0], ends[1], EdgeType(_require_text(held.get("type"), "type")), weight, count)
 
 
-def _history_out(entry: HistoryEntry) -> dict[str, Json]:
+def _history_to_json(entry: HistoryEntry) -> dict[str, Json]:
     out = {item.name: getattr(entry, item.name) for item in fields(HistoryEntry)}
     return {**out, "at": entry.at.isoformat(), "before": dict(entry.before), "after": dict(entry.after)}
 
 
-def _history_in(data: Json) -> HistoryEntry:
-    held = _object(data, "history")
-    texts = {name: _text(held.get(name, ""), name) for name in ("record", "action", "actor", "reason")}
-    changed = {name: _object(held.get(name, {}), name) for name in ("before", "after")}
-    at = _time(held.get("at"), "at")
-    version = _count(held.get("version"), "version")
+def _history_from_json(data: Json) -> HistoryEntry:
+    held = _require_object(data, "history")
+    texts = {name: _require_text(held.get(name, ""), name) for name in ("record", "action", "actor", "reason")}
+    changed = {name: _require_object(held.get(name, {}), name) for name in ("before", "after")}
+    at = _require_time(held.get("at"), "at")
+    version = _require_count(held.get("version"), "version")
     return HistoryEntry(texts["record"], version, at, texts["action"], texts["actor"], texts["reason"], changed["before"], changed["after"])
 
 
-def _evidence(data: Json) -> Evidence:
-    held = _object(data, "evidence")
-    return Evidence(*(_text(held.get(name, ""), name) for name in ("quote", "source", "speaker")))
+def _evidence_from_json(data: Json) -> Evidence:
+    held = _require_object(data, "evidence")
+    return Evidence(*(_require_text(held.get(name, ""), name) for name in ("quote", "source", "speaker")))
 
 
-def _line(data: Mapping[str, Json]) -> str:
-    text = json.dumps(data, ensure_ascii=False, default=_plain, separators=(",", ":"))
+def _to_line(data: Mapping[str, Json]) -> str:
+    text = json.dumps(data, ensure_ascii=False, default=_json_default, separators=(",", ":"))
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = json.dumps(data, default=_plain, separators=(",", ":"))
+        text = json.dumps(data, default=_json_default, separators=(",", ":"))
     return text + "\n"
 
 
-def _plain(value: object) -> Json:
+def _json_default(value: object) -> Json:
     match value:
         case datetime():
             return value.isoformat()
@@ -213,43 +213,43 @@ def _plain(value: object) -> Json:
             raise InputError(f"{type(value).__name__} is no JSON value.", hint="Metadata may hold JSON values only.")
 
 
-def _object(value: Json, name: str) -> dict[str, Any]:
+def _require_object(value: Json, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{name} is no object")
     return value
 
 
-def _list(value: Json, name: str) -> list[Any]:
+def _require_list(value: Json, name: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{name} is no list")
     return value
 
 
-def _text(value: Json, name: str) -> str:
+def _require_text(value: Json, name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name} is no text")
     return value
 
 
-def _texts(value: Json, name: str) -> tuple[str, ...]:
-    return tuple(_text(held, name) for held in _list(value, name))
+def _require_texts(value: Json, name: str) -> tuple[str, ...]:
+    return tuple(_require_text(held, name) for held in _require_list(value, name))
 
 
-def _number(value: Json, name: str) -> float:
+def _require_number(value: Json, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} is no number")
     return float(value)
 
 
-def _count(value: Json, name: str) -> int:
+def _require_count(value: Json, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name} is no whole number")
     return value
 
 
-def _time(value: Json, name: str) -> datetime:
-    return parse_time(_text(value, name))
+def _require_time(value: Json, name: str) -> datetime:
+    return parse_time(_require_text(value, name))
 
 
-def _scope(value: Json) -> Scope:
-    return Scope(_texts(value, "scope"))
+def _require_scope(value: Json) -> Scope:
+    return Scope(_require_texts(value, "scope"))

@@ -40,7 +40,7 @@ _BOMS = (
 )
 
 
-def _as_western(problem: UnicodeError) -> tuple[str, int]:
+def _decode_western(problem: UnicodeError) -> tuple[str, int]:
     """Bytes that are no UTF-8 are what older systems wrote: Windows-1252, or Latin-1 where that has a gap."""
     if not isinstance(problem, UnicodeDecodeError):
         raise problem
@@ -51,7 +51,7 @@ def _as_western(problem: UnicodeError) -> tuple[str, int]:
         return raw.decode("latin-1"), problem.end
 
 
-codecs.register_error("engrams.western", _as_western)
+codecs.register_error("engrams.western", _decode_western)
 
 
 class Feed:
@@ -59,8 +59,8 @@ class Feed:
 
     def __init__(self, raw: Bytes) -> None:
         self._raw = raw
-        start = _first(raw)
-        encoding, skip = _encoding(start)
+        start = _read_head(raw)
+        encoding, skip = _detect_encoding(start)
         decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self.whole = len(start) < HEAD
@@ -71,7 +71,7 @@ class Feed:
         yield self.head
         while not self.whole:
             try:
-                raw = _bytes(self._raw.read(CHUNK))
+                raw = _to_bytes(self._raw.read(CHUNK))
             except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
                 raise InputError(f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it.") from None
             self.whole = not raw
@@ -79,7 +79,7 @@ class Feed:
 
     def lines(self) -> Iterator[tuple[int, str] | Bad]:
         """Numbered lines without their ends; Bad for one longer than 64 Mi characters."""
-        return _lines(self.pieces())
+        return _split_lines(self.pieces())
 
 
 @contextmanager
@@ -88,10 +88,10 @@ def opened(origin: Origin) -> Iterator[Feed]:
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = sys.stdin.buffer
     if isinstance(origin, str | Path):
-        with _file(Path(origin)) as stream, _unzipped(stream) as raw:
+        with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
             yield Feed(raw)
     else:
-        with _unzipped(origin) as raw:
+        with _unzip(origin) as raw:
             yield Feed(raw)
 
 
@@ -103,28 +103,28 @@ def scan(origin: Origin) -> Iterator[bytes]:
                 yield piece.encode("utf-8", "replace")
 
 
-def _file(path: Path) -> IO[Any]:
+def _open_file(path: Path) -> IO[Any]:
     try:
         return path.open("rb")
     except (OSError, ValueError) as problem:
-        raise InputError(f"{path} cannot be read: {_why(problem)}.", hint="Check the path and its permissions.") from None
+        raise InputError(f"{path} cannot be read: {_failure_text(problem)}.", hint="Check the path and its permissions.") from None
 
 
-def _why(problem: OSError | ValueError) -> str:
+def _failure_text(problem: OSError | ValueError) -> str:
     return (problem.strerror or str(problem)) if isinstance(problem, OSError) else str(problem)
 
 
-def _bytes(data: str | bytes) -> bytes:
+def _to_bytes(data: str | bytes) -> bytes:
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
 
 
-def _first(raw: Bytes) -> bytes:
+def _read_head(raw: Bytes) -> bytes:
     """Up to HEAD bytes: a pipe gives them in parts."""
     parts: list[bytes] = []
     size = 0
     try:
         while size < HEAD:
-            part = _bytes(raw.read(HEAD - size))
+            part = _to_bytes(raw.read(HEAD - size))
             if not part:
                 break
             parts.append(part)
@@ -134,7 +134,7 @@ def _first(raw: Bytes) -> bytes:
     return b"".join(parts)
 
 
-def _encoding(start: bytes) -> tuple[str, int]:
+def _detect_encoding(start: bytes) -> tuple[str, int]:
     """The encoding, and how many bytes its mark takes. Without a mark, zeros at every second byte tell UTF-16."""
     for mark, name in _BOMS:
         if start.startswith(mark):
@@ -149,29 +149,29 @@ def _encoding(start: bytes) -> tuple[str, int]:
 
 
 @contextmanager
-def _unzipped(stream: IO[Any]) -> Iterator[Bytes]:
+def _unzip(stream: IO[Any]) -> Iterator[Bytes]:
     """The stream itself, or where it is a zip, the conversations.json files in it, one after the other."""
     start = b""
     try:
-        start = _bytes(stream.read(len(_ZIP)))
+        start = _to_bytes(stream.read(len(_ZIP)))
     except OSError as problem:
-        raise InputError(f"The file cannot be read: {_why(problem)}.", hint="Give a file, not a folder.") from None
+        raise InputError(f"The file cannot be read: {_failure_text(problem)}.", hint="Give a file, not a folder.") from None
     if start != _ZIP:
-        yield _Joined([io.BytesIO(start), stream])
+        yield _JoinedStream([io.BytesIO(start), stream])
         return
-    with _rewound(start, stream) as whole:
+    with _rewind(start, stream) as whole:
         try:
             archive = zipfile.ZipFile(whole)
-            members = [archive.open(name) for name in sorted(archive.namelist()) if _is_talk(name)]
+            members = [archive.open(name) for name in sorted(archive.namelist()) if _is_conversations(name)]
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
             raise InputError(f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
         if not members:
             raise InputError("The zip holds no conversations.json.", hint="Unpack it and give the file itself.")
-        yield _Joined(members)
+        yield _JoinedStream(members)
 
 
 @contextmanager
-def _rewound(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
+def _rewind(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
     """The stream from its start again; a pipe by way of a file, for a zip is read from its end."""
     if stream.seekable():
         stream.seek(-len(start), os.SEEK_CUR)
@@ -183,12 +183,12 @@ def _rewound(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
         yield spool
 
 
-def _is_talk(name: str) -> bool:
+def _is_conversations(name: str) -> bool:
     last = name.rsplit("/", 1)[-1].casefold()
     return last.startswith("conversations") and last.endswith(".json")
 
 
-class _Joined:
+class _JoinedStream:
     """Several streams as one."""
 
     def __init__(self, streams: list[IO[Any]]) -> None:
@@ -196,14 +196,14 @@ class _Joined:
 
     def read(self, size: int = -1) -> bytes:
         while self._streams:
-            part = _bytes(self._streams[0].read(size))
+            part = _to_bytes(self._streams[0].read(size))
             if part:
                 return part
             self._streams.pop(0)
         return b""
 
 
-def _lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
+def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
     number, rest, size = 1, [""], 0
     for piece in pieces:
         first, *others = piece.split("\n")
@@ -211,13 +211,13 @@ def _lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
         if size <= LIMIT:
             rest.append(first)
         for other in others:
-            yield _line(number, rest, size)
+            yield _join_line(number, rest, size)
             number, rest, size = number + 1, [other], len(other)
     if size:
-        yield _line(number, rest, size)
+        yield _join_line(number, rest, size)
 
 
-def _line(number: int, parts: list[str], size: int) -> tuple[int, str] | Bad:
+def _join_line(number: int, parts: list[str], size: int) -> tuple[int, str] | Bad:
     if size > LIMIT:
         return Bad(number, f"The line is longer than {LIMIT:,} characters.")
     return number, "".join(parts)

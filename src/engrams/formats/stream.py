@@ -27,8 +27,8 @@ class MalformedError(ValueError):
 
 def parse(text: str) -> Json:
     """One JSON value. MalformedError for anything else, however hostile."""
-    value, end = _decode(text, _after_space(text, 0))
-    if _after_space(text, end) != len(text):
+    value, end = _decode(text, _skip_space(text, 0))
+    if _skip_space(text, end) != len(text):
         raise MalformedError("not JSON: text after its end")
     return value
 
@@ -39,7 +39,7 @@ def elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] 
     A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it
     holds under other keys; an object without such a list gives itself.
     """
-    reader = _Reader(pieces)
+    reader = _StreamReader(pieces)
     while (char := reader.peek()) and not reader.broken:
         if char == "[":
             yield from reader.elements()
@@ -62,12 +62,12 @@ def _decode(text: str, at: int) -> tuple[Json, int]:
         raise MalformedError("holds a number with too many digits") from None
 
 
-def _after_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
-class _Reader:
+class _StreamReader:
     """A place in a text that is still being read."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
@@ -81,56 +81,56 @@ class _Reader:
     def peek(self) -> str:
         """The next character that is no white space; empty at the end."""
         while True:
-            self._move(_after_space(self._text, self._at))
+            self._move_to(_skip_space(self._text, self._at))
             if self._at < len(self._text):
                 return self._text[self._at]
-            if not self._more(1):
+            if not self._read_more(1):
                 return ""
 
     def elements(self) -> Iterator[tuple[int, Json] | Bad]:
         """Those of the list that begins here."""
-        self._move(self._at + 1)
+        self._move_to(self._at + 1)
         while (char := self.peek()) != "]":
             if not char:
-                yield self._stop("The list ends in the middle.")
+                yield self._end_broken("The list ends in the middle.")
                 return
             yield from self.single()
             if self.broken:
                 return
             after = self.peek()
             if after == ",":
-                self._move(self._at + 1)
+                self._move_to(self._at + 1)
             elif after != "]":
-                yield self._stop("A comma or the end of the list was expected." if after else "The list ends in the middle.")
+                yield self._end_broken("A comma or the end of the list was expected." if after else "The list ends in the middle.")
                 return
-        self._move(self._at + 1)
+        self._move_to(self._at + 1)
 
     def members(self, key: str) -> Iterator[tuple[int, Json] | Bad]:
         """See the function ``elements``."""
         line, rest, found = self._line, {}, False
-        self._move(self._at + 1)
+        self._move_to(self._at + 1)
         while (char := self.peek()) == '"':
             try:
-                name = self._value()
+                name = self._read_value()
                 if self.peek() != ":":
                     raise MalformedError("a colon was expected")
-                self._move(self._at + 1)
+                self._move_to(self._at + 1)
                 if self.peek() == "[" and name == key:
                     found = True
                     yield from self.elements()
                     if self.broken:
                         return
                 else:
-                    rest[name] = self._value()
+                    rest[name] = self._read_value()
             except MalformedError as problem:
-                yield self._stop(f"The object is {problem}.")
+                yield self._end_broken(f"The object is {problem}.")
                 return
             if self.peek() == ",":
-                self._move(self._at + 1)
+                self._move_to(self._at + 1)
         if char != "}":
-            yield self._stop("The object ends in the middle.")
+            yield self._end_broken("The object ends in the middle.")
             return
-        self._move(self._at + 1)
+        self._move_to(self._at + 1)
         if rest or not found:
             yield line, rest
 
@@ -138,19 +138,19 @@ class _Reader:
         """The one value that begins here."""
         line, self.stuck = self._line, False
         try:
-            yield line, self._value()
+            yield line, self._read_value()
         except MalformedError as problem:
             yield Bad(line, f"This piece is {problem}.")
             self.stuck = True
-            self.broken = not self._skip()
+            self.broken = not self._skip_value()
 
-    def _value(self) -> Json:
+    def _read_value(self) -> Json:
         self.peek()
         while True:
             try:
                 value, end = _decode(self._text, self._at)
-                if end < len(self._text) or self._text[end - 1] in '"]}' or not self._more(1):
-                    self._move(end)
+                if end < len(self._text) or self._text[end - 1] in '"]}' or not self._read_more(1):
+                    self._move_to(end)
                     return value
             except MalformedError as problem:
                 size = len(self._text) - self._at
@@ -158,25 +158,25 @@ class _Reader:
                     raise
                 if size > LIMIT:
                     raise MalformedError(f"longer than {LIMIT:,} characters") from None
-                if not self._more(max(CHUNK, size)):
+                if not self._read_more(max(CHUNK, size)):
                     raise
 
-    def _skip(self) -> bool:
+    def _skip_value(self) -> bool:
         """Past a malformed value, to the comma or bracket behind it; False at the end of the text."""
         depth, quoted = 0, False
         while True:
             mark = _MARK.search(self._text, self._at)
             if not mark:
-                self._move(len(self._text))
-                if not self._more(1):
+                self._move_to(len(self._text))
+                if not self._read_more(1):
                     return False
                 continue
             char = mark[0]
-            self._move(mark.start())
+            self._move_to(mark.start())
             if char == "\\":
-                if self._at + 1 == len(self._text) and not self._more(1):
+                if self._at + 1 == len(self._text) and not self._read_more(1):
                     return False
-                self._move(self._at + 2)
+                self._move_to(self._at + 2)
                 continue
             if char == '"':
                 quoted = not quoted
@@ -184,17 +184,17 @@ class _Reader:
                 if depth == 0 and char in ",]}":
                     return char != "}"
                 depth += _STEP.get(char, 0)
-            self._move(self._at + 1)
+            self._move_to(self._at + 1)
 
-    def _stop(self, message: str) -> Bad:
+    def _end_broken(self, message: str) -> Bad:
         self.broken = True
         return Bad(self._line, message)
 
-    def _move(self, to: int) -> None:
+    def _move_to(self, to: int) -> None:
         self._line += self._text.count("\n", self._at, to)
         self._at = to
 
-    def _more(self, size: int) -> bool:
+    def _read_more(self, size: int) -> bool:
         """At least ``size`` more characters, if there are any; what was read is let go."""
         parts = [self._text[self._at :]]
         got = 0

@@ -51,12 +51,12 @@ def read(value: Json, place: int, *, line: int = 0, kind: Kind = Kind.TURN, conv
     elif isinstance(value.get("messages"), list) and not any(isinstance(value.get(name), str) for name in _TEXT):
         name = scoped(first(value, "conversation", "conversation_id", "session", "id", "title")) or conversation or f"conversation-{place}"
         for at, message in enumerate(value["messages"], 1):
-            yield _turn(message, f"{place}.{at}", where, kind, name)
+            yield _parse_turn(message, f"{place}.{at}", where, kind, name)
     else:
-        yield _turn(value, place, where, kind, conversation)
+        yield _parse_turn(value, place, where, kind, conversation)
 
 
-def _turn(value: Json, place: object, line: int, kind: Kind, conversation: str) -> Parsed | Bad:
+def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation: str) -> Parsed | Bad:
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
         value = {**value["message"], **{key: held for key, held in value.items() if key != "message"}}
     if not isinstance(value, dict):
@@ -78,23 +78,23 @@ def _turn(value: Json, place: object, line: int, kind: Kind, conversation: str) 
         session=label(first(value, "session", "session_id")) or talk,
         external_id=label(first(value, *ID)) or made_id(talk, place, text or caption),
         caption=caption if text else "",
-        meta=_meta(value),
+        meta=_read_meta(value),
     )
-    return Parsed(turn, talk, _kind(value, kind, bool(value.get("role") or speaker)), tags=_tags(value))
+    return Parsed(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), tags=_read_tags(value))
 
 
-def _kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:
+def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:
     named = value.get("kind")
     if isinstance(named, str) and named in _KINDS:
         return _KINDS[named]
     return Kind.TURN if spoken else Kind.NOTE if "memory" in value else kind
 
 
-def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
+def _read_meta(value: Mapping[str, Any]) -> dict[str, Any]:
     meta = first(value, "metadata", "meta")
     return dict(meta) if isinstance(meta, dict) else {}
 
 
-def _tags(value: Mapping[str, Any]) -> tuple[str, ...]:
+def _read_tags(value: Mapping[str, Any]) -> tuple[str, ...]:
     tags = value.get("tags")
     return tuple(name for tag in tags if (name := label(tag))) if isinstance(tags, list) else ()

@@ -11,8 +11,11 @@ from typing import Protocol
 
 from engrams.ports.files import DAILY as DAILY
 from engrams.ports.files import Flush as Flush
+from engrams.ports.files import MemoryFiles as MemoryFiles
 from engrams.ports.files import Notes as Notes
 from engrams.ports.files import Reason as Reason
+from engrams.ports.memory import MemoryApi as MemoryApi
+from engrams.ports.memory import MemoryReader as MemoryReader
 from engrams.ports.models import Answer as Answer
 from engrams.ports.models import Ask as Ask
 from engrams.ports.models import Card as Card

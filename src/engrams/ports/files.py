@@ -28,7 +28,7 @@ class Flush:
 
 
 class Notes(Protocol):
-    """Daily notes; ``MemoryEngine.vault`` is one, or None."""
+    """Daily notes."""
 
     def flush(self, asked: Flush) -> bool:
         """Append to the owner's note of the day, under the reason. False: nothing to say, or said before.
@@ -36,3 +36,21 @@ class Notes(Protocol):
         Waits for the chat model where one is set; falls back to rules when it fails.
         """
         ...
+
+
+class MemoryFiles(Protocol):
+    """Memory as files: the part of a vault that an engine and its surfaces need."""
+
+    def write(self) -> object:
+        """Bring the files up to date with the store."""
+        ...
+
+    def commit(self, message: str) -> object:
+        """Commit the files to git, where it is on."""
+        ...
+
+    def watch(self) -> None:
+        """Follow edits made by hand, in a thread."""
+        ...
+
+    def unwatch(self) -> None: ...

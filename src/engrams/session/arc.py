@@ -1,4 +1,4 @@
-"""The account of a session: what it was about, how it went, what was left open. By a model, or by rules from its own words."""
+"""Session accounts (themes, summary, mood, loops) by a model or rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _LOW = word_set("""
 
 @dataclass(frozen=True, slots=True)
 class SessionArc:
-    """An account. ``evidence``: the words it rests on. ``extractor``, ``prompt``: what made it."""
+    """Account of a session, with the evidence it rests on.
+
+    ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it.
+    """
 
     themes: tuple[str, ...]
     summary: str
@@ -56,11 +59,11 @@ class SessionArc:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What may bear a statement out: each theme, the summary, each loop."""
+        """Texts that can support a held statement: themes, summary, loops."""
         return (*self.themes, self.summary, *self.loops, *self.resolved)
 
     def to_metadata(self, turns: Sequence[Record], crisis: str) -> dict[str, Json]:
-        """As metadata. ``crisis`` is what the caller says; no model has a word in it."""
+        """Convert to record metadata. ``crisis`` comes from the caller alone."""
         minutes = (turns[-1].recorded_at - turns[0].recorded_at).total_seconds() / 60
         return {
             "themes": list(self.themes),
@@ -79,7 +82,7 @@ class _MoodAnswer(BaseModel):
 
 
 class _ArcAnswer(BaseModel):
-    """An account as a model gives it; more than is asked for is not looked at."""
+    """Account as a model returns it; unknown fields are ignored."""
 
     themes: list[str] = Field(default_factory=list)
     summary: str = ""
@@ -102,14 +105,20 @@ SCHEMA: dict[str, Any] = {
 
 
 def find_substantive(turns: Sequence[Record]) -> list[Record]:
-    """The user's turns that have something in them: no small talk, noise, or request about memory itself."""
+    """Select the user's turns with content.
+
+    Small talk, noise and requests about memory itself are left out.
+    """
     return [
         turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate_text(turn.text) is None
     ]
 
 
 def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
-    """An account in the session's own words: the sentences that speak most of what came up again and again, in their order."""
+    """Build an account from the session's own sentences.
+
+    Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary.
+    """
     mine = find_substantive(turns)
     themes = _find_themes(mine)
     stems = {term for theme in themes for term in terms(theme)}
@@ -140,9 +149,9 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
 
 
 def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
-    """A model's account of at most 80 turns and 24,000 characters; None where it finds nothing worth one.
+    """Ask a model for the account; None where it finds nothing.
 
-    ModelError or BudgetError where it fails, or answers what cannot be used.
+    It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used.
     """
     prompt = load("arc")
     lines: list[str] = []
@@ -179,7 +188,10 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
 
 
 def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
-    """The account of a session, and the model's failure if it failed: then rules write it."""
+    """Build the account of a session; rules replace a failed model.
+
+    Returns the account (None: nothing worth one) and the model's error message (empty: none).
+    """
     if chat is None:
         return build_by_rules(turns, limit), ""
     try:
@@ -189,12 +201,12 @@ def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[S
 
 
 def select_turns(records: Sequence[Record]) -> list[Record]:
-    """What was said, in order."""
+    """Select turns and exchanges, in their order."""
     return [record for record in records if record.kind in (Kind.TURN, Kind.EXCHANGE)]
 
 
 def _find_themes(turns: Sequence[Record]) -> tuple[str, ...]:
-    """Words that came up in two turns at least, the commonest first, as they were first written."""
+    """Find words of two turns or more, most frequent first."""
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
     for turn in turns:
@@ -209,7 +221,7 @@ def _find_themes(turns: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _split_questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """The user's questions: those after which nobody answered, and those after which somebody did."""
+    """Split the user's questions into unanswered and answered ones."""
     open_: list[Record] = []
     settled: list[Record] = []
     for at, turn in enumerate(turns):

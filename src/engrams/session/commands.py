@@ -1,6 +1,6 @@
-"""Memory under control in words: see it, switch it, forget from it, with a second look before anything goes (004).
+"""Memory commands in conversation: list, switch recall, forget after confirmation (004).
 
-Nothing that is said here is remembered: a conversation about what is to be forgotten would keep it.
+Commands and answers to them are never stored: a conversation about what is to be forgotten would keep it.
 """
 
 from __future__ import annotations
@@ -10,68 +10,61 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import is_skill
+from engrams.ports import MemoryApi, is_skill
 from engrams.session.intents import MemoryCommand, parse_command, parse_decision, parse_number
-from engrams.types import Found, Kind, Receipt, Record, Scope, Status
+from engrams.types import Kind, Record, Scope, Status
 
 SHOWN = 10
 CHOICES = 5
 
 _NEAR = 0.6
-"""Share of the best score from which another memory may be meant as well."""
+"""Share of the best score from which other memories match as well."""
 
 _FIRST_SEEN = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE, Kind.CORRECTION, Kind.NOTE)
 
 
-class CommandMemoryApi(Protocol):
-    """What is needed of the engine."""
-
-    def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
-
-    def forget(self, id: str, *, scope: Scope, reason: str = "") -> Record: ...
-
-    def get(self, id: str, *, scope: Scope) -> Record: ...
-
-    def list(self, *, scope: Scope, **fields: Any) -> Any: ...
-
-    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
-
-    def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...
-
-
-class RecallSwitch(Protocol):
-    """Whether facts are recalled for an owner, kept with their memory."""
+class RecallSetting(Protocol):
+    """Recall setting of an owner, stored with their memory."""
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChoice:
-    """What the next turn may refer to. shown: a list by number. choose: which of several is to be forgotten. confirm: whether to."""
+    """Open question that the next turn may answer.
+
+    ``step``: ``shown`` (a numbered list), ``choose`` (one of several to forget), ``confirm`` (forget them or not).
+    """
 
     owner: str
     step: Literal["shown", "choose", "confirm"]
     ids: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, for whoever keeps it between two turns."""
+        """Convert to JSON values, to be kept between two turns."""
         return {"owner": self.owner, "step": self.step, "ids": list(self.ids)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingChoice:
-        """InputError: it is not what ``data`` gave. RefusedError: it is another owner's."""
+        """Parse the result of ``to_dict``.
+
+        InputError: it is malformed. RefusedError: it belongs to another owner.
+        """
         owner, step, ids = (data.get(name) for name in ("owner", "step", "ids"))
         sound = isinstance(owner, str) and isinstance(ids, list) and bool(ids) and all(isinstance(one, str) and one for one in ids)
         if set(data) != {"owner", "step", "ids"} or step not in ("shown", "choose", "confirm") or not sound:
-            raise InputError("What was to be answered is malformed.", hint="Ask again what you want forgotten.")
+            raise InputError("The pending question is malformed.", hint="Ask again what you want forgotten.")
         if owner != scope.owner.key:
-            raise RefusedError("That question was put to somebody else.")
+            raise RefusedError("The pending question belongs to another owner.")
         return cls(str(owner), step, tuple(ids or ()))
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """``reply``: what to say. ``pending``: to be given back with the next turn; None: nothing is open. ``forgotten``: ids."""
+    """Reply to a command.
+
+    ``pending``: to be passed with the next turn; None: nothing is open. ``forgotten``: ids.
+    """
 
     reply: str
     pending: dict[str, Any] | None = None
@@ -79,17 +72,20 @@ class CommandOutcome:
 
 
 class MemoryControl:
-    """Reached as ``engine.control``. Keeps nothing between turns: what is open travels in ``Outcome.pending``."""
+    """Memory commands of a conversation, reached as ``engine.control``.
 
-    def __init__(self, door: CommandMemoryApi, switch: RecallSwitch | None = None) -> None:
+    Stateless: open questions travel in ``CommandOutcome.pending``.
+    """
+
+    def __init__(self, door: MemoryApi, switch: RecallSetting | None = None) -> None:
         self._memory, self._switch = door, switch
 
     def turn(
         self, text: str, *, scope: Scope | str | Sequence[str], session: str = "", pending: Mapping[str, Any] | None = None
     ) -> CommandOutcome | None:
-        """Answer a request about memory. None: it is none, and whatever was open is so no longer.
+        """Answer a request about memory; None where the text is none.
 
-        InputError: ``pending`` is malformed. RefusedError: it is another owner's.
+        With None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it belongs to another owner.
         """
         place = Scope.of(scope)
         open_ = None if pending is None else PendingChoice.from_dict(pending, place)
@@ -99,7 +95,7 @@ class MemoryControl:
         return None if asked is None else self._run_command(asked, place, session, open_)
 
     def recall(self, scope: Scope | str | Sequence[str], on: bool | None = None) -> bool:
-        """Whether facts are recalled for this owner; with ``on``, decide it."""
+        """Return whether facts are recalled for this owner; ``on`` sets it."""
         return True if self._switch is None else self._switch.recall(Scope.of(scope), on)
 
     def _run_command(self, asked: MemoryCommand, scope: Scope, session: str, open_: PendingChoice | None) -> CommandOutcome:
@@ -125,7 +121,7 @@ class MemoryControl:
                 return self._ask_which(self._find_matching(asked.about, scope), scope)
 
     def _answer_open(self, text: str, open_: PendingChoice, scope: Scope) -> CommandOutcome | None:
-        """The answer to what was asked; None: the text is about something else."""
+        """Answer the open question; None: the text is about something else."""
         said = parse_decision(text)
         if said == "no":
             return CommandOutcome("Nothing was forgotten.")
@@ -173,7 +169,7 @@ class MemoryControl:
         return self._ask_confirmation(self._load_active(open_.ids[number - 1 : number], scope), scope)
 
     def _ask_which(self, records: Sequence[Record], scope: Scope) -> CommandOutcome:
-        """Which of several, or whether the one."""
+        """Ask which memory to forget, or to confirm the only one."""
         if len(records) < 2:
             return self._ask_confirmation(records, scope)
         text = f"Several memories match:\n{_format_list(records)}\nWhich one shall I forget? A number, all, or no."
@@ -195,7 +191,7 @@ class MemoryControl:
         return CommandOutcome(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
-        """Those that are still there, as a read in this scope would see them."""
+        """Load the memories that are still active and visible in this scope."""
         found = []
         for one in ids:
             try:
@@ -214,7 +210,6 @@ class MemoryControl:
         return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
-        """The last thing that the user said here."""
         page = self._memory.list(scope=scope, session=session, limit=CHOICES)
         return [record for record in page.records if record.role in ("user", "")][:1]
 

@@ -1,4 +1,4 @@
-"""What memory has to say to a conversation, turn by turn: at once or one turn behind, and not twice."""
+"""Context delivery per turn: immediate or one turn late, without repeats."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 _CONVERSATIONS = 10_000
 
 ContextReader = Callable[[frozenset[str]], Context]
-"""A context without what is known already."""
+"""Reads a context without the given ids."""
 
 
 class ContextDelivery:
-    """By conversation; in this process only. Thread safe."""
+    """Contexts by conversation, in this process only. Thread safe."""
 
     def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
         self._settings, self._embedder, self._counter = settings, embedder, counter
@@ -37,7 +37,7 @@ class ContextDelivery:
         self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock)
 
     def is_first_turn(self, session: str) -> bool:
-        """Whether this is a conversation's first turn, which is to catch up: true once for each."""
+        """Return True once per conversation, for a first turn that catches up."""
         if not self._settings.catch_up:
             return False
         with self._lock:
@@ -48,7 +48,10 @@ class ContextDelivery:
         return not known
 
     def deliver(self, session: str, query: str, read: ContextReader) -> Context:
-        """What this turn gets. One turn behind, ``read`` runs for the next one, and a turn without anything ready gets nothing."""
+        """Return the context of this turn.
+
+        One turn late, ``read`` runs in the background for the next turn; without a result this turn gets an empty context.
+        """
         if self._settings.mode == "sync":
             return self._record_shown(session, self._read_context(session, query, read))
         ready = self._pending.take(session)
@@ -56,7 +59,7 @@ class ContextDelivery:
         return EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
 
     def close(self) -> None:
-        """Nothing more is worked out."""
+        """Stop background reads."""
         self._pending.close()
 
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
@@ -66,7 +69,7 @@ class ContextDelivery:
         return read(self._shown.shown_ids(session))
 
     def _record_shown(self, session: str, made: Context) -> Context:
-        """The context, and note of what it shows; without what was recalled where that was shown just now."""
+        """Return the context and record its hits; repeated hits are removed."""
         ids = [hit.record.id for hit in made.hits]
         if not self._settings.shown_minutes or not ids:
             return made
@@ -77,7 +80,7 @@ class ContextDelivery:
         return made
 
     def _embed_query(self, query: str) -> Floats | None:
-        """What a turn is about; unknown where the model cannot say now."""
+        """Embed the query; None where the model fails or has no vector."""
         if not self._embedder.card.dimension or not query.strip():
             return None
         try:

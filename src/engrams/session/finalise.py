@@ -1,8 +1,8 @@
-"""The one end of a session, whoever asks for it: extract the remainder, account, promote what was held, commit.
+"""End of a session: extract the remainder, account, promote held statements, commit.
 
-Each step is done once however often it is tried. What is left to extract is a job of its own. Everything after it is one
-transaction with the session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash
-after it finds nothing left to do.
+Each step happens once however often it is tried. Remaining extraction is a job of its own. Everything after it is one transaction
+with the session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash after it finds
+nothing left to do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SOON = timedelta(seconds=1)
 
 @dataclass(slots=True)
 class _SessionEnd:
-    """What the end of one session has come to so far."""
+    """Accumulated results of one session's end."""
 
     owner: Scope
     row: SessionRow
@@ -49,7 +49,7 @@ class _SessionEnd:
 
 
 class SessionFinaliser:
-    """The handler of the job. ``run_job``: runs a waiting job here and now."""
+    """Handler of the finalise job. ``run_job`` runs a waiting job here."""
 
     def __init__(
         self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, run_job: Callable[[str], Job | None]
@@ -59,7 +59,7 @@ class SessionFinaliser:
         self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
 
     def run(self, job: Job) -> None:
-        """End the job's session, if it is to be ended."""
+        """Finalise the job's session, unless it became active again."""
         owner, name, why = Scope.parse(job.payload["owner"]), job.payload["session"], job.payload.get("why", "api")
         row = self._store.load(owner, name)
         if row is None or (row.state == "active" and (why == "late" or (why == "idle" and not self._is_lapsed(row)))):
@@ -84,7 +84,6 @@ class SessionFinaliser:
 
     @property
     def _has_daily_notes(self) -> bool:
-        """Whether there is a vault that keeps daily notes."""
         section = self._settings
         return section.vault.enabled and section.vault.daily and not section.incognito and section.store.url != ":memory:"
 
@@ -92,7 +91,7 @@ class SessionFinaliser:
         return is_lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
 
     def _mark_closing(self, row: SessionRow) -> SessionRow:
-        """Mark that the end has begun, unless somebody spoke this moment: then it is a conflict, and looked at again."""
+        """Mark the session as closing; ConflictError where somebody spoke meanwhile."""
         if row.state != "active":
             return row
         marked = replace(row, state="closing")
@@ -100,7 +99,7 @@ class SessionFinaliser:
         return replace(marked, token=row.token + 1)
 
     def _load_transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
-        """What was said since the last end, in order."""
+        """Load the turns since the last end, in order."""
         query = Query(Reach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
         found: list[Record] = []
         page = self._store.find(replace(query, after=str(row.data.get("start", ""))))
@@ -112,7 +111,7 @@ class SessionFinaliser:
         return select_turns(found)
 
     def _extract_remainder(self, job: Job, end: _SessionEnd) -> bool:
-        """Have what nobody learned from yet learned from, here. False: somebody else is at it. What fails waits in the queue."""
+        """Run waiting extraction of these turns here; False: another worker has some."""
         if self._settings.sessions.trigger == "manual":
             return True
         ids = {turn.id for turn in end.turns}
@@ -126,13 +125,13 @@ class SessionFinaliser:
         return not any(one.kind == EXTRACT and ids & _item_ids(one) for one in self._store.queue(("running",), 10_000))
 
     def _postpone(self, job: Job) -> None:
-        """Come back in a moment; this does not count as a failure."""
+        """Enqueue the job again in a moment; this counts as no failure."""
         now = self._clock()
         again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts)
         self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
 
     def _build_arcs(self, end: _SessionEnd) -> None:
-        """An account for each scope in which there was enough; a model is asked where there is one."""
+        """Build an account for each scope with enough substantive turns."""
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
             turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
@@ -145,7 +144,7 @@ class SessionFinaliser:
                 end.arcs.append((scope, turns, arc))
 
     def _resolve_held(self, end: _SessionEnd, *, forbidden: bool) -> None:
-        """Drop, promote or keep what was held during the session."""
+        """Promote, drop or keep statements held during the session."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
         if forbidden:
@@ -170,7 +169,10 @@ class SessionFinaliser:
             end.ended["promoted"] += [cluster.lead.id for cluster, _ in promoted]
 
     def _review_held(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
-        """Those that wait for a model's word get it, if there is one now: what stays, and what it lets in at once."""
+        """Ask the model about held statements that await its review.
+
+        Returns those that stay held, and the ids that it commits at once.
+        """
         kept: list[Record] = []
         ready: set[str] = set()
         for record in held:
@@ -212,7 +214,7 @@ class SessionFinaliser:
         return dict(zip(ids, rows, strict=True)) if rows.shape[1] == card.dimension else {}
 
     def _load_earlier(self, end: _SessionEnd, reach: Reach) -> Sequence[Record]:
-        """Statements of other sessions before this one. Where they cannot be read, nothing is borne out by them; the rest goes on."""
+        """Load statements of earlier sessions; none where the read fails."""
         begun = end.turns[0].recorded_at if end.turns else end.row.started_at
         try:
             page = self._store.find(Query(reach, flow.STATEMENTS, (Status.ACTIVE, Status.CANDIDATE), limit=_EARLIER))
@@ -222,7 +224,7 @@ class SessionFinaliser:
         return [one for one in page.records if one.session and one.session != end.row.id and one.recorded_at < begun]
 
     def _close_gaps(self, end: _SessionEnd) -> None:
-        """Questions that had no answer, and have one now, are gaps no longer."""
+        """Archive knowledge gaps that this session answered."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         gaps = self._store.find(Query(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
         if not gaps:
@@ -235,7 +237,7 @@ class SessionFinaliser:
                 end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
 
     def _commit_end(self, job: Job, end: _SessionEnd, why: str) -> None:
-        """Everything, in one transaction with the session's row and the end of the job."""
+        """Commit everything with the session's row and the end of the job."""
         now = self._clock()
         puts, edges = self._build_episodes(end)
         jobs: list[JobSpec] = []
@@ -270,7 +272,7 @@ class SessionFinaliser:
         return tuple(Put(record, vector=self._embed_episode(record)) for record in records), tuple(edges)
 
     def _embed_episode(self, record: Record) -> Vector | None:
-        """None where the embedder fails: the account is stored and found by its words, and a job comes back to it."""
+        """Embed an account; None on failure, which a job retries."""
         card = self._embedder.card
         if not card.dimension:
             return None
@@ -283,7 +285,7 @@ class SessionFinaliser:
 
 
 def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: str, crisis: str) -> Record:
-    """An account as a record; the same for the same part of the same session, however often it is made."""
+    """Build the episode record; the id is stable for a session part."""
     last = turns[-1]
     return Record(
         id=stable_id(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),

@@ -1,4 +1,4 @@
-"""Memories that a conversation used lately, at hand before anything is searched (000). This process only."""
+"""LRU cache of recently used memories, searched before the store (000)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HotCache:
-    """At most ``size`` hits with their vectors; the one not used for longest leaves first. Thread safe."""
+    """LRU cache of at most ``size`` hits with their vectors. Thread safe."""
 
     def __init__(self, size: int, floor: float) -> None:
         self._size, self._floor = size, floor
@@ -23,7 +23,10 @@ class HotCache:
         self._kept: OrderedDict[str, tuple[Hit, Floats]] = OrderedDict()
 
     def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
-        """Put hits at hand; row n of ``vectors`` is of hit n, of unit length, or zeros (which is like nothing)."""
+        """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
+
+        Rows have unit length, or are zeros, which match nothing.
+        """
         with self._lock:
             for hit, vector in zip(hits, vectors, strict=True):
                 self._kept[hit.record.id] = (hit, vector)
@@ -32,8 +35,10 @@ class HotCache:
                 self._kept.popitem(last=False)
 
     def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
-        """Copies of those with a cosine from the floor on, best first; ``parts["sub_sim"]`` is the cosine. Finding is using,
-        unless ``touch`` is off."""
+        """Return copies of hits with a cosine at the floor or above.
+
+        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch`` is off.
+        """
         if vector is None:
             return ()
         with self._lock:
@@ -45,12 +50,12 @@ class HotCache:
         return tuple(replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found)
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Let go of some: what was forgotten, replaced or purged is not at hand either."""
+        """Remove memories that were forgotten, replaced or purged."""
         with self._lock:
             for name in ids:
                 self._kept.pop(name, None)
 
     def ids(self) -> tuple[str, ...]:
-        """Those at hand, the one not used for longest first."""
+        """Ids of cached memories, least recently used first."""
         with self._lock:
             return tuple(self._kept)

@@ -1,4 +1,4 @@
-"""What was said, made durable: one transaction for the turns, their index entries, their vectors and the work to come."""
+"""Ingest of turns: records, index entries, vectors and jobs in one transaction."""
 
 from __future__ import annotations
 
@@ -24,46 +24,52 @@ from engrams.write.schedule import GATHERS, NEVER
 from engrams.write.signals import detect_signals
 
 _OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
-"""Channels of what nobody says now."""
+"""Channels of turns that are not live."""
 _HOLD = timedelta(seconds=20)
-"""How long a job waits for the caller that means to run it at once, before any worker may."""
+"""Delay before workers may claim a job that its caller runs at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Receipts, and the job that the caller may run at once (empty: none)."""
+    """Receipts, and the job to run at once (empty: none)."""
 
     receipts: tuple[Receipt, ...]
     job: str = ""
 
 
 def make_update_key(scope: Scope, session: str) -> str:
-    """The key of the update that waits for a conversation: one for each scope and session."""
+    """Return the job key of a conversation: one per scope and session."""
     return f"{scope.key}|{session}"
 
 
 class TurnIngest:
-    """Turns to records. Zero model calls, except an embedder that is fast enough to run inside a write."""
+    """Writer of turns as records; no model calls except an inline embedder."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: WorkingTier | None = None, *, model: bool = False,
-        modes: IncognitoSessions | None = None, echoes: InjectedFingerprints | None = None,
+        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: WorkingTier | None = None, *,
+        model: bool = False, incognito: IncognitoSessions | None = None, injected: InjectedFingerprints | None = None,
     ) -> None:  # fmt: skip
-        """``working``: the tier that turns go through (None: straight into the store). ``model``: a chat model extracts, so that its
-        work is gathered and put off. ``modes``: which sessions leave no trace. ``echoes``: what memory said itself."""
+        """Set up the ingest of one engine.
+
+        ``working``: the tier that turns pass through (None: directly into the store). ``model``: a chat model extracts, so that its work is
+        debounced. ``injected``: fingerprints of memory in prompts.
+        """
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._incognito = modes or IncognitoSessions()
-        self._injected = echoes or InjectedFingerprints()
+        self._incognito = incognito or IncognitoSessions()
+        self._injected = injected or InjectedFingerprints()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
         self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
 
     def write(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str = "", hold: bool = False, quiet: float | None = None
     ) -> IngestResult:
-        """Store them, in order. ``hold``: the extraction job is left for the caller to run first. ``quiet``: seconds before a model
-        looks at them (None: the setting)."""
+        """Store turns in order, with the jobs that follow.
+
+        ``hold``: leave the extraction job to the caller for a moment. ``quiet``: seconds before a model extracts (None: the setting).
+        RefusedError: a single turn was refused, as by a secret. InputError: a session has a reserved name.
+        """
         now = self._clock()
         if not self._settings.enabled:
             return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
@@ -78,7 +84,7 @@ class TurnIngest:
             found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
             raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
         if any(record.session in RESERVED_NAMES for record in journaled.records):
-            raise InputError("A session has no such name: it is taken.", hint="Give it another name.")
+            raise InputError("This session name is reserved.", hint="Give it another name.")
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
         jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
         spoken = () if channel in _OFFLINE_CHANNELS else self._session_rows([put.record for put in puts], scope, now)
@@ -92,7 +98,10 @@ class TurnIngest:
         return IngestResult(receipts, "" if later else waiting.get(EXTRACT, ""))
 
     def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
-        """An edit's fields, its text cleaned and rid of secrets, and the new vector where the text changed."""
+        """Clean an edit's fields, and embed the record where its text changes.
+
+        RefusedError: the new text holds a secret.
+        """
         for name in ("text", "caption", "summary"):
             if fields.get(name):
                 fields = {**fields, name: self._clean_text(clean_text(fields[name], self._settings.limits.text_bytes))}
@@ -105,12 +114,12 @@ class TurnIngest:
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
     def _mark_echoes(self, record: Record) -> Record:
-        """A turn that repeats what memory had put into a prompt says so: those pieces are not learned again."""
+        """Mark a turn that repeats injected memory; extraction skips the echo."""
         shared = self._injected.find_shared(record, self._store)
         return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
 
     def _session_rows(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
-        """The sessions that somebody spoke in just now; what was said long ago is history, and opens none."""
+        """Build rows of sessions with recent turns; old turns open no session."""
         since = now - timedelta(minutes=self._settings.sessions.idle_minutes)
         names = [record.session for record in records if record.session and record.kind is not Kind.NOTE and record.recorded_at > since]
         data = {"mode": self._settings.sessions.mode}
@@ -139,19 +148,19 @@ class TurnIngest:
     def _make_extract_job(
         self, records: Sequence[Record], learn: list[str], scope: Scope, due: datetime | None, quiet: float | None
     ) -> JobSpec:
-        """The job that learns from what was said. ``sessions.trigger`` decides when it runs, and nothing else."""
+        """Build the extraction job; ``sessions.trigger`` decides when it runs."""
         section, tries, trigger = self._settings.write, self._settings.jobs.max_attempts, self._settings.sessions.trigger
         payload: dict[str, Any] = {"scope": scope.key, "items": learn}
         key, now = make_update_key(scope, records[0].session), self._clock()
         if trigger in GATHERS and quiet is None and records[0].session and all(record.kind is not Kind.NOTE for record in records):
-            # The job itself looks whether it is time: it knows all that has gathered, in this process and others, before a crash and after.
+            # The job itself checks whether it is due: it sees all gathered turns, of every process, also after a crash.
             return JobSpec(EXTRACT, key, {**payload, "trigger": trigger}, now if trigger == "batch" else now + NEVER, attempts=tries)
         told = detect_signals(record.text for record in records) if self._model else ()
         payload |= {"signals": list(told)} if told else {}
         if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
             later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
             return JobSpec(EXTRACT, key, payload, later, int(bool(told)), debounce=True, attempts=tries)
-        # A model looks at a conversation as a whole; rules look at each write, so their work is never merged.
+        # A model extracts from a whole conversation; rules from each write, so their jobs are never merged.
         return JobSpec(EXTRACT, key if self._model else f"{scope.key}|{learn[0]}", payload, due, int(bool(told)), attempts=tries)
 
     def _complete_receipt(self, receipt: Receipt, entered: TierResult, waiting: tuple[str, ...]) -> Receipt:

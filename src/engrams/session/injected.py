@@ -1,7 +1,6 @@
-"""What memory put into prompts lately, as fingerprints: so that it is not taken for something said. This process only.
+"""Fingerprints of memory injected into prompts, to recognise its echo. Per process.
 
-A turn that echoes some of it is journaled with the fingerprints it shares, and whoever learns from it later, here or elsewhere,
-leaves those pieces out.
+A turn that echoes some of it is stored with the shared fingerprints, and extraction, in any process, leaves those pieces out.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echo import find_echoes, fingerprint_pieces
 
 _OWNERS, _EACH = 1000, 2000
-"""Owners, and fingerprints of each, that are remembered; the oldest is let go first."""
+"""Owners, and fingerprints of each, kept at most; oldest evicted first."""
 
 
 class InjectedFingerprints:
-    """By owner: fingerprint -> the memory it is of (empty: a line of a prompt). Thread safe."""
+    """Fingerprints by owner, with memory ids (empty: a line). Thread safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._owners: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
 
     def add_context(self, scope: Scope, given: Context) -> None:
-        """A prompt is given this."""
+        """Fingerprint a context that goes into a prompt."""
         found = dict.fromkeys((mark for line in given.text.splitlines() for mark in _fingerprint_line(line)), "")
         for hit in given.hits:
-            # What somebody said may be said again by them: that is news. What was made of it is nobody's words.
+            # Users may repeat their own turns: that is news. Repeated statements are echoes.
             said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
             found |= dict.fromkeys(fingerprint_pieces(hit.record.text), said + hit.record.id)
         if not found:
@@ -46,7 +45,7 @@ class InjectedFingerprints:
                 self._owners.popitem(last=False)
 
     def find_shared(self, record: Record, store: Records) -> tuple[str, ...]:
-        """The fingerprints that a turn shares with what was given; none of what is no longer so, which is news if it is said."""
+        """Return fingerprints that a turn shares with injected, still active memory."""
         with self._lock:
             known = dict(self._owners.get(record.scope.owner.key, ()))
         if not known or record.kind not in (Kind.TURN, Kind.EXCHANGE):
@@ -61,7 +60,7 @@ class InjectedFingerprints:
 
 @memo(2048)
 def _fingerprint_line(line: str) -> frozenset[str]:
-    """A profile's lines come again in every prompt."""
+    """Fingerprint a line, cached: profile lines recur in every prompt."""
     return fingerprint_pieces(line)
 
 

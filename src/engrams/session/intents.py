@@ -1,4 +1,4 @@
-"""What somebody asks of memory itself, in their own words. Pure rules; what they do not understand is no such request."""
+"""Parser of requests about memory itself, by rules. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Verb = Literal["list", "status", "recall_on", "recall_off", "save", "forget", "f
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _FLAGS = re.IGNORECASE | re.DOTALL
 
-# Pieces that the patterns below are made of.
+# Parts of the patterns below.
 _THE = r"(?:your |the |my )?"
 _KNOWN = r"(?:know|remember|recall|have (?:stored|saved))"
 _RECALL = r"(?:memory|memories|recall)"
@@ -90,12 +90,15 @@ _EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
 _REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
 
 _LONGEST = 400
-"""Characters beyond which a text is about something else."""
+"""Longest text, in characters, that can be a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommand:
-    """``about``: of what or what; ``number``: which of those shown last, from 1 (0: none was named)."""
+    """Command to memory.
+
+    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none).
+    """
 
     verb: Verb
     about: str = ""
@@ -103,14 +106,14 @@ class MemoryCommand:
 
 
 def parse_command(text: str) -> MemoryCommand | None:
-    """What is asked of memory; None: nothing."""
+    """Parse a request about memory; None: the text is none."""
     plain = _strip_politeness(text)
     if not plain or _NEVER.search(text) or _OTHER.match(plain):
         return None
     if match := _LIST.match(plain):
         about = (match["about"] or "").strip(" ?.!\"'")
         about = "" if about.lower() in ("me", "myself", "us") else about
-        # What somebody knows about a subject is a question like any other; what they remember of it is one about memory.
+        # "What do you know about X" is an ordinary question; "what do you remember about X" asks memory.
         return MemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
     for pattern, verb in ((_STATUS, "status"), (_OFF, "recall_off"), (_ON, "recall_on"), (_ALL, "forget_all"), (_LAST, "forget_last")):
         if pattern.match(plain):
@@ -120,14 +123,14 @@ def parse_command(text: str) -> MemoryCommand | None:
     if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
         if number := parse_number(plain):
             return MemoryCommand("forget", number=number)
-        # "delete the temp files" is work for whoever is talked to; only "forget …" is always said to a memory.
+        # "delete the temp files" is a task for the assistant; only "forget …" always means memory.
         if (match := _FORGET.match(plain)) and _OURS.search(plain):
             return MemoryCommand("forget", match["query"].strip(" ?.!\"'"))
     return None
 
 
 def parse_number(text: str) -> int:
-    """The number that is named, from 1; 0: none."""
+    """Parse a position in a list, from 1; 0: none."""
     match = _NUMBER.match(_strip_politeness(text))
     if match is None:
         return 0
@@ -135,7 +138,7 @@ def parse_number(text: str) -> int:
 
 
 def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
-    """What is said to a question about forgetting; empty: something else."""
+    """Parse the answer to a confirmation; empty: something else."""
     if len(text) > _LONGEST:
         return ""
     plain = _TAIL.sub("", text.strip()) or text.strip()
@@ -147,7 +150,7 @@ def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
 
 
 def _strip_politeness(text: str) -> str:
-    """Without the polite beginning and end; empty where it is too long to be such a request."""
+    """Strip polite phrases at both ends; empty for long texts."""
     if len(text) > _LONGEST:
         return ""
     stripped = " ".join(text.replace("\u2019", "'").split())

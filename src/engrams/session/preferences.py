@@ -1,4 +1,4 @@
-"""What an owner decided once for every conversation: their rules, and whether facts are recalled."""
+"""Owner-wide preferences: standing rules, and whether facts are recalled."""
 
 from __future__ import annotations
 
@@ -15,44 +15,50 @@ from engrams.write import watermark
 from engrams.write.edit import build_forget
 
 ROW = ":profile"
-"""Where it is stored, among the owner's sessions."""
+"""Id of the owner's profile row among the sessions."""
 RESERVED_NAMES = frozenset((ROW, watermark.ROW, GARDEN_ROW))
-"""Rows of the owner's among the sessions; no session has such a name."""
+"""Ids of owner rows among the sessions; no session may have such a name."""
 
 RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
-"""What is told whether facts are recalled or not."""
+"""Kinds that are recalled even where facts are not."""
 
 _TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerProfile:
-    """``rules``: the active ones, latest first. ``recall``: whether facts and accounts are recalled; rules always are."""
+    """Rules and recall setting of an owner.
+
+    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules always are.
+    """
 
     rules: tuple[Record, ...]
     recall: bool
 
 
 def is_recall_on(row: SessionRow | None, settings: Settings) -> bool:
-    """Whether facts are recalled for the owner of this row, or of none."""
+    """Return whether the owner of this row recalls facts (None: the default)."""
     return settings.sessions.recall if row is None else bool(row.data.get("recall", settings.sessions.recall))
 
 
 class OwnerPreferences:
-    """One for each owner, changed by one caller at a time in this process, and by compare and swap between processes."""
+    """Preferences by owner, changed under a lock and by compare and swap."""
 
     def __init__(self, store: Store, write_rule: Callable[[str, Scope], Receipt], clock: Clock, settings: Settings) -> None:
         self._store, self._write_rule, self._clock, self._settings = store, write_rule, clock, settings
         self._guard = threading.Lock()
-        # Of an owner nobody works for, no lock is kept.
+        # Locks live only while somebody holds them.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
 
     def get(self, scope: Scope) -> OwnerProfile:
-        """Reading writes nothing: who never decided anything has the settings' default."""
+        """Load the profile of an owner; reading writes nothing."""
         return OwnerProfile(self._load_rules(scope), self.recall(scope))
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool:
-        """Whether facts are recalled for this owner; with ``on``, decide it. What is so already is not written."""
+        """Return whether facts are recalled for this owner; ``on`` sets it.
+
+        ConflictError: other processes change it all the time.
+        """
         with self._owner_lock(scope):
             for _ in range(_TRIES):
                 row = self._store.load(scope.owner, ROW)
@@ -64,12 +70,12 @@ class OwnerPreferences:
                 try:
                     self._store.save(replace(fresh, data={**fresh.data, "recall": on}), expect=row.token if row else 0)
                 except ConflictError:
-                    continue  # another process decided something else of it: look again
+                    continue  # another process changed it: retry
                 return on
-        raise ConflictError("The profile is changed by others all the time.")
+        raise ConflictError("The profile keeps changing: too many concurrent writers.")
 
     def save_rule(self, text: str, scope: Scope) -> Receipt:
-        """Add a rule. The same one again strengthens the one that is there."""
+        """Add a rule; an identical rule is strengthened instead."""
         with self._owner_lock(scope):
             known = {record.hash: record for record in self._load_rules(scope)}
             twin = known.get(content_hash(text))
@@ -80,7 +86,10 @@ class OwnerPreferences:
             return self._write_rule(text, scope)
 
     def clear_rules(self, scope: Scope) -> int:
-        """Put every rule of this owner away (``restore`` brings one back); how many. The recall toggle stays."""
+        """Forget every rule of this owner; returns how many.
+
+        ``restore`` brings one back. The recall setting stays.
+        """
         with self._owner_lock(scope):
             rules = self._load_rules(scope)
             if rules:

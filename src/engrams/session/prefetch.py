@@ -1,4 +1,4 @@
-"""Found during one turn, given at the next: a turn never waits for its memory (003). This process only."""
+"""Prefetch of contexts: computed in one turn, delivered in the next (003)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 _QUEUE = 16
 _MOST = 10_000
-"""Conversations whose result is kept; the oldest is let go first."""
+"""Conversations with a result, at most; oldest evicted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _ReadyResult(Generic[Result]):
 
 
 class ContextPrefetcher(Generic[Result]):
-    """One worker; results by conversation, each given once and only while fresh. Thread safe."""
+    """One worker; results by conversation, delivered once while fresh. Thread safe."""
 
     def __init__(self, fresh: timedelta, clock: Clock) -> None:
         self._fresh, self._clock = fresh, clock
@@ -42,9 +42,9 @@ class ContextPrefetcher(Generic[Result]):
         enlisted(self)
 
     def submit(self, session: str, work: Callable[[], Result | None]) -> bool:
-        """Have it worked out for this conversation's next turn. False: it is at it still, or the queue is full; nothing waits.
+        """Compute a result for this conversation's next turn.
 
-        A result of None is nothing to give; so is a failure, which is logged.
+        False: the last one is still computed, or the queue is full. None as a result delivers nothing; so does a failure, which is logged.
         """
         with self._lock:
             if self._closed or session in self._working:
@@ -60,7 +60,7 @@ class ContextPrefetcher(Generic[Result]):
             return True
 
     def take(self, session: str) -> Result | None:
-        """What is ready for this conversation, if it is fresh; taking empties it."""
+        """Remove and return this conversation's result; None where none is fresh."""
         with self._lock:
             ready = self._ready.pop(session, None)
         if ready is None or self._clock() - ready.at > self._fresh:
@@ -68,17 +68,17 @@ class ContextPrefetcher(Generic[Result]):
         return ready.value
 
     def drop(self, session: str) -> None:
-        """Nothing of the turn before is wanted: the topic changed."""
+        """Discard this conversation's result, as after a topic change."""
         with self._lock:
             self._ready.pop(session, None)
 
     def cache_clear(self) -> None:
-        """Nothing of any turn before is wanted: what it found may have been purged."""
+        """Discard all results; they may hold purged memories."""
         with self._lock:
             self._ready.clear()
 
     def close(self) -> None:
-        """No more work. What hangs is not waited for; what waits is let go."""
+        """Stop the worker; waiting work is discarded, running work not awaited."""
         with self._lock:
             if self._closed:
                 return
@@ -89,7 +89,7 @@ class ContextPrefetcher(Generic[Result]):
             thread.join(timeout=5)
 
     def _stop_worker(self) -> None:
-        """Make room for the word that ends the worker."""
+        """Enqueue the stop signal, discarding waiting work where the queue is full."""
         while True:
             try:
                 self._queue.put_nowait(None)
@@ -106,7 +106,7 @@ class ContextPrefetcher(Generic[Result]):
             pass
 
     def _run_next(self) -> bool:
-        """One piece of work, when it comes. On its own, so that a worker who waits holds nothing of what it found."""
+        """Run one queued item in its own frame, which releases the result."""
         item = self._queue.get()
         if item is None:
             return False

@@ -1,4 +1,4 @@
-"""Where memory may be kept: local, synced or nowhere. A call or a session may ask for less than what is set, never for more."""
+"""Privacy modes (local, synced, incognito); calls may only lower them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engrams.types import Scope
 
 
 class PrivacyMode(StrEnum):
-    """incognito: nothing is kept and nothing is found. synced: as local, today."""
+    """Privacy mode; incognito stores and finds nothing, synced acts as local."""
 
     LOCAL = "local"
     SYNCED = "synced"
@@ -25,8 +25,7 @@ _silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
 
 
 def parse_mode(value: str) -> PrivacyMode:
-    """A mode by its name; ``guest`` is incognito. InputError: there is none of that name. Nothing is guessed: a mode misspelt must
-    not be one that keeps things."""
+    """Parse a mode name; ``guest`` means incognito. InputError: unknown name."""
     name = value.strip().lower() if isinstance(value, str) else ""
     if name in _ALIASES:
         return _ALIASES[name]
@@ -37,15 +36,15 @@ def parse_mode(value: str) -> PrivacyMode:
 
 
 def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
-    """The mode of a call: what is configured, or incognito where that is asked for. Nothing that is asked for raises it."""
+    """Return the effective mode: incognito where either side asks for it."""
     wanted = configured if asked is None else parse_mode(asked)
     return PrivacyMode.INCOGNITO if PrivacyMode.INCOGNITO in (configured, wanted) else configured
 
 
 def require_incognito(component: object) -> None:
-    """RefusedError unless the class of ``component`` says itself, with ``incognito = True``, that it keeps nothing of what it sees.
+    """Raise RefusedError unless the component's class declares ``incognito = True``.
 
-    A base class cannot say so for it, nor can the object, nor will anything do that is merely true.
+    Neither a base class, nor the instance, nor a merely truthy value counts.
     """
     if vars(type(component)).get("incognito") is not True:
         raise RefusedError(
@@ -55,7 +54,7 @@ def require_incognito(component: object) -> None:
 
 @contextmanager
 def incognito() -> Iterator[None]:
-    """Calls within leave no trace and find nothing: of this thread, and of the tasks and ``to_thread`` calls it starts."""
+    """Run this thread's calls, and tasks it starts, without traces."""
     before = _silent.set(True)
     try:
         yield
@@ -64,23 +63,23 @@ def incognito() -> Iterator[None]:
 
 
 class IncognitoSessions:
-    """Which sessions are incognito: known to this process only, for as long as it runs. Thread safe."""
+    """Incognito sessions of this process. Thread safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._quiet: set[tuple[str, str]] = set()
 
     def is_silent(self, scope: Scope, session: str = "") -> bool:
-        """Whether what is said now must leave no trace."""
+        """Return whether a call in this session must leave no trace."""
         return _silent.get() or (bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet)
 
     def mark_incognito(self, scope: Scope, session: str) -> None:
-        """From now on nothing of this session is kept."""
+        """Keep nothing of this session from now on."""
         with self._lock:
             self._quiet.add((scope.owner.key, session))
 
     def end(self, scope: Scope, session: str) -> bool:
-        """The session is over; whether it was incognito."""
+        """Remove an ended session; returns whether it was incognito."""
         with self._lock:
             known = (scope.owner.key, session) in self._quiet
             self._quiet.discard((scope.owner.key, session))

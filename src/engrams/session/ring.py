@@ -1,4 +1,4 @@
-"""The working tier of one scope: its last few items, the oldest leaving first (000). This process only."""
+"""Ring buffer of a scope's latest items, the working tier (000)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias
 from engrams.types import Record
 
 Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]
-"""Who said it; or that it is a copy of a memory that was recalled from the recent tier, or from the long term."""
+"""Speaker, or the tier of a recalled copy: ``promoted_l1`` recent, ``promoted_l2`` long term."""
 
 NEUTRAL = 0.5
 
 
 @dataclass(slots=True)
 class RingItem:
-    """One item; ``importance`` (0..1) may change while it is here. ``text``: what a prompt shows of it."""
+    """Item of the working tier; ``importance``: 0 to 1; ``text``: rendered."""
 
     record: Record
     source: Source
@@ -31,14 +31,13 @@ class RingItem:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it is a recalled memory, and so nothing new."""
         return self.source in ("promoted_l1", "promoted_l2")
 
 
 class RingBuffer:
-    """At most ``size`` items; one more pushes the oldest out through ``evicted``. Thread safe.
+    """Ring buffer of ``size`` items; the oldest leaves through ``evicted``. Thread safe.
 
-    ``writing`` is for callers that must store what they put in, in the order in which they put it: nothing here takes it.
+    ``writing`` is a lock for callers that must store items in the order of insertion; no method here takes it.
     """
 
     def __init__(self, size: int, evicted: Callable[[RingItem], None] = lambda _item: None) -> None:
@@ -48,7 +47,7 @@ class RingBuffer:
         self.writing = Lock()
 
     def append(self, items: Iterable[RingItem]) -> None:
-        """Put items in, in their order."""
+        """Append items in order."""
         for item in items:
             with self._lock:
                 gone = self._items.popleft() if len(self._items) >= self._size else None
@@ -57,13 +56,16 @@ class RingBuffer:
                 self._evicted(gone)
 
     def preview_evictions(self, number: int) -> tuple[RingItem, ...]:
-        """Those that so many more would push out, oldest first; of more than there is room for, the first ones are not told."""
+        """Return items that adding ``number`` entries would evict, oldest first.
+
+        Of more entries than fit, the first new ones are not included.
+        """
         with self._lock:
             over = len(self._items) + number - self._size
             return tuple(self._items)[: max(over, 0)]
 
     def evict(self, ids: Collection[str]) -> None:
-        """Push out some before their time."""
+        """Evict items before their time."""
         with self._lock:
             gone = [item for item in self._items if item.id in ids]
             self._items = deque(item for item in self._items if item.id not in ids)
@@ -71,24 +73,24 @@ class RingBuffer:
             self._evicted(item)
 
     def drop(self, ids: Collection[str]) -> None:
-        """Let go of some without a word: what was forgotten or purged is not at hand either."""
+        """Remove forgotten or purged items without calling ``evicted``."""
         with self._lock:
             self._items = deque(item for item in self._items if item.id not in ids)
 
     def drain(self) -> tuple[RingItem, ...]:
-        """Take all out, oldest first."""
+        """Remove and return all items, oldest first."""
         with self._lock:
             items = tuple(self._items)
             self._items.clear()
         return items
 
     def get_by_id(self, id: str) -> RingItem | None:
-        """The live item of that id."""
+        """Return the item of that id; None where it left."""
         with self._lock:
             return next((item for item in self._items if item.id == id), None)
 
     def set_importance(self, id: str, importance: float) -> bool:
-        """Set the importance of an item. False: it is not here (any more)."""
+        """Set the importance of an item. False: it is not here."""
         with self._lock:
             found = next((item for item in self._items if item.id == id), None)
             if found is not None:
@@ -96,12 +98,12 @@ class RingBuffer:
             return found is not None
 
     def items(self) -> tuple[RingItem, ...]:
-        """All, oldest first."""
+        """Return all items, oldest first."""
         with self._lock:
             return tuple(self._items)
 
     def last(self, number: int) -> tuple[RingItem, ...]:
-        """The last items of the conversation itself, oldest first; copies do not count."""
+        """Return the last said items, oldest first; copies do not count."""
         said = [item for item in self.items() if not item.is_copy]
         return tuple(said[-number:]) if number > 0 else ()
 

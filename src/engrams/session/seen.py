@@ -1,4 +1,4 @@
-"""What a conversation has seen already is not put before it again for a while (003). This process only."""
+"""Recently shown memories, not repeated in a conversation for a while (003)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _SAME = timedelta(seconds=90)
 _ALIKE, _OVERLAP = timedelta(seconds=180), 0.8
 _MOST = 10_000
-"""Conversations remembered; the one that was silent for longest is let go first."""
+"""Conversations kept at most; least recently active evicted first."""
 
 
 @dataclass(slots=True)
 class _ShownState:
-    """One conversation: when each memory was shown, what was shown last, and what the last turn was about."""
+    """State of one conversation: times shown, last set shown, topic vector."""
 
     at: dict[str, datetime] = field(default_factory=dict)
     last: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class _ShownState:
 
 
 class RecentlyShown:
-    """Per conversation, by any hashable key. ``memory``: how long one memory is not shown again. Thread safe."""
+    """Shown memories by conversation; ``memory`` is how long. Thread safe."""
 
     def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:
         self._memory, self._topic, self._clock = memory, topic, clock
@@ -38,7 +38,10 @@ class RecentlyShown:
         self._states: dict[str, _ShownState] = {}
 
     def detect_topic_change(self, session: str, about: Floats | None) -> bool:
-        """Note what a turn is about, a unit vector. True: the topic changed, and nothing counts as shown any more."""
+        """Record the turn's topic, a unit vector. True: it changed.
+
+        A change of topic clears what counts as shown.
+        """
         with self._lock:
             seen = self._get_state(session)
             before, seen.about = seen.about, about if about is not None else seen.about
@@ -49,9 +52,9 @@ class RecentlyShown:
             return changed
 
     def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
-        """Those that may be shown now, in their order. None at all, where they are the last ones over again.
+        """Return ids that may be shown now, in their order.
 
-        The same set waits 90 seconds, one that overlaps it by 0.8 waits 180.
+        Empty where they repeat the last set: the same set waits 90 seconds, one that overlaps it by 0.8 waits 180.
         """
         now = self._clock()
         with self._lock:
@@ -65,13 +68,13 @@ class RecentlyShown:
             return tuple(name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory)
 
     def shown_ids(self, session: str) -> frozenset[str]:
-        """What was shown so lately that it need not be looked for."""
+        """Return ids shown so recently that they need not be searched."""
         now = self._clock()
         with self._lock:
             return frozenset(name for name, at in self._get_state(session).at.items() if now - at < self._memory)
 
     def mark_shown(self, session: str, ids: Collection[str]) -> None:
-        """These are shown now."""
+        """Record ids as shown now."""
         now = self._clock()
         with self._lock:
             seen = self._get_state(session)
@@ -80,13 +83,13 @@ class RecentlyShown:
                 seen.last, seen.when = frozenset(ids), now
 
     def mark_said(self, session: str, ids: Collection[str]) -> None:
-        """The conversation said these itself: they count as shown."""
+        """Record ids that the conversation said itself; they count as shown."""
         now = self._clock()
         with self._lock:
             self._get_state(session).at.update(dict.fromkeys(ids, now))
 
     def _get_state(self, session: str) -> _ShownState:
-        """The conversation, moved to the end of those remembered."""
+        """Return the conversation's state, moved to the end of the cache."""
         seen = self._states.pop(session, None) or _ShownState()
         self._states[session] = seen
         while len(self._states) > _MOST:

@@ -1,4 +1,4 @@
-"""Conversations with a beginning and an end: ``MemoryEngine.sessions``."""
+"""Sessions with a beginning and an end: ``MemoryEngine.sessions``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Place: TypeAlias = Scope | str | Sequence[str]
 _LONGEST = 200
 _TRIES = 5
 _MINE = 10_000
-"""Sessions begun here that are ended with this process; a sweep ends those of longer ago."""
+"""Sessions begun here that end with this process; a sweep ends older ones."""
 
 
 class SessionRegistry:
-    """Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; this is for callers that lead
-    one, and want to know. Thread safe; sessions are kept in the store, so that any process may go on with them.
+    """Sessions of all owners, kept in the store. Thread safe.
 
-    A session belongs to an owner: the same name under another owner is another session.
+    Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; these methods are for callers that lead
+    a session. A session belongs to an owner: the same name under another owner is another session.
     """
 
     def __init__(
@@ -44,13 +44,16 @@ class SessionRegistry:
         settings: Settings,
         work: JobRunner,
         *,
-        known: IncognitoSessions,
+        incognito: IncognitoSessions,
         journal: Callable[[], TurnIngest],
         model: bool,
     ) -> None:
-        """``known``: the incognito ones. ``model``: ending one may take a model, so that it is not waited for."""
+        """Set up the sessions of one engine.
+
+        ``model``: ending a session may ask a model, so it is not waited for.
+        """
         self._store, self._clock, self._settings, self._runner = store, clock, settings, work
-        self._incognito, self._journal, self._model = known, journal, model
+        self._incognito, self._journal, self._model = incognito, journal, model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
         self._preferences = OwnerPreferences(store, self._write_rule, clock, settings)
         self._lock = Lock()
@@ -61,19 +64,21 @@ class SessionRegistry:
 
     @staticmethod
     def owner(user_id: str = "", session_id: str = "") -> Scope:
-        """Whose memory it is: the user's, else the session's own. ScopeError (a ValueError) without either: nothing is shared by
-        default. With a user, memory lasts from session to session."""
+        """Return the owner scope: the user's, else the session's own.
+
+        ScopeError (a ValueError): neither is named; nothing is shared by default. With a user, memory lasts from session to session.
+        """
         if user_id and user_id.strip():
             return Scope(("user", user_id))
         if session_id and session_id.strip():
             return Scope(("session", session_id))
-        raise ScopeError("Whose memory is it? Neither a user nor a session is named.", hint="Give a user_id, or a session_id.")
+        raise ScopeError("Neither a user nor a session is named.", hint="Give a user_id, or a session_id.")
 
     def begin(self, session: str, *, scope: Place, mode: str | None = None, crisis: str = "") -> Session:
-        """Begin a session, or take it over: whoever led it before is refused from now on.
+        """Begin a session, or take it over from its previous leader.
 
-        What has lapsed or ended goes on as its next part, which begins after what was finalised. ``mode``: incognito (guest) keeps
-        nothing of it anywhere; nothing raises the mode that is set. ConflictError: it is being ended by somebody else right now.
+        A lapsed or ended session continues with its next part, after what was finalised. ``mode``: incognito (guest) keeps nothing of it;
+        nothing raises the configured mode. ConflictError: another caller is ending it right now.
         """
         place, name = Scope.of(scope), _clean_name(session)
         if privacy.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
@@ -89,10 +94,10 @@ class SessionRegistry:
         return to_session(saved, self._clock(), self._idle)
 
     def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> Session:
-        """Somebody is still there. The answer's ``token`` is the next step's.
+        """Keep a session alive; its new ``token`` is for the next step.
 
-        NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is not its own any more.
-        ``crisis``: how things stand, in the caller's own words; the session's account repeats it.
+        NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is outdated. ``crisis``: the
+        caller's own description of the situation; the session's account repeats it.
         """
         place, name = Scope.of(scope), _clean_name(session)
         if (quiet := self._incognito_sessions.get((place.owner.key, name))) is not None:
@@ -100,7 +105,7 @@ class SessionRegistry:
         row = self._store.load(place.owner, name)
         now = self._clock()
         require_active(name, state_of(row, now, self._idle))
-        if row is None:  # `demand` has raised
+        if row is None:  # for mypy: `require_active` has raised
             raise NotFoundError
         if token is not None and token != row.token:
             raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
@@ -108,11 +113,10 @@ class SessionRegistry:
         return to_session(self._store.save(kept, row.token), now, self._idle)
 
     def end(self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None) -> Session:
-        """End a session: learn from its remainder, keep an account of it, and let what was held become memories where it is borne
-        out. Once for each part, whoever asks and however often.
+        """End a session: extract, keep an account, promote supported statements.
 
-        ``wait``: until that is done; None: where no model is asked. Without waiting it is a job. NotFoundError, ConflictError: as
-        ``touch``, for the token.
+        It happens once for each part, whoever asks. ``wait``: until that is done; None: where no model is asked. Without waiting it is a
+        job. NotFoundError, ConflictError: as in ``touch``.
         """
         place, name = Scope.of(scope), _clean_name(session)
         quiet = self._incognito_sessions.pop((place.owner.key, name), None)
@@ -129,7 +133,7 @@ class SessionRegistry:
         return self.get(name, scope=place)
 
     def learn(self, session: str, *, scope: Place) -> None:
-        """Learn from what was said so far, now: what ``sessions.trigger = "manual"`` waits for."""
+        """Extract from everything said so far, now, as ``sessions.trigger = "manual"`` needs."""
         place = Scope.of(scope)
         key = make_update_key(place, session)
         if any(job.kind == EXTRACT and job.key == key for job in self._store.queue(("waiting",), 10_000)):
@@ -142,20 +146,20 @@ class SessionRegistry:
     # -------------------------------------------------------------------------------------------------------- looking
 
     def state(self, session: str, *, scope: Place) -> SessionState:
-        """absent, active, expired_unfinalized, interrupted or rotation_required."""
+        """Return absent, active, expired_unfinalized, interrupted or rotation_required."""
         place, name = Scope.of(scope), _clean_name(session)
         if (place.owner.key, name) in self._incognito_sessions:
             return SessionState.ACTIVE
         return state_of(self._store.load(place.owner, name), self._clock(), self._idle)
 
     def get(self, session: str, *, scope: Place) -> Session:
-        """One session as it stands. NotFoundError."""
+        """Return one session. NotFoundError: there is none."""
         place, name = Scope.of(scope), _clean_name(session)
         quiet = self._incognito_sessions.get((place.owner.key, name))
         return quiet if quiet is not None else to_session(self._load_row(place, name), self._clock(), self._idle)
 
     def list(self, *, scope: Place, limit: int = 100) -> tuple[Session, ...]:
-        """Those of a scope, the latest first; an owner's are those of all their scopes."""
+        """List sessions of a scope (of an owner: all scopes), latest first."""
         place, now = Scope.of(scope), self._clock()
         reach = Reach(place.owner, (place,), tree=True) if place.is_owner else Reach(place.owner, place.chain())
         rows = self._store.sessions(reach, limit + len(RESERVED_NAMES))
@@ -164,40 +168,49 @@ class SessionRegistry:
     # ----------------------------------------------------------------------------------------------- modes and profile
 
     def mode(self, name: str) -> AbstractContextManager[None]:
-        """``with memory.sessions.mode("incognito"):`` what is called within keeps nothing and finds nothing. A mode that is not
-        lower than what is set changes nothing; one that does not exist is an InputError."""
+        """Enter a privacy mode: ``with memory.sessions.mode("incognito"):``.
+
+        Incognito calls keep nothing and find nothing. A mode not lower than the configured one changes nothing. InputError: unknown mode.
+        """
         low = privacy.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO and not self._settings.incognito
         return privacy.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
-        """Whether facts are recalled for this owner (``sessions.recall`` until they say); with ``on``, decide it."""
+        """Return whether facts are recalled for this owner; ``on`` sets it.
+
+        Default: ``sessions.recall``.
+        """
         return self._preferences.recall(Scope.of(scope), on)
 
     def profile(self, scope: Place) -> OwnerProfile:
-        """The owner's rules, and whether facts are recalled."""
+        """Return the owner's rules and recall setting."""
         return self._preferences.get(Scope.of(scope))
 
     def save_rule(self, text: str, *, scope: Place) -> Receipt:
-        """Add a rule for every conversation; the recall toggle stays as it is."""
+        """Add a rule for every conversation; the recall setting stays."""
         return self._preferences.save_rule(text, Scope.of(scope))
 
     def clear_rules(self, *, scope: Place) -> int:
-        """Put every rule away; how many. The recall toggle stays as it is."""
+        """Forget every rule; returns how many. The recall setting stays."""
         return self._preferences.clear_rules(Scope.of(scope))
 
     # -------------------------------------------------------------------------------------------------------- plumbing
 
     def sweep(self) -> int:
-        """Ask for the end of every session in which nobody spoke for ``sessions.idle_minutes``, and of every one that was
-        interrupted; how many. Runs by itself every ``sessions.sweep_seconds`` while there are workers."""
+        """Enqueue the end of idle and interrupted sessions; returns how many.
+
+        Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds`` while there are workers.
+        """
         asked = IdleSweeper(self._store, self._clock, self._settings).sweep()
         if asked:
             self._runner.wake()
         return asked
 
     def close(self) -> None:
-        """End the sessions that were begun here, for as long as ``sessions.shutdown_seconds`` allows; the rest is a job that the
-        next process finds."""
+        """End the sessions begun here within ``sessions.shutdown_seconds``.
+
+        The rest are jobs that the next process runs.
+        """
         with self._lock:
             mine, self._begun_here = dict(self._begun_here), {}
         self._incognito_sessions.clear()
@@ -213,7 +226,7 @@ class SessionRegistry:
         return PrivacyMode.INCOGNITO if self._settings.incognito else PrivacyMode(self._settings.sessions.mode)
 
     def _take_over(self, place: Scope, name: str, crisis: str) -> SessionRow:
-        """The session's row, its next part begun where the last one ended, with a token that nobody else has."""
+        """Save the session with a new token; ended ones begin a part."""
         for _ in range(_TRIES):
             now = self._clock()
             row = self._store.load(place.owner, name) or SessionRow(
@@ -226,11 +239,10 @@ class SessionRegistry:
             try:
                 return self._store.save(fresh, row.token)
             except ConflictError:
-                continue  # somebody spoke in it, or leads it, since it was read
-        raise ConflictError(f"The session {name!r} is taken over by others all the time.")
+                continue  # it changed since it was read
+        raise ConflictError(f"The session {name!r} is taken over by other callers again and again.")
 
     def _begin_incognito(self, place: Scope, name: str) -> Session:
-        """A session that nobody but this process knows of, and only that there is one."""
         now = self._clock()
         made = Session(name, place, SessionState.ACTIVE, PrivacyMode.INCOGNITO.value, now, now)
         self._incognito.mark_incognito(place, name)
@@ -259,7 +271,7 @@ class SessionRegistry:
 
 
 def _clean_name(session: str) -> str:
-    """The name as turns carry it. InputError: empty, too long, or one that is taken."""
+    """Clean a session name. InputError: empty, too long, or reserved."""
     name = "".join(char for char in session if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()
     if not name or len(name) > _LONGEST or name in RESERVED_NAMES:
         raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")

@@ -1,4 +1,4 @@
-"""The life of a session: absent, active, over but not yet finalised, in the middle of that, done. Pure."""
+"""Session states: absent, active, expired, interrupted, ended. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engrams.types import Json, Scope
 
 
 class SessionState(StrEnum):
-    """What may be done with a session."""
+    """State of a session."""
 
     ABSENT = "absent"
     ACTIVE = "active"
@@ -25,11 +25,11 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation as it stands.
+    """A session with its state.
 
-    ``token``: changes with each step of whoever leads it; a step with an older one is refused. ``turns``: how many of its turns
-    were finalised before this part of it began (its transcript starts there). ``ended``: what its last end left behind: ids of
-    ``episodes``, ``promoted``, ``dropped`` and ``held`` memories, and ``why`` and when (``at``) it ended.
+    ``token``: changes with each step of the caller that leads it; a step with an older one is refused. ``turns``: how many turns were
+    finalised before this part began (its transcript starts there). ``ended``: results of the last end: ids of ``episodes``,
+    ``promoted``, ``dropped`` and ``held`` memories, and ``why`` and when (``at``) it ended.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Session:
 
 
 def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
-    """Whether nobody spoke for so long that the session is over; exactly so long is. A time that cannot be read counts as over.
+    """Return whether the idle time is reached; unreadable times count as lapsed.
 
     InputError: one of the two times names a zone and the other does not.
     """
@@ -62,7 +62,7 @@ def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bo
 
 
 def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionState:
-    """The state of a stored session."""
+    """Return the state of a stored session (None: absent)."""
     if row is None:
         return SessionState.ABSENT
     if row.state == "closed":
@@ -73,7 +73,7 @@ def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionS
 
 
 def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
-    """A stored session as callers see it."""
+    """Convert a stored row to a Session."""
     data = row.data
     return Session(
         row.id,
@@ -90,7 +90,10 @@ def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
 
 
 def require_active(id: str, state: SessionState) -> None:
-    """Nothing where the session may go on; else the error that says why not, and what to do."""
+    """Raise the error that fits the state, unless the session is active.
+
+    NotFoundError: absent. ConflictError: expired, interrupted or ended.
+    """
     match state:
         case SessionState.ACTIVE:
             return

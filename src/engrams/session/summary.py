@@ -1,4 +1,4 @@
-"""Summaries that grow with a conversation: of a prompt's older messages (001), and of what the conversation taught (002)."""
+"""Running summaries of older prompt messages (001) and of learned facts (002)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MessageWindow:
-    """Messages that fit: the system's, the summary of the older ones, the newest as they were.
+    """Messages within a budget: system messages, summary, newest messages.
 
     ``summary``: its text, empty where nothing was summarised. ``last``: the id of the last message it covers. ``dropped``: messages
-    that neither stayed nor were summarised; their text is in memory. ``notes``: what did not go as it should.
+    neither kept nor summarised; their text is in memory. ``notes``: problems on the way.
     """
 
     messages: tuple[Message, ...]
@@ -45,20 +45,20 @@ class MessageWindow:
 
 
 class TurnWriter(Protocol):
-    """Journals turns, each ``external_id`` once in a scope."""
+    """Writer of turns, each ``external_id`` once in a scope."""
 
     def __call__(self, turns: Sequence[Turn], scope: Scope, kind: Kind) -> tuple[Receipt, ...]: ...
 
 
 class UpdateTrigger(Protocol):
-    """Lets what waits to be learned from a conversation be learned now."""
+    """Trigger that extracts a conversation's waiting turns now."""
 
     def __call__(self, *, scope: Scope, session: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryDeps:
-    """What summaries work with. ``files``: whether there are daily notes that somebody writes."""
+    """Dependencies of summaries. ``files``: whether daily notes are kept."""
 
     store: Store
     chat: Chat | None
@@ -70,7 +70,7 @@ class SummaryDeps:
 
 
 class ConversationSummaries:
-    """Thread safe; a summary that two callers bring up to date at once is made anew by the later one."""
+    """Summaries by conversation. Thread safe; of two concurrent updates one retries."""
 
     def __init__(self, parts: SummaryDeps, settings: SummarySettings) -> None:
         self._deps, self._settings = parts, settings
@@ -78,16 +78,15 @@ class ConversationSummaries:
     # ------------------------------------------------------------------------------------------------------ messages
 
     def fit(self, messages: Sequence[Message], *, scope: Scope | Sequence[str] | str, session: str, **limits: int) -> MessageWindow:
-        """Messages that cost at most ``max_tokens`` by the configured counter, as they came where they do.
+        """Fit messages into ``max_tokens`` by the configured counter.
 
-        Else the older ones go into the running summary of this scope and session, by one call to the chat model, which sees the
-        summary so far and the messages after the last one that it covers. Leading system messages stay, and are not summarised;
-        a tool's call and its results stay together. Without a model, or where it fails, the oldest turns are dropped; what is dropped
-        is journaled first, and written into the day's note where there are notes. ``limits``: ``max_tokens``, ``before``, ``tokens``,
-        in place of the settings of ``summary``.
+        Messages that fit are returned as they came. Otherwise the older ones go into the running summary of this scope and session, by one
+        call to the chat model, which sees the previous summary and the messages after the last one it covers. Leading system messages
+        stay, and are not summarised; a tool call and its results stay together. Without a model, or where it fails, the oldest turns are
+        dropped; dropped messages are stored first, and written into the daily note where there are notes. ``limits``: ``max_tokens``,
+        ``start_tokens``, ``tokens``, in place of the settings of ``summary``.
 
-        InputError (a ValueError): a message without an id or with another's; one to be summarised that was summarised before;
-        limits that cannot be.
+        InputError (a ValueError): a message has no id or a duplicate one; one was summarised before; the limits are invalid.
         """
         section = _apply_limits(self._settings, limits)
         window.check_ids(messages)
@@ -101,7 +100,7 @@ class ConversationSummaries:
         raise AssertionError("unreachable")
 
     def of(self, scope: Scope | Sequence[str] | str, session: str = "", what: Running = "rolling") -> str:
-        """The summary of a conversation as it stands; empty where there is none."""
+        """Return the current summary of a conversation; empty where there is none."""
         place, own = conversation(Scope.of(scope), session) if what == "rolling" else (Scope.of(scope), session)
         record = self._find_summary(place, own, what)
         return record.text if record else ""
@@ -119,13 +118,15 @@ class ConversationSummaries:
         if cost <= most:
             return MessageWindow(tuple(messages) if running is None else whole, summary, last)
         room = most - count_tokens(lead, self._deps.counter) - section.tokens - _SLACK
-        # Half of the room for the newest: the next few messages then need no new summary.
+        # Half of the room for the newest, so that the next few messages need no new summary.
         end = window.find_cut(pending, max(room, 0) // 2, self._deps.counter)
         older, newer = pending[:end], pending[end:]
         note = "there is no chat model" if self._deps.chat is None else ""
         covered: list[str] = list(running.meta.get("ids", ())) if running else []
         if again := [str(message["id"]) for message in older if message["id"] in set(covered)]:
-            raise InputError(f"The message {again[0]!r} was summarised before.", hint="Give the messages in order, and only new ones anew.")
+            raise InputError(
+                f"The message {again[0]!r} was summarised before.", hint="Give the messages in order, each summarised one only once."
+            )
         if self._deps.chat is not None and older:
             self._deps.hasten(scope=scope, session=session)
             made = self._summarise(self._deps.chat, summary, older, section)
@@ -150,7 +151,7 @@ class ConversationSummaries:
         place: tuple[Scope, str],
         told: tuple[str, str, str],
     ) -> MessageWindow:
-        """The window, with an emergency trim where it is still too long."""
+        """Build the window; drop the oldest turns where it is too long."""
         summary, last, note = told
         notes = (note,) if note else ()
         front = self._assemble(lead, summary, (), running)
@@ -175,8 +176,10 @@ class ConversationSummaries:
         session: str = "",
         reason: Literal["trim", "overflow", "session end", "daily summary", "note"] = "trim",
     ) -> bool:
-        """Journal what was said, each message once by its id, and have it written into the day's note where there are notes (001).
-        False: there is nothing to write. Waits for no model."""
+        """Store messages, once by id, and enqueue the daily note (001).
+
+        False: there is nothing to write. Never waits for a model.
+        """
         place = Scope.of(scope)
         said = [message for message in messages if text_of(message).strip() and message.get("role") in _ROLES]
         turns = [Turn(text_of(one), role=one["role"], session=session, external_id=str(one.get("id") or "")) for one in said]
@@ -188,7 +191,7 @@ class ConversationSummaries:
         return bool(ids)
 
     def _write_turns(self, turns: Sequence[Turn], scope: Scope) -> tuple[Receipt, ...]:
-        """Receipts; one turn that may not be stored does not cost its neighbours."""
+        """Write turns; a refused turn does not cost its neighbours."""
         try:
             return self._deps.take(turns, scope, Kind.TURN)
         except (InputError, RefusedError) as problem:
@@ -202,7 +205,7 @@ class ConversationSummaries:
         return (*lead, *told, *pending)
 
     def _summarise(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
-        """A new summary, or why there is none."""
+        """Ask for a new summary; a string says why it failed."""
         counter = self._deps.counter
         said = "\n".join(_format_message(message) for message in older)
         note = ""
@@ -223,9 +226,9 @@ class ConversationSummaries:
     # ------------------------------------------------------------------------------------------------------- records
 
     def roll(self, job: Job) -> None:
-        """Bring the summary of a conversation up to date with what was learned from it. Nothing new, or no model: it stays.
+        """Update a conversation's summary with newly learned statements.
 
-        ModelError, BudgetError: the model failed; the summary before stays, and the job is tried again.
+        Without news or a model it stays. ModelError, BudgetError: the model failed; the summary stays, and the job is tried again.
         """
         parts = self._deps
         scope, session = Scope.parse(job.payload["scope"]), str(job.payload.get("session", ""))
@@ -246,7 +249,7 @@ class ConversationSummaries:
         self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, tuple(record.id for record in new), job.lease)
 
     def _load_statements(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
-        """The active statements among these; where a summary begins anew, all of the conversation."""
+        """Load active statements of the job; without a summary, of the conversation."""
         if current is not None:
             found = self._deps.store.get(scope.owner, items)
         else:
@@ -269,7 +272,7 @@ class ConversationSummaries:
         sources: Sequence[str] = (),
         lease: str = "",
     ) -> Record:
-        """In one transaction with the job's end. ConflictError: somebody else brought it up to date meanwhile."""
+        """Save the summary with the job's end. ConflictError: it changed meanwhile."""
         now = self._deps.clock()
         evidence = tuple(Evidence("", source) for source in dict.fromkeys([*_source_ids(current), *sources]))[-_KEPT:]
         fields: dict[str, Any] = {"text": text, "meta": {RUNNING: what, **meta}, "evidence": evidence}
@@ -299,7 +302,7 @@ class ConversationSummaries:
         )
 
     def _find_sources(self, scope: Scope, older: Sequence[Message]) -> tuple[str, ...]:
-        """Ids of the stored turns among the messages: erasing one of those erases the summary too."""
+        """Find stored turns among the messages: erasing one erases the summary too."""
         names = [str(message["id"]) for message in older]
         reach = Reach(scope.owner, (scope,))
         query = Query(reach, statuses=(), where=Where("and", (Condition("external_id", "in", names),)), limit=max(len(names), 1))
@@ -308,7 +311,7 @@ class ConversationSummaries:
 
 @dataclass(frozen=True, slots=True)
 class _ModelSummary:
-    """A summary that a model made."""
+    """Summary made by a model."""
 
     text: str
     note: str = ""
@@ -319,13 +322,16 @@ class _ModelSummary:
 
 
 def find_summary(store: Store, scope: Scope, session: str = "", what: Running = "rolling") -> Record | None:
-    """The summary of a conversation as it stands, if it has one."""
+    """Find the active summary of a conversation; None where there is none."""
     record, _ = _find_latest(store, scope, session, what)
     return record if record is not None and record.status is Status.ACTIVE else None
 
 
 def _find_latest(store: Store, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
-    """The newest generation, and the id of the next one: a summary that was put away or erased is not written over."""
+    """Find the newest generation, and the id of the next one.
+
+    A forgotten or purged summary is not overwritten. ConflictError: too many generations.
+    """
     record: Record | None = None
     for generation in range(_KEPT):
         name = summary_id(scope, session, what, generation)
@@ -339,20 +345,24 @@ def _find_latest(store: Store, scope: Scope, session: str, what: Running) -> tup
 
 
 def summary_id(scope: Scope, session: str, what: Running, generation: int = 0) -> str:
-    """The id of a conversation's summary: always the same; ``generation`` counts those that were put away or erased."""
+    """Return the stable id of a conversation's summary.
+
+    ``generation`` counts summaries that were forgotten or purged.
+    """
     text = "\x1f".join((scope.key, session, what, str(generation)))
     return "0" * 10 + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _apply_limits(section: SummarySettings, limits: dict[str, int]) -> SummarySettings:
-    if unknown := set(limits) - {"max_tokens", "before", "tokens"}:
-        raise InputError(f"fit does not take {min(unknown)}.", hint="It takes max_tokens, before and tokens.")
+    if unknown := set(limits) - {"max_tokens", "start_tokens", "tokens"}:
+        raise InputError(f"fit does not take {min(unknown)}.", hint="It takes max_tokens, start_tokens and tokens.")
     if not limits:
         return section
     try:
-        return SummarySettings.model_validate({**section.model_dump(), **limits})
+        named = {"start_tokens" if name == "before" else name: value for name, value in limits.items()}
+        return SummarySettings.model_validate({**section.model_dump(), **named})
     except ValueError as problem:
-        raise InputError(f"These limits cannot be: {problem}.", hint="tokens must be less than max_tokens.") from None
+        raise InputError(f"These limits are invalid: {problem}.", hint="tokens must be less than max_tokens.") from None
 
 
 def _source_ids(record: Record | None) -> list[str]:

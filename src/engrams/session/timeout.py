@@ -1,4 +1,4 @@
-"""Looks for sessions in which nobody spoke for long, and asks for their end."""
+"""Timeout of sessions: finds idle ones and enqueues their end."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ _MOST = 1000
 
 
 def make_finalise_job(owner: Scope, session: str, why: str, settings: Settings) -> JobSpec:
-    """The job that ends a session."""
     payload = {"owner": owner.key, "session": session, "why": why}
     return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.max_attempts)
 
 
 class IdleSweeper:
-    """A look is one read where there is nothing to do."""
+    """Sweeper of idle sessions; one read where nothing is idle."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
         self._store, self._clock, self._settings = store, clock, settings
 
     def sweep(self) -> int:
-        """Ask for the end of every session that is over, and of those whose end was interrupted; how many. One that failed for good
-        waits in the dead-letter list and holds up no other."""
+        """Enqueue the end of idle and interrupted sessions; returns how many.
+
+        Dead finalise jobs stay in the dead-letter list and hold up no other session.
+        """
         if not self._settings.enabled:
             return 0
         now = self._clock()

@@ -1,7 +1,7 @@
-"""The queue of memory updates, for callers that steer it themselves: debounced, limited, flushed, cancelled (001).
+"""Queue of memory updates for callers: debounced, limited, flushed, cancelled (001).
 
-``observe`` feeds the same queue and never refuses; this is the door with a limit. Every turn is in the journal before anything
-else happens to it, so that nothing here can lose one.
+``observe`` feeds the same queue and never refuses; ``add`` has a limit. Every turn is stored before anything else happens to it, so
+nothing here can lose one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOMENT = 0.01
 
 
 class JobRunner(Protocol):
-    """The part of the runner that is needed here."""
+    """Job runner as sessions and updates need it."""
 
     def run(self, id: str = "") -> Job | None: ...
 
@@ -31,17 +31,17 @@ class JobRunner(Protocol):
 
 
 class UpdateQueue:
-    """Thread safe, without an event loop. No call waits for a model, except ``flush_sync``, for as long as it is told."""
+    """Update queue. Thread safe, no event loop; only ``flush_sync`` waits for models."""
 
     def __init__(self, journal: TurnIngest, jobs: Jobs, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
         self._journal, self._jobs, self._runner, self._clock, self._settings = journal, jobs, work, clock, settings
 
     def add(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str, after: float | None = None) -> tuple[Receipt, ...]:
-        """Journal what was said; learn from it after ``after`` seconds of quiet (None: ``write.debounce_seconds``).
+        """Store turns; extract after ``after`` seconds of quiet (None: the setting).
 
-        One update waits for each scope and session: another call for the same puts it off to its own time and takes its turns
-        along. BudgetError: ``jobs.max_queued`` updates wait and this would be one more; nothing was stored then. Turns that correct
-        or confirm something always enter. InputError: ``after`` is negative.
+        One update waits for each scope and session: another call for the same one postpones it and adds its turns. BudgetError:
+        ``jobs.max_queued`` updates wait and this would be one more; nothing was stored then. Turns that correct or confirm something
+        always enter. InputError: ``after`` is negative.
         """
         some = [turns] if isinstance(turns, Turn) else list(turns)
         place = Scope.of(scope)
@@ -56,15 +56,18 @@ class UpdateQueue:
         return receipts
 
     def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str) -> tuple[Receipt, ...]:
-        """``add``, and whatever waits for the same scope and session is worked on at once, by a worker."""
+        """Store turns and extract at once, on a worker."""
         return self.add(turns, scope=scope, after=0.0)
 
     def waiting(self) -> int:
-        """How many updates wait."""
+        """Return the number of waiting updates."""
         return self._jobs.workload().get(EXTRACT, {}).get("waiting", 0)
 
     def hasten(self, *, scope: Scope | Sequence[str] | str, session: str = "") -> bool:
-        """Let the update that waits for a scope and session run now; whether there was one. Returns at once."""
+        """Make the waiting update of a scope and session due now.
+
+        False: none waits. Returns at once.
+        """
         key = make_update_key(Scope.of(scope), session)
         if all(job.key != key for job in self._list_jobs(("waiting",))):
             return False
@@ -73,8 +76,10 @@ class UpdateQueue:
         return True
 
     def flush_sync(self, timeout: float = 30.0) -> bool:
-        """JobRunner on everything that waits, due or not, each once. True: nothing is left; False: the time is up, or some of it failed
-        and waits for its next try. What is under way then goes on."""
+        """Run all waiting updates once, due or not. True: none is left.
+
+        False: the time is up, or some failed and wait for a retry. Running ones continue.
+        """
         stop = threading.Event()
         drained: list[bool] = []
         thread = threading.Thread(target=self._run_flush, args=(stop, drained), name="engrams-flush", daemon=True)
@@ -84,16 +89,20 @@ class UpdateQueue:
         return drained == [True]
 
     def cancel(self, *, scope: Scope | Sequence[str] | str | None = None, session: str | None = None) -> int:
-        """Let go of updates that wait (of one scope, or one of its sessions): the turns stay in the journal and are not learned
-        from. How many."""
+        """Cancel waiting updates of a scope or session; returns how many.
+
+        Their turns stay stored, and are not extracted.
+        """
         whole = None if scope is None else Scope.of(scope).key
         keys = None if session is None or scope is None else make_update_key(Scope.of(scope), session)
         jobs = self._list_jobs(("waiting",))
         return self._jobs.cancel([job.id for job in jobs if keys in (None, job.key) and whole in (None, job.payload.get("scope"))])
 
     def shutdown(self, *, cancel: bool = False, timeout: float = 30.0) -> bool:
-        """Before the end: drain what waits, or let go of it. True: nothing is left. Without either call what waits goes on in the
-        next process."""
+        """Flush or cancel waiting updates before the end. True: none is left.
+
+        Without this call waiting updates continue in the next process.
+        """
         if cancel:
             self.cancel()
             return not self._list_jobs(("waiting", "running"))
@@ -123,4 +132,4 @@ class UpdateQueue:
                 if not done:
                     time.sleep(_MOMENT)  # another worker has them
         except ClosedError:
-            return  # the engine was closed meanwhile: what waits is for the next process
+            return  # the engine was closed: waiting updates are left to the next process

@@ -1,4 +1,4 @@
-"""The messages of a prompt within a token budget: what is cut off, what stays together, what is trimmed. Pure.
+"""Token window over prompt messages: counting, cutting, trimming. Pure.
 
 A message is a mapping as chat APIs have it: ``id``, ``role``, ``content`` (text, or parts with ``text``), ``tool_calls`` (each with an
 ``id``) and ``tool_call_id``.
@@ -17,12 +17,12 @@ Message: TypeAlias = Mapping[str, Any]
 
 _SYSTEM = frozenset({"system", "developer"})
 _MESSAGE_TOKENS = 4
-"""Tokens of a message besides its text: role and marks, as chat formats have them."""
+"""Tokens of a message besides its text: role and markup."""
 _ELLIPSIS = "…"
 
 
 def check_ids(messages: Sequence[Message]) -> None:
-    """InputError (a ValueError): a message has no id, or two have the same."""
+    """Raise InputError (a ValueError) for missing or duplicate message ids."""
     seen: set[str] = set()
     for place, message in enumerate(messages):
         name = message.get("id")
@@ -34,13 +34,13 @@ def check_ids(messages: Sequence[Message]) -> None:
 
 
 def split_lead(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """The leading system messages, which are never summarised, and the rest."""
+    """Split off the leading system messages, which are never summarised."""
     end = next((place for place, message in enumerate(messages) if message.get("role") not in _SYSTEM), len(messages))
     return tuple(messages[:end]), tuple(messages[end:])
 
 
 def text_of(message: Message) -> str:
-    """Its text, the parts of it joined; other parts have none."""
+    """Return the message's text; text parts are joined, others ignored."""
     content = message.get("content")
     if isinstance(content, list | tuple):
         return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping) and part.get("text"))
@@ -48,14 +48,15 @@ def text_of(message: Message) -> str:
 
 
 def count_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
-    """What they cost by the counter, calls of tools included."""
+    """Count tokens of messages, tool calls included."""
     return sum(_MESSAGE_TOKENS + counter.count(text_of(message)) + counter.count(_encode_calls(message)) for message in messages)
 
 
 def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> int:
-    """Where to part them so that the newest, from there on, cost at most ``room``; the last one is among them in any case.
+    """Find the index from which the newest messages fit ``room`` tokens.
 
-    A call and its results are never parted: they go to the older side, or to the newer one where nothing would be left of it.
+    The last message is always included. A call and its results are never separated: they go to the older side, or to the newer one
+    where nothing would be left of it.
     """
     place, cost = len(messages), 0
     while place > 0 and (cost := cost + count_tokens(messages[place - 1 : place], counter)) <= room:
@@ -66,10 +67,10 @@ def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> i
 
 
 def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
-    """What stays of the messages, and what was dropped of them, both in order (001).
+    """Trim messages to ``room`` tokens; returns kept and dropped, in order (001).
 
-    Results of tools are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; of a last
-    turn that is too long, the longest texts are shortened. A turn begins with what the user says.
+    Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; in a last turn
+    that is too long, the longest texts are shortened. A turn begins with a user message.
     """
     kept: list[Message] = [_shorten(message, characters) if message.get("role") == "tool" else message for message in messages]
     dropped: list[Message] = []
@@ -86,7 +87,7 @@ def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter,
 
 
 def keep_end(text: str, room: int, counter: TokenCounter) -> str:
-    """The end of a text, at most ``room`` tokens of it."""
+    """Return the end of a text, at most ``room`` tokens."""
     if counter.count(text) <= room:
         return text
     least, most = 0, len(text)
@@ -97,12 +98,12 @@ def keep_end(text: str, room: int, counter: TokenCounter) -> str:
 
 
 def keep_start(text: str, room: int, counter: TokenCounter) -> str:
-    """The beginning of a text, at most ``room`` tokens of it."""
+    """Return the beginning of a text, at most ``room`` tokens."""
     return keep_end(text[::-1], room, _ReversedCounter(counter))[::-1]
 
 
 class _ReversedCounter:
-    """A counter of texts that are given back to front."""
+    """Token counter of reversed texts."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.name, self._counter = counter.name, counter
@@ -117,7 +118,6 @@ def _encode_calls(message: Message) -> str:
 
 
 def _call_ids(messages: Sequence[Message]) -> set[str]:
-    """Ids of the tool calls in them."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     return {str(call.get("id")) for call in calls if isinstance(call, Mapping)}
 
@@ -127,7 +127,7 @@ def _is_answer(message: Message, calls: Collection[str]) -> bool:
 
 
 def _move_forward(messages: Sequence[Message], place: int) -> int:
-    """The same place, or behind the last result of a call that stands before it."""
+    """Move the index behind the last result of any earlier call."""
     while True:
         calls = _call_ids(messages[:place])
         last = max((at + 1 for at in range(place, len(messages)) if _is_answer(messages[at], calls)), default=place)
@@ -137,7 +137,7 @@ def _move_forward(messages: Sequence[Message], place: int) -> int:
 
 
 def _move_backward(messages: Sequence[Message], place: int) -> int:
-    """The same place, or before the first call that has a result behind it."""
+    """Move the index before the first call with a later result."""
     while True:
         wanted = {str(message.get("tool_call_id")) for message in messages[place:] if message.get("tool_call_id")}
         first = min((at for at in range(place) if _call_ids(messages[at : at + 1]) & wanted), default=place)

@@ -1,7 +1,7 @@
-"""The working tier: what was just said, by scope; what leaves it becomes recent or is put away (000).
+"""Working tier of latest turns; evicted ones become recent or archived (000).
 
-Every turn is a durable row from the start, marked ``working``; what is kept here, in this process only, is which rows are in the
-tier and how important they are. Leaving it is a change of the row, in the transaction of the write that pushed it out.
+Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important
+they are. Eviction is a change of the row, in the transaction of the write that caused it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 _MOST = 1000
-"""Scopes whose tier is kept; of the one that was silent for longest only the rows are left, which a sweep settles."""
+"""Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
 _BARRED = frozenset(("short", "stop_words", "noise"))
-"""What never enters (000). Small talk does: judging it is what the tier is for."""
+"""Gate reasons that keep a turn out (000). Small talk enters, to be judged here."""
 _OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
-"""Channels of what nobody says now."""
+"""Channels of turns that are not live."""
 
 _log = logging.getLogger(__name__)
 Kept = TypeVar("Kept")
@@ -40,7 +40,10 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, slots=True)
 class TierResult:
-    """What a write stored; by record, why some did not enter; and of what recent memory a text is a repetition."""
+    """Result of a write through the tier.
+
+    ``skipped``: by record, why it did not enter. ``twins``: by record, the recent memory that it repeats.
+    """
 
     done: Committed = field(default_factory=Committed)
     skipped: Mapping[str, Decision] = field(default_factory=dict)
@@ -48,10 +51,10 @@ class TierResult:
 
 
 class WorkingTier:
-    """Rings and hot buffers by scope, and the writes that go through them. Thread safe; no model is ever asked here."""
+    """Ring buffers and hot caches by scope. Thread safe; asks no model."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False) -> None:
-        """``model``: there is a chat model to judge and condense with."""
+        """Set up the tier. ``model``: a chat model judges and condenses items."""
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._tiers = settings.tiers
         self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
@@ -63,7 +66,10 @@ class WorkingTier:
     # ------------------------------------------------------------------------------------------------------- writing
 
     def commit(self, batch: Batch, scope: Scope) -> TierResult:
-        """Commit a write. Turns enter the tier with it, what they push out leaves it, and the jobs that follow are asked for."""
+        """Commit a write; its turns enter the tier and evict older ones.
+
+        Jobs that follow are enqueued in the same transaction.
+        """
         puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
         jobs = self._make_caps_jobs(scope, len(batch.puts))
         if not self._tiers.enabled or not puts or batch.actor in _OFFLINE_CHANNELS:
@@ -85,7 +91,7 @@ class WorkingTier:
         return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
 
     def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
-        """Memories that a read selected: they are at hand from now on, and copies of them enter the tier."""
+        """Cache memories that a read selected, and add copies to the tier."""
         if not self._tiers.enabled or not ids:
             return
         known = {record.id: record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE}
@@ -102,7 +108,7 @@ class WorkingTier:
             ring.append(copies)
 
     def release(self, scope: Scope) -> int:
-        """Empty the tier of a scope as if it were pushed out; how many items of the conversation left it."""
+        """Evict all items of a scope; returns how many were said."""
         ring = self.ring(scope)
         with ring.writing:
             number = len(ring.last(len(ring)))
@@ -111,7 +117,7 @@ class WorkingTier:
         return number
 
     def close(self) -> None:
-        """Settle every item. Where that fails their rows wait for a sweep; nothing is lost."""
+        """Evict all items; rows left by a failure wait for a sweep."""
         with self._lock:
             scopes = [Scope.parse(key) for key, ring in self._rings.items() if len(ring)]
         for scope in scopes:
@@ -121,7 +127,7 @@ class WorkingTier:
                 _log.warning("the working tier was not settled: %s", problem.message)
 
     def drop(self, owner: Scope, ids: Sequence[str]) -> None:
-        """What was forgotten or purged is not at hand either."""
+        """Remove forgotten or purged memories from rings and caches."""
         for ring in self._owned_by(owner, self._rings):
             ring.drop(ids)
         for hot in self._owned_by(owner, self._hot):
@@ -130,22 +136,22 @@ class WorkingTier:
     # ------------------------------------------------------------------------------------------------------- reading
 
     def ring(self, scope: Scope) -> RingBuffer:
-        """The tier of exactly this scope."""
+        """Return the ring buffer of exactly this scope."""
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
     def hot(self, scope: Scope) -> HotCache:
-        """What is at hand for reads of this scope."""
+        """Return the hot cache of exactly this scope."""
         floors = FloorSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
         return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
 
     def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-        """Those at hand that are near a query, with their cosines. Looking is not using."""
+        """Return cached memories near a query, with cosines, without counting use."""
         if vector is None or scope.key not in self._hot:
             return {}
         return {hit.record.id: hit.parts["sub_sim"] for hit in self.hot(scope).find_near(vector, touch=False)}
 
     def tail(self, scope: Scope) -> tuple[Record, ...]:
-        """The last items of the latest conversation, as they are stored now; what was put away meanwhile is not among them."""
+        """Return the last items of the latest session, where still active."""
         if not self._tiers.enabled or not self._tiers.tail_turns or scope.key not in self._rings:
             return ()
         said = self.ring(scope).last(self._tiers.working_size)
@@ -157,23 +163,23 @@ class WorkingTier:
         return scope.key in self._rings and self.ring(scope).set_importance(id, importance)
 
     def holds(self, scope: Scope, id: str) -> bool:
-        """Whether a row is in the tier of this process."""
+        """Return whether this process holds the row in its tier."""
         return scope.key in self._rings and self.ring(scope).get_by_id(id) is not None
 
     def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
-        """Id, source, text and importance of each item of exactly this scope, oldest first."""
+        """Return id, source, text and importance of each item, oldest first."""
         found = self.ring(scope).items() if scope.key in self._rings else ()
         return tuple((item.id, item.source, item.text, item.importance) for item in found)
 
     def sizes(self, scope: Scope) -> dict[str, int]:
-        """Items in the working tier and at hand; of a whole owner where the scope is one."""
+        """Count items of ring and cache; an owner's over all scopes."""
         rings, hot = self._owned_by(scope, self._rings), self._owned_by(scope, self._hot)
         return {"working": sum(len(ring) for ring in rings), "hot": sum(len(one.ids()) for one in hot)}
 
     # ---------------------------------------------------------------------------------------------------------- steps
 
     def _gate_turns(self, puts: Sequence[Put], scope: Scope) -> tuple[dict[str, Decision], dict[str, str]]:
-        """Which turns do not enter, and why."""
+        """Find turns that do not enter: the reasons, and the twins."""
         skipped: dict[str, Decision] = {}
         twins: dict[str, str] = {}
         section = self._settings.write
@@ -188,7 +194,7 @@ class WorkingTier:
         return skipped, twins
 
     def _find_twin(self, put: Put, scope: Scope) -> str:
-        """The recent memory that a text repeats; none where its vector is not known yet, or where a small word differs."""
+        """Find the recent memory that a text repeats; empty: none."""
         card, floor = self._embedder.card, self._duplicate_floor()
         if put.vector is None or not floor:
             return ""
@@ -204,14 +210,14 @@ class WorkingTier:
         return ""
 
     def _duplicate_floor(self) -> float:
-        """The cosine that means "the same" to this embedder: the setting for its own model, else the card's."""
+        """Cosine of a duplicate: the setting for its model, else the card's."""
         card, model = self._embedder.card, self._settings.read.min_scores.model
         if not self._tiers.duplicate_cosine or not model or model.casefold() in card.id.casefold():
             return self._tiers.duplicate_cosine
         return card.floors.get("duplicate", 0.0)
 
     def _assign_tier(self, put: Put, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> Put:
-        """A put with its tier; what does not enter is in the journal, and no read finds it."""
+        """Set the tier of a put; skipped turns are archived."""
         record = put.record
         if record.id in tiers:
             return replace(put, record=replace(record, tier=tiers[record.id]))
@@ -230,7 +236,7 @@ class WorkingTier:
         )
 
     def _commit_evicting(self, batch: Batch, jobs: Sequence[JobSpec], ring: RingBuffer, number: int) -> Committed:
-        """Store a write that pushes ``number`` items in, with what it pushes out."""
+        """Commit a write that adds ``number`` items, with the evictions it causes."""
         leaving = ring.preview_evictions(number)
         live = {item.id: item for item in leaving if not item.is_copy}
         owner = next(iter(live.values())).record.scope.owner if live else None
@@ -245,7 +251,7 @@ class WorkingTier:
         except (ConflictError, NotFoundError):
             if not changes:
                 raise
-            # Another process took one of the rows away: what is said now must not fail for it; a sweep settles the others.
+            # Another process changed one of the rows: this write must not fail for it; a sweep evicts the others.
             plain = replace(batch, jobs=(*batch.jobs, *jobs))
             done = self._store.commit(plain) if plain.puts or plain.changes else Committed()
         ring.evict({item.id for item in leaving})
@@ -255,7 +261,7 @@ class WorkingTier:
         return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.max_attempts)
 
     def _make_caps_jobs(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
-        """The job that looks at the caps, every so many turns of a scope."""
+        """Build the job that enforces caps, due after a number of turns."""
         caps = self._settings.caps
         if not ((self._tiers.enabled and self._tiers.recent_size) or caps.facts or caps.rules or caps.entries > 0):
             return ()
@@ -277,14 +283,14 @@ class WorkingTier:
         return made
 
     def _owned_by(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
-        """That of a scope; of an owner, everything they have."""
+        """Values of a scope; of an owner, of all their scopes."""
         with self._lock:
             pairs = list(kept.items())
         return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
 
 
 def to_item(record: Record) -> RingItem:
-    """A memory that was recalled, as an item of the conversation."""
+    """Convert a recalled memory to a tier item."""
     if record.tier is Tier.LONGTERM:
         return RingItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
     return RingItem(record, "promoted_l1", record.summary or record.text)

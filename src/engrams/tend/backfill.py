@@ -1,4 +1,4 @@
-"""Embed what has no vector of the current model: after a model change, an outage, or behind a slow model."""
+"""Backfill of missing vectors, after outages or model changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engrams.types import Record, Vector
 
 
 class Backfill:
-    """A resumable job: one batch at a time, each committed, until nothing is missing."""
+    """Resumable embed job: batch after batch, each committed, until nothing is missing."""
 
     kind = EMBED
 
@@ -17,7 +17,7 @@ class Backfill:
         self._store, self._embedder, self._clock, self._batch = store, embedder, clock, batch
 
     def ask(self) -> bool:
-        """Enqueue the job if anything lacks a vector of the current model: after a change of model, say. Once is enough."""
+        """Enqueue the job where vectors of the current model are missing."""
         card = self._embedder.card
         if not card.dimension or not self._store.missing(card.id, "", 1):
             return False
@@ -25,7 +25,7 @@ class Backfill:
         return True
 
     def run(self, job: Job) -> None:
-        """Embed until done. A failing model leaves the rest for the retry; what was embedded stays."""
+        """Embed until nothing is missing; a model failure keeps finished batches."""
         card = self._embedder.card
         after = ""
         while card.dimension and job.key == card.id:
@@ -41,5 +41,5 @@ class Backfill:
 
 
 def vector(record: Record, model: str, data: bytes) -> Vector:
-    """A vector of ``record``; ``data`` is float32."""
+    """Make the vector of a record from float32 bytes."""
     return Vector(record.id, model, len(data) // 4, data)

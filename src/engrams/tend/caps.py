@@ -1,4 +1,4 @@
-"""How much there may be of each sort, and what goes when there is more. What goes is put away, never erased."""
+"""Caps by kind; excess memories are archived or moved, never erased."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engrams.write.edit import build_forget
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)
 ENTRIES = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE, *FACTS, *RULES)
-"""What counts against each cap; summaries and episodes count against none."""
+"""Kinds that count against each cap; summaries and episodes count against none."""
 
 _PAGE = 500
 _CONFIDENCE, _RECENCY, _USE = 0.65, 0.25, 0.10
@@ -26,15 +26,18 @@ _DAY = 86_400.0
 
 
 def score_worth(record: Record, now: datetime) -> float:
-    """``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use (001)."""
+    """Return a fact's worth from confidence, age and last use (001).
+
+    ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use.
+    """
     used = half_life_decay((now - record.last_accessed).total_seconds() / _DAY, _USED_HALF_LIFE) if record.last_accessed else 0.0
     return _CONFIDENCE * record.confidence + _RECENCY * half_life_decay(age_days(record, now), _HALF_LIFE) + _USE * used
 
 
 def excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime) -> tuple[Record, ...]:
-    """The facts beyond ``cap``: the least sure first, the oldest of equals first.
+    """Select the facts beyond ``cap``: least confident first, oldest of equals first.
 
-    ``hybrid``: the least worth first; but a tenth of the cap, ten at least, is room for corrections alone (001).
+    ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections (001).
     """
     number = len(records) - cap
     if number <= 0:
@@ -48,12 +51,15 @@ def excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", 
 
 
 def excess_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
-    """Those beyond ``cap``, the oldest first."""
+    """Select the records beyond ``cap``, oldest first."""
     return tuple(sorted(records, key=lambda record: (record.recorded_at, record.id))[: max(len(records) - cap, 0)])
 
 
 def excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
-    """Recent items beyond ``cap``: unimportant ones first, the oldest of each sort first (000)."""
+    """Select recent items beyond ``cap``, unimportant ones first (000).
+
+    Within each group the oldest come first.
+    """
     ranked = sorted(records, key=lambda record: (record.importance >= promote, record.recorded_at, record.id))
     return tuple(ranked[: max(len(records) - cap, 0)])
 
@@ -65,7 +71,7 @@ class CapEnforcer:
         self._store, self._clock, self._settings, self._mover = store, clock, settings, moves
 
     def enforce(self, scope: Scope) -> dict[str, int]:
-        """Bring every sort of exactly this scope under its cap; how many went, by cap."""
+        """Enforce every cap of exactly this scope; returns removals by cap."""
         caps, now = self._settings.caps, self._clock()
         done = {"recent": self._enforce_recent(scope), "facts": 0, "rules": 0, "entries": 0}
         if caps.facts:
@@ -81,7 +87,7 @@ class CapEnforcer:
         return done
 
     def _enforce_recent(self, scope: Scope) -> int:
-        """Over the cap of recent items, what matters goes to the long term, and what does not is put away."""
+        """Move important excess items to the long term, and archive the rest."""
         section = self._settings.tiers
         if not section.enabled or not section.recent_size:
             return 0

@@ -1,4 +1,4 @@
-"""The job that learns from journaled turns: the write flow, and its result in one transaction with the job's end."""
+"""Extraction job: the write flow, committed with the job's end."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from engrams.write import flow, watermark
 from engrams.write.schedule import NEVER, due_reason, last_cosine
 
 _STEP = 50
-"""Records a transaction: an interrupted import repeats at most this many, and repeating stores nothing twice."""
+"""Records per transaction: an interrupted import repeats at most this many."""
 _TOLD = 256
 _GAPS = 20
 _TRIES = 20
-"""How often what was heard meets what is known anew, because somebody else learned something of the same owner meanwhile."""
+"""Attempts to reconcile while other jobs change the same owner's memory."""
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
 class DigestJob:
-    """Extracts, judges, reconciles and stores. What one owner is known by changes one job after the other, in whatever process: a job
-    that another came before looks again. No model is waited for under a lock."""
+    """Handler of the extract job. No lock is held across model calls.
+
+    Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again.
+    """
 
     kind = EXTRACT
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
-        # Without a model a job takes milliseconds, and waiting for one's turn is quicker than doing it twice.
+        # Without a model a job takes milliseconds: a lock is cheaper than a retry.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
         self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
@@ -45,11 +47,11 @@ class DigestJob:
 
     @property
     def inline(self) -> bool:
-        """Whether it is fast enough to run within ``add``: rules are, a model is not."""
+        """Return whether extraction is fast enough for ``add`` (rules alone are)."""
         return self._settings.enabled and self._deps.chat is None and self._settings.write.extract != "off"
 
     def run(self, job: Job) -> None:
-        """Learn from the job's records, step by step."""
+        """Extract from the job's records, step by step."""
         scope = Scope.parse(job.payload["scope"])
         items = list(job.payload["items"])
         if self._keep_gathering(job, scope.owner, items):
@@ -62,7 +64,7 @@ class DigestJob:
                 self._renew(job)
 
     def complete_receipt(self, receipt: Receipt, job: str) -> Receipt:
-        """The receipt with what the job made of its record."""
+        """Add the results of the job to the receipt of its record."""
         with self._guard:
             result = self._results.pop(job, None)
         if result is None:
@@ -72,12 +74,15 @@ class DigestJob:
         return replace(receipt, derived=result.derived, decisions=decisions, pending=pending, cost=result.cost)
 
     def cache_clear(self) -> None:
-        """What jobs made that nobody has asked for: a purge leaves none of it."""
+        """Discard unread results; a purge leaves none."""
         with self._guard:
             self._results.clear()
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
-        """Whether the job's turns go on gathering; at the end of a session with next to nothing in it they are let be."""
+        """Postpone a batch job that is not due; True: it was postponed.
+
+        At the end of a session with next to nothing in it the turns are dropped from the job.
+        """
         trigger, end = job.payload.get("trigger"), bool(job.payload.get("end"))
         if trigger != "batch" or not items:
             return False
@@ -104,7 +109,7 @@ class DigestJob:
                     result = self._commit_learned(job, heard, records, replace(self._deps, chat=chat), last)
                 break
             except ConflictError:
-                # Somebody else learned something this moment; or has taken the job over, and then looking again is of no use.
+                # Another job changed this owner's memory: retry, unless the lease is lost.
                 if not left or not self._renew(job):
                     raise
         with self._guard:
@@ -115,7 +120,7 @@ class DigestJob:
     def _commit_learned(
         self, job: Job, heard: flow.Extraction, records: tuple[Record, ...], deps: flow.WriteDeps, last: bool
     ) -> flow.DigestResult:
-        """What was heard meets what is known, and is stored. ConflictError: what is known has changed since."""
+        """Reconcile and commit. ConflictError: the owner's memory changed meanwhile."""
         mark = watermark.load_watermark(records[0].scope.owner, self._store, self._clock()) if heard.has_candidates else None
         result = flow.reconcile_extraction(heard, deps)
         finish = (job.lease,) if last else ()
@@ -131,15 +136,14 @@ class DigestJob:
         return result
 
     def _renew(self, job: Job) -> bool:
-        """Whether the job is still this worker's."""
+        """Renew the lease; False: another worker has the job."""
         return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
 
     def _make_follow_ups(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """What somebody is to be asked about it afterwards."""
         return (*self._make_summary_jobs(records, result), *self._make_review_jobs(records, result), *self._make_garden_jobs(records))
 
     def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
-        """When the garden is to be looked after, where it looks after itself."""
+        """Build the jobs that start garden cycles, where the garden is on."""
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
@@ -151,7 +155,7 @@ class DigestJob:
         return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
     def _make_summary_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """One for each conversation that something new was learned from: its summary wants to know."""
+        """Build a summary job for each conversation with new statements."""
         if self._deps.chat is None or not self._settings.summary.enabled:
             return ()
         new: dict[tuple[Scope, str], list[str]] = {}
@@ -167,7 +171,7 @@ class DigestJob:
         )
 
     def _make_review_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """One for the owner, some time after something new was learned, where facts are looked through."""
+        """Build the owner's delayed review job, where reviews are on."""
         section = self._settings.review
         if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
             return ()
@@ -175,7 +179,7 @@ class DigestJob:
         return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.max_attempts),)
 
     def _load_gaps(self, records: tuple[Record, ...]) -> tuple[str, ...]:
-        """Questions that memory could not answer: what ends a session may hold the answer."""
+        """Load unanswered questions, which the end of a session may answer."""
         if self._deps.chat is None or not records:
             return ()
         owner = records[0].scope.owner
@@ -183,7 +187,7 @@ class DigestJob:
         return tuple(gap.text for gap in self._store.find(query).records)
 
     def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """The lane that failed while the other did not: a job of its own, so that nothing said is lost."""
+        """Build a job for the failed extraction pass, so nothing is lost."""
         if not result.failed:
             return ()
         payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
@@ -191,7 +195,7 @@ class DigestJob:
         return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.max_attempts),)
 
     def _make_late_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """What is held of a session that has ended already would wait for ever: its end looks once more."""
+        """Build finalise jobs for ended sessions that hold new candidates."""
         if not any(made.verdict == "hold" for made in result.derived):
             return ()
         owner = records[0].scope.owner

@@ -1,4 +1,4 @@
-"""What a model says of one item: how important it is, and what it comes to in a sentence (000). Never on the path of a write."""
+"""Importance and one-sentence summary of items, by a background model (000)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _READ, _SAID, _MOST = 4000, 500, 512
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
 
 SetImportance = Callable[[Scope, str, float], object]
-"""Tell the live item of that id its importance."""
+"""Sets the importance of a live item: scope, id, value."""
 
 
 def parse_importance(reply: str) -> float | None:
-    """The one number of a reply, brought into 0..1. None: there is none, or several."""
+    """Parse the only number of a reply, clamped to 0..1; else None."""
     found = _NUMBER.findall(reply)
     return min(max(float(found[0].replace(",", ".")), 0.0), 1.0) if len(found) == 1 else None
 
 
 def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, score: SetImportance) -> None:
-    """Ask how important an item is: the row is told, and the live item, if there is one. What cannot be read changes nothing.
+    """Ask a model for an item's importance; update row and tier.
 
-    Raises ModelError, so that the job is tried again and, in the end, is seen; the importance stays what it was meanwhile.
+    An unreadable reply changes nothing. ModelError: the job is tried again, and the importance stays meanwhile.
     """
     scope, record = _load_item(job, store)
     value = None if record is None or chat is None else parse_importance(_ask_model(chat, "judge", record))
@@ -39,7 +39,7 @@ def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, sc
 
 
 def condense_item(job: Job, store: Store, chat: Chat | None, clock: Clock) -> None:
-    """Ask for the sentence that an item comes to; it becomes its summary. Raises ModelError: the summary stays empty until then."""
+    """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
     _, record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
         said = " ".join(_ask_model(chat, "condense", record).split()).strip('"')[:_SAID]
@@ -49,7 +49,7 @@ def condense_item(job: Job, store: Store, chat: Chat | None, clock: Clock) -> No
 
 
 def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
-    """The job's item as it is now; None where it is gone."""
+    """Load the job's scope and item; None where the item is gone."""
     scope = Scope.parse(job.payload["scope"])
     found = store.get(scope.owner, [str(name) for name in job.payload.get("items", ())][:1])
     return scope, found[0] if found and found[0].status not in _GONE else None
@@ -62,7 +62,7 @@ def _ask_model(chat: Chat, name: str, record: Record) -> str:
 
 
 def _store_answer(job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock) -> bool:
-    """Store the answer with the job's end. False: the item was purged meanwhile."""
+    """Store the answer with the job's end. False: the item was purged."""
     change = Change(record.scope.owner, record.id, fields, job.kind)
     try:
         store.commit(Batch("model", "judged" if "importance" in fields else "condensed", clock(), changes=(change,), finish=(job.lease,)))

@@ -1,13 +1,13 @@
-"""What is said by hand about how memories belong together: links, tags, and what they lead to (003)."""
+"""Manual links and tags between memories, and recall along them (003)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from engrams.errors import InputError, RefusedError
-from engrams.ports import Batch, Change, Clock, Condition, Page, Reach, Store, Where
+from engrams.ports import Batch, Change, Clock, Condition, MemoryReader, Reach, Store, Where
 from engrams.read.expand import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
@@ -26,28 +26,22 @@ _PAGE = 500
 _LABEL = 200
 
 
-class LinkMemoryApi(Protocol):
-    """What is needed of the engine."""
-
-    def get(self, id: str, *, scope: Scope) -> Record: ...
-
-    def stored(self, id: str, scope: Scope) -> Record: ...
-
-    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
-
-    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
-
-
 class MemoryLinks:
-    """Reached as ``engine.links``. Every call is bound to its scope: another owner's ids do not exist."""
+    """Links and tags, reached as ``engine.links``.
 
-    def __init__(self, door: LinkMemoryApi, store: Store, clock: Clock, settings: GraphSettings) -> None:
-        self._memory, self._store, self._clock, self._settings = door, store, clock, settings
+    Every call is bound to its scope: another owner's ids do not exist.
+    """
+
+    def __init__(
+        self, reader: MemoryReader, search: Callable[[str, Scope, int], Found], store: Store, clock: Clock, settings: GraphSettings
+    ) -> None:
+        self._reader, self._search = reader, search
+        self._store, self._clock, self._settings = store, clock, settings
 
     def link(
         self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO, weight: float = WEIGHT
     ) -> Edge:
-        """Link two memories. A second time sets the weight (0 to 1) and is counted.
+        """Link two memories; repeating sets the weight (0 to 1) and counts.
 
         NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight.
         """
@@ -58,7 +52,7 @@ class MemoryLinks:
         return edge
 
     def unlink(self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO) -> bool:
-        """Undo ``link``. False: there was no such link."""
+        """Remove a link. False: there was none."""
         edge = self._make_edge(source, target, Scope.of(scope), type, WEIGHT)
         known = self._store.edges(edge.owner, [edge.source], (edge.type,))
         if not any((one.source, one.target) == (edge.source, edge.target) for one in known):
@@ -67,49 +61,55 @@ class MemoryLinks:
         return True
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
-        """Add tags to a memory; those it has stay."""
-        record, given = self._memory.stored(id, Scope.of(scope)), _clean_tags(tags)
+        """Add tags to a memory, keeping its others."""
+        record, given = self._reader.get_editable(id, Scope.of(scope)), _clean_tags(tags)
         return self._set_tags(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
 
     def untag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
-        """Take tags off a memory; those it does not have are passed over."""
-        record, given = self._memory.stored(id, Scope.of(scope)), _clean_tags(tags)
+        """Remove tags from a memory; missing ones are ignored."""
+        record, given = self._reader.get_editable(id, Scope.of(scope)), _clean_tags(tags)
         return self._set_tags(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
 
     def tags(self, scope: Scope | str | Sequence[str]) -> dict[str, int]:
-        """Tags and how many active memories have each, the most used first. One that no memory has is not there."""
+        """Count active memories by tag, most used first."""
         where = Where("and", (Condition("tags", "exists", True),))
         counts: Counter[str] = Counter()
         after = ""
         while True:
-            page = self._memory.list(scope=Scope.of(scope), where=where, order="oldest", after=after, limit=_PAGE)
+            page = self._reader.list(scope=Scope.of(scope), where=where, order="oldest", after=after, limit=_PAGE)
             counts.update(tag for record in page.records for tag in record.tags)
             if not page.next:
                 return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
             after = page.next
 
     def related(self, id: str, *, scope: Scope | str | Sequence[str], depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
-        """Active memories within ``depth`` (1 to 5) links of one, in either direction, through tags and topics too; nearest first."""
+        """Return active memories within ``depth`` (1 to 5) links, nearest first.
+
+        Links count in either direction, and through tags and topics.
+        """
         if not 1 <= depth <= _DEEPEST:
             raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
-        record = self._memory.get(id, scope=Scope.of(scope))
+        record = self._reader.get(id, scope=Scope.of(scope))
         found = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
         return tuple(each for each in found if each.record.id != record.id)[:limit]
 
     def recall(
         self, query: str = "", *, scope: Scope | str | Sequence[str], mode: Mode | None = None, limit: int = LIMIT
     ) -> tuple[Related, ...]:
-        """Memories, best first. recent: the newest, whatever the query. semantic: what a search finds. cascade: that, and what links
-        lead to from it. Without a mode: cascade where there is a query, else recent."""
+        """Recall memories by ``mode``, best first.
+
+        recent: the newest, whatever the query. semantic: search hits. cascade: search hits and memories linked to them. Default: cascade
+        where there is a query, else recent.
+        """
         place = Scope.of(scope)
         chosen = mode or ("cascade" if query.strip() else "recent")
         if limit < 1:
             return ()
         match chosen:
             case "recent":
-                return tuple(Related(record, 1.0) for record in self._memory.list(scope=place, limit=limit).records)
+                return tuple(Related(record, 1.0) for record in self._reader.list(scope=place, limit=limit).records)
             case "semantic" | "cascade":
-                hits = self._memory.search(query, scope=place, limit=limit).hits
+                hits = self._search(query, place, limit).hits
                 if chosen == "semantic":
                     return tuple(Related(hit.record, hit.score) for hit in hits)
                 return self._run_cascade({hit.record.id: hit.score for hit in hits}, place, DEPTH, limit)
@@ -117,7 +117,7 @@ class MemoryLinks:
                 raise InputError(f"There is no mode {chosen!r}.", hint="recent, semantic or cascade.")
 
     def _run_cascade(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[Related, ...]:
-        """The active memories that a cascade from the seeds reaches in this scope, the seeds among them, best first."""
+        """Spread scores from the seeds over links; returns active memories, best first."""
 
         def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
@@ -138,7 +138,7 @@ class MemoryLinks:
             kind = EdgeType(type)
         except ValueError:
             raise InputError(f"There is no link type {type!r}.", hint=f"The types are: {', '.join(EdgeType)}.") from None
-        first, second = (self._memory.stored(id, scope) for id in (source, target))
+        first, second = (self._reader.get_editable(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
         if any(one.status is Status.PURGED for one in (first, second)):
@@ -153,15 +153,15 @@ class MemoryLinks:
         change = Change(record.scope.owner, record.id, {"tags": tags}, action, record.version)
         new, gone = diff_tag_edges(record, tags)
         self._store.commit(Batch(_BY_HAND, f"{action} by hand", self._clock(), changes=(change,), edges=new, unlink=gone))
-        return self._memory.get(record.id, scope=scope)
+        return self._reader.get(record.id, scope=scope)
 
 
 def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
-    """Clean tags, each once. InputError: there is none, or one that cannot be a tag."""
+    """Clean tags, each once. InputError: none, or an invalid one."""
     given = [tags] if isinstance(tags, str) else list(tags)
     cleaned = [" ".join(each.encode("utf-8", "replace").decode().replace("\0", "").split()) for each in given if isinstance(each, str)]
     if not given or len(cleaned) != len(given) or not all(cleaned):
-        raise InputError("A tag is a word or a few.", hint="Give at least one visible character.")
+        raise InputError("A tag must be one or a few words.", hint="Give at least one visible character.")
     if any(len(each) > _LABEL for each in cleaned):
         raise InputError(f"A tag has at most {_LABEL} characters.")
     return tuple(dict.fromkeys(cleaned))

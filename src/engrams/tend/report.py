@@ -1,4 +1,4 @@
-"""What there is, in numbers: memories, jobs, and what models have cost today."""
+"""Statistics of memories, jobs and model use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ _DEAD, _LIVE = 100, 1000
 
 
 def build_stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    """Numbers of memories by status, kind, layer and tier, of vectors by model, and of scopes; what was spent today."""
+    """Count memories, vectors and scopes; add today's model use.
+
+    Memories by status, kind, layer and tier; vectors by model.
+    """
     counts = store.counts(None if scope is None else visible_scopes(scope))
     scopes = store.scopes(None if scope is None else scope.owner)
     return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
 
 
 def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    """The jobs: numbers by kind and state, how long the oldest has been due, every dead one with its error; what was spent today."""
+    """Count jobs, with lag, dead jobs and today's model use.
+
+    ``jobs``: by kind and state. ``lag_seconds``: how long the oldest has been due. ``dead``: each with its error.
+    """
     dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
     due = (max(job.created_at, job.due) for job in live if job.created_at)
     oldest = min((moment for moment in due if moment <= now), default=None)
@@ -37,6 +43,9 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
 
 
 def load_spend(ledger: Ledger, settings: ChatSettings, now: datetime) -> dict[str, int]:
-    """Calls and tokens of the chat model today (UTC) by every process on the store, and the day's limits (0: none)."""
+    """Return today's (UTC) model calls and tokens of all processes, with limits.
+
+    A limit of 0: none.
+    """
     calls, tokens = ledger.spend(now.astimezone(UTC).date().isoformat(), 0, 0)
     return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}

@@ -1,4 +1,4 @@
-"""The review of facts (001): old ones that are out of date are put away, related ones are merged. Plan, apply, undo."""
+"""Review of facts (001): archives outdated ones, merges related ones; undoable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engrams.types import MERGED, Derived, Edge, EdgeType, Evidence, Kind, Prove
 
 ACTOR = "review"
 MARK = "review"
-"""The metadata of what a review changed: the review's id, by which it is undone."""
+"""Metadata key of reviewed facts: the review's id, for its undo."""
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE)
 _ASKED = 60
@@ -53,7 +53,7 @@ _GROUPS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class FactRemoval:
-    """A fact that is out of date, and why."""
+    """Outdated fact, and the reason."""
 
     record: Record
     reason: str
@@ -61,7 +61,7 @@ class FactRemoval:
 
 @dataclass(frozen=True, slots=True)
 class FactMerge:
-    """Facts that one takes the place of."""
+    """Facts to be replaced by one text."""
 
     sources: tuple[Record, ...]
     text: str
@@ -69,7 +69,7 @@ class FactMerge:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """What a review would do. ``notes``: what was left out, and why."""
+    """Planned removals and merges. ``notes``: what is left out, and why."""
 
     id: str
     owner: Scope
@@ -84,20 +84,23 @@ class ReviewPlan:
 
 @dataclass(frozen=True, slots=True)
 class _ReviewFacts:
-    """Active facts by scope and category, protected ones left out."""
+    """Active facts by scope and category, without protected ones."""
 
     facts: tuple[Record, ...] = ()
     groups: dict[tuple[Scope, str], list[Record]] = field(default_factory=dict)
 
 
 class FactReview:
-    """One owner's at a time. The model is asked without any lock held; what changed meanwhile makes ``apply`` raise."""
+    """Review of one owner's facts; holds no lock while a model works.
+
+    Changes made meanwhile make ``apply`` raise.
+    """
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: ReviewSettings) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
 
     def run(self, job: Job) -> None:
-        """Review an owner's facts, in the background: plan and apply, unless a plan is to be confirmed first."""
+        """Plan and apply a review, unless plans need confirmation."""
         owner = Scope.parse(job.payload["owner"])
         plan = ReviewPlan("", owner) if self._settings.confirm else self.plan(owner)
         if plan.is_empty:
@@ -106,9 +109,9 @@ class FactReview:
             self.apply(plan, job.lease)
 
     def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
-        """What a review would do now; changes nothing. ``stale``, ``merge``: which parts (None: as set). Without a chat model: nothing.
+        """Plan a review without changing anything; needs a chat model.
 
-        ModelError, BudgetError: the model failed.
+        ``stale``, ``merge``: which parts (None: as configured). ModelError, BudgetError: the model failed.
         """
         now, chat = self._clock(), self._chat
         plan = ReviewPlan(new_id(now), owner.owner)
@@ -129,7 +132,10 @@ class FactReview:
         return replace(plan, removals=removals, merges=tuple(merges), notes=tuple(notes))
 
     def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[Derived, ...]:
-        """Carry a plan out in one transaction; what became of what. ConflictError: one of its facts changed since."""
+        """Apply a plan in one transaction; returns the results by fact.
+
+        ConflictError: one of its facts changed since.
+        """
         now = self._clock()
         changes: list[Change] = []
         puts: list[Put] = []
@@ -158,7 +164,10 @@ class FactReview:
         return tuple(told)
 
     def undo(self, owner: Scope, id: str) -> int:
-        """Take a review back: what it put away or merged is as before, what it made is put away. How many memories that were."""
+        """Undo a review; returns how many memories were restored or archived.
+
+        ConflictError: one of them changed since.
+        """
         now, own = self._clock(), owner.owner
         query = Query(Reach(own, (own,), tree=True), statuses=(Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED), order="oldest")
         changed = [record for record in self._iter_records(query) if record.meta.get(MARK) == id]
@@ -170,9 +179,7 @@ class FactReview:
             elif record.status is not Status.ACTIVE:
                 fields = {"status": Status.ACTIVE, "superseded_by": "", "meta": meta}
             else:
-                raise ConflictError(
-                    f"The memory {record.id} was changed since.", hint="Put it right by hand: `engrams show` tells how it was."
-                )
+                raise ConflictError(f"The memory {record.id} was changed since.", hint="Fix it by hand: `engrams show` prints its history.")
             changes.append(Change(own, record.id, fields, "undo", record.version))
         if changes:
             self._store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes)))
@@ -186,7 +193,7 @@ class FactReview:
         )
         if len(old) < section.min_old:
             return ()
-        # Of very many a part each day, so that every one has its turn.
+        # Of many facts a part per day, so that each has its turn.
         start = now.toordinal() * _ASKED % len(old) if len(old) > _ASKED else 0
         asked = (old[start:] + old[:start])[:_ASKED]
         listed = "\n".join(f"{number}. {prompts.quote(fact.text)} ({last_said_at(fact):%Y-%m-%d})" for number, fact in enumerate(asked, 1))
@@ -214,7 +221,7 @@ class FactReview:
         return found
 
     def _find_refusal(self, sources: Sequence[Record], text: str, taken: bool) -> str:
-        """Why facts are not merged to this text; empty: they may be."""
+        """Return why a merge is refused; empty: allowed."""
         if not 2 <= len(sources) <= self._settings.max_sources:
             return f"{len(sources)} facts"
         if taken:
@@ -244,13 +251,13 @@ class FactReview:
 
 
 def last_said_at(record: Record) -> datetime:
-    """When it was last said, as far as is known: a fact that was said again is not old."""
+    """Return the latest time of saying, repetitions included."""
     again = [parse_time(str(entry["at"])) for entry in record.meta.get("reinforcements", ()) if isinstance(entry, dict) and entry.get("at")]
     return max([record.recorded_at, *again])
 
 
 def build_merged(merge: FactMerge, plan: str, now: datetime) -> Record:
-    """The fact that takes the place of others; it names them, and rests on all that they rest on."""
+    """Build the merged fact, with the evidence and names of its sources."""
     newest = max(merge.sources, key=lambda source: (source.recorded_at, source.id))
     begun = [source.valid_from for source in merge.sources]
     quotes = [item for source in merge.sources for item in source.evidence]

@@ -1,4 +1,4 @@
-"""Runs jobs: claims one, calls its handler, and makes its failure visible. Threads, or the caller's own."""
+"""Job workers: claim a job, call its handler, record its failure."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ _log = logging.getLogger(__name__)
 _POLL = 1.0
 _HOUR = 3600.0
 _PATIENCE = timedelta(days=1)
-"""How old a job may be for a conflict to be no failure."""
+"""Age up to which a job's conflicts are no failures."""
 
 
 class WorkerPool:
-    """Workers over a durable queue. Several runners, in several processes, may share one queue."""
+    """Workers over a durable queue, which several processes may share."""
 
     def __init__(
         self, jobs: Jobs, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings, first: Callable[[], object] | None = None,
         timers: Mapping[Callable[[], object], float] | None = None,
     ) -> None:  # fmt: skip
-        """``first``: looks once for work that nobody has asked for, before the first job. ``timers``: what looks for work again
-        whenever its number of seconds has passed, and at every ``drain``."""
+        """Set up the pool.
+
+        ``first``: called once, before the first job, to look for unrequested work. ``timers``: callables that look for work whenever their
+        number of seconds has passed, and at every ``drain``.
+        """
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
         self._first = first
         self._timers = dict(timers or {})
@@ -45,7 +48,7 @@ class WorkerPool:
         self._cut_off = False
 
     def wake(self) -> None:
-        """There may be work: start the workers if they are not, and let them look."""
+        """Start the workers if needed, and let them look for work."""
         with self._lock:
             if not self._threads and self._settings.workers and not self._stop.is_set():
                 self._threads = [
@@ -57,7 +60,10 @@ class WorkerPool:
         self._wake.set()
 
     def run(self, id: str = "") -> Job | None:
-        """Claim one due job (or just this one) and run it here. None: there was none, or the models were cut off."""
+        """Claim one due job (or just this one) and run it here.
+
+        None: there was none, or the models were cut off.
+        """
         if self._cut_off:
             return None
         job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
@@ -66,7 +72,7 @@ class WorkerPool:
         return job
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
-        """Run due jobs here until none is left or the time is up. True: nothing due is left."""
+        """Run due jobs here within ``seconds``. True: none is left."""
         end = time.monotonic() + seconds
         done = 0
         self._run_timers(ring=True)
@@ -82,9 +88,9 @@ class WorkerPool:
         return False
 
     def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
-        """Let the workers finish what they hold; what waits stays in the queue for the next process.
+        """Stop the workers after their current jobs; waiting jobs stay queued.
 
-        ``cut``: ends whatever waits for a model, after ``seconds``. What is cut off is put back; that is no failure.
+        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure.
         """
         self._stop.set()
         self._wake.set()
@@ -140,7 +146,7 @@ class WorkerPool:
         except ClosedError:
             raise
         except ConflictError as problem:
-            # Somebody else came first: looking again is all it takes, unless that never ends.
+            # A conflict: retry soon, without counting it while the job is young.
             self._fail(job, problem.message, 0.05, counts=job.created_at is None or self._clock() - job.created_at > _PATIENCE)
         except BudgetError as problem:
             self._fail(job, problem.message, _HOUR, counts=False)
@@ -157,7 +163,7 @@ class WorkerPool:
         return float(min(self._settings.backoff_seconds * 2 ** (job.attempt - 1), _HOUR))
 
     def _fail(self, job: Job, error: str, seconds: float | None, counts: bool = True) -> None:
-        """Again after ``seconds``; dead where waiting cannot help or the attempts are used up."""
+        """Record a failure: retry after ``seconds``; None or used-up attempts: dead."""
         at = self._clock()
         spent = counts and job.attempt >= self._settings.max_attempts
         retry = None if seconds is None or spent else at + timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""From the recent tier to the long term: what the user said and what was answered become one exchange. Nothing is dropped (000)."""
+"""Demotion to the long term: question and answer become one exchange (000)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 ITEMS = (Kind.TURN, Kind.NOTE)
-"""What the recent tier holds; statements that were learned are not moved."""
+"""Kinds of the recent tier; extracted statements are not moved."""
 
 TopicRefresh = Callable[[Scope], object]
-"""Bring a scope's topics up to date, so that a read by topics finds what came in."""
+"""Refreshes a scope's topics, so that topic search finds new exchanges."""
 
 _PAGE = 500
 _STEP = 100
-"""Pairs a transaction."""
+"""Pairs per transaction."""
 _QUOTED = 280
 _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class TurnPair:
-    """What the user said and what was answered; one of them may be missing."""
+    """Question and answer; one of them may be missing."""
 
     user: Record | None
     agent: Record | None
@@ -44,20 +44,23 @@ class TurnPair:
 
     @property
     def key(self) -> str:
-        """The same for the same two, so that moving them twice makes one exchange."""
+        """Stable key of the pair, so repeated moves make one exchange."""
         return f"exchange:{self.user.id if self.user else ''}:{self.agent.id if self.agent else ''}"
 
 
 def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
-    """``exp(-age / tau) < threshold`` (tau in days) and older than ``minutes``; at either edge it stays (000)."""
+    """Return whether ``exp(-age / tau) < threshold`` and age exceeds ``minutes``.
+
+    ``tau`` in days; at either edge the item stays (000).
+    """
     return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
 
 
 def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
-    """What was said, each with the answer nearest in time to it: of its session, within ``minutes``, nearest ones first.
+    """Pair each turn with the nearest answer of its session.
 
-    An answer goes with what was said before it rather than with what came soon after. What finds no partner is a pair by itself.
-    Oldest first.
+    Pairs are at most ``minutes`` apart, nearest first; answers after a turn go before earlier ones. A turn without a partner is a pair
+    by itself. Oldest first.
     """
     said = sorted(records, key=lambda record: (record.recorded_at, record.id))
     answers = [record for record in said if record.role == "assistant"]
@@ -74,7 +77,10 @@ def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...
 
 
 def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
-    """Each two of a session that are near enough in time, and how near: answers after questions first, then by time, then by place."""
+    """Yield close turn pairs: (answer before question, gap, distance, user, agent).
+
+    Sorted, answers after questions come first, then the nearest.
+    """
     turns = [record for record in said if record.session == session]
     times = [record.recorded_at for record in turns]
     for at, user in enumerate(turns):
@@ -85,14 +91,14 @@ def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterato
 
 
 def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta | None:
-    """The age beyond which an item is cold. None: it never is."""
+    """Return the age beyond which an item is cold; None: never."""
     if threshold <= 0:
         return None
     return max(timedelta(days=-tau * math.log(threshold)), timedelta(minutes=minutes))
 
 
 def build_exchange(pair: TurnPair) -> Record:
-    """The row of the long term: both texts, the first one's time, the higher importance, the uses of both (000)."""
+    """Build the exchange: both texts, first time, higher importance, summed use (000)."""
     first, halves = pair.halves[0], pair.halves
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
     used = [half.last_accessed for half in halves if half.last_accessed]
@@ -121,20 +127,20 @@ def build_exchange(pair: TurnPair) -> Record:
 
 
 class TierMover:
-    """Moves items of one scope at a time. Interrupted anywhere and done again, it loses nothing and repeats nothing."""
+    """Mover of recent items to the long term; interrupted moves repeat safely."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, group: TopicRefresh) -> None:
         self._store, self._embedder, self._clock, self._settings, self._refresh_topics = store, embedder, clock, settings, group
 
     def list_recent(self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS) -> list[Record]:
-        """The recent tier of exactly this scope, oldest first; said before that time."""
+        """List recent items of exactly this scope, oldest first, said before ``before``."""
         parts: tuple[Condition, ...] = (Condition("tier", "eq", Tier.RECENT.value),)
         if before is not None:
             parts += (Condition("recorded_at", "lt", before),)
         return self.list_all(Query(Reach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
 
     def list_all(self, query: Query) -> list[Record]:
-        """All pages of a listing."""
+        """List all pages of a query."""
         found: list[Record] = []
         while True:
             page = self._store.find(query)
@@ -144,7 +150,7 @@ class TierMover:
             query = replace(query, after=page.next)
 
     def sweep(self, scope: Scope) -> int:
-        """Move what went cold; how many items."""
+        """Move cold items; returns how many."""
         section, now = self._settings.tiers, self._clock()
         tau = self._settings.read.recency_days
         near = timedelta(minutes=section.pair_minutes)
@@ -154,7 +160,7 @@ class TierMover:
         return self.move(oldest, chosen) if chosen else 0
 
     def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
-        """Move the chosen of these items (None: all), each with its partner; how many items."""
+        """Move chosen items (None: all) with their partners; returns how many."""
         turns = [record for record in records if record.kind is Kind.TURN]
         wanted = [pair for pair in pair_turns(turns, self._settings.tiers.pair_minutes) if _is_chosen(pair, chosen)]
         notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
@@ -163,7 +169,10 @@ class TierMover:
         return sum(len(pair.halves) for pair in wanted) + len(notes)
 
     def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
-        """Exchanges first, then their topics, then the items leave: until the last of these a read finds the items."""
+        """Store exchanges, regroup topics, then archive the items.
+
+        In this order reads find the items until their exchange can be found.
+        """
         if not some and not notes:
             return
         now, grouped = self._clock(), self._settings.topics.enabled
@@ -180,14 +189,14 @@ class TierMover:
         done = self._store.commit(batch)
         self._refresh_topics(scope)
         if leave:
-            # Another process may have made the same exchange meanwhile: then that one is named.
+            # Another process may have stored the same exchange: refer to that one.
             left = [
                 _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now) for put, halves in made for half in halves
             ]
             self._store.commit(Batch("engrams", "went to the long term", now, changes=tuple(left)))
 
     def _make_exchanges(self, some: Sequence[TurnPair], scope: Scope) -> list[tuple[Put, tuple[Record, ...]]]:
-        """The exchanges to store, with the items each stands for. Items that an interrupted move has put into one keep it."""
+        """Build exchanges with their items; those of an interrupted move are reused."""
         halves = {half.id: half for pair in some for half in pair.halves}
         query = Query(Reach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE)
         known = [record for record in self.list_all(query) if record.external_id.startswith("exchange:")] if halves else []
@@ -214,6 +223,6 @@ def _is_chosen(pair: TurnPair, chosen: set[str] | None) -> bool:
 
 
 def _make_leave_change(half: Record, by: str, at: datetime) -> Change:
-    """An item leaves its tier for the exchange that holds it: the journal keeps it, reads find the exchange."""
+    """Build the change that archives an item in favour of its exchange."""
     fields: dict[str, Any] = {"status": Status.ARCHIVED, "tier": Tier.LONGTERM, "superseded_by": by, "retired_at": at}
     return Change(half.scope.owner, half.id, fields, "migrate", half.version)

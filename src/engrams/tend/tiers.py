@@ -1,4 +1,4 @@
-"""The tiers, from outside: what is where, and everything that moves it."""
+"""Tier interface: counts, and everything that moves memories between tiers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from engrams.write.evict import evict_turn
 Place: TypeAlias = Scope | str | Sequence[str]
 
 _STRAY_AGE = timedelta(hours=1)
-"""Age from which a row of the working tier that no tier here holds is taken for one that a process left behind."""
+"""Age from which working rows outside this process count as left behind."""
 
 _log = logging.getLogger(__name__)
 
 
 class LiveTier(Protocol):
-    """What tending sees of the working tier of this process."""
+    """Working tier of this process, as tending needs it."""
 
     def set_importance(self, scope: Scope, id: str, importance: float) -> object: ...
 
@@ -40,7 +40,7 @@ class LiveTier(Protocol):
 
 
 class MemoryTiers:
-    """Looks at the tiers of a scope and moves memories between them; the handlers of the jobs that do. Thread safe."""
+    """Tier counts, moves, and the handlers of tier jobs. Thread safe."""
 
     kinds = (JUDGE, CONDENSE, ENFORCE, SWEEP)
 
@@ -52,8 +52,11 @@ class MemoryTiers:
     # ------------------------------------------------------------------------------------------------------- looking
 
     def state(self, scope: Place) -> dict[str, Any]:
-        """How many memories are in each tier: ``working`` and ``hot`` of this process, ``recent`` and ``longterm`` active ones in
-        reach of ``scope``; ``caps`` (0: none), ``on``, and ``in_flight``, the jobs that run or wait for a worker."""
+        """Count memories by tier, with caps and jobs in flight.
+
+        ``working`` and ``hot`` of this process; ``recent`` and ``longterm`` active ones in reach of ``scope``; ``caps`` (0: none), ``on``,
+        and ``in_flight``, the jobs that run or wait for a worker.
+        """
         place = Scope.of(scope)
         held = self._store.counts(reach_of(place)).get("active", {})
         section, caps = self._settings.tiers, self._settings.caps
@@ -73,18 +76,20 @@ class MemoryTiers:
         }
 
     def working(self, scope: Place) -> tuple[dict[str, Any], ...]:
-        """The working tier of exactly this scope, oldest first: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``,
-        ``importance``."""
+        """List the working tier of exactly this scope, oldest first.
+
+        Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``.
+        """
         names = ("id", "source", "text", "importance")
         return tuple(dict(zip(names, item, strict=True)) for item in self._live.items(Scope.of(scope)))
 
     def in_flight(self) -> int:
-        """Jobs that run, or that are due and wait for a worker."""
+        """Count jobs that run, or are due."""
         now = self._clock()
         return sum(job.state == "running" or job.due <= now for job in self._store.queue(("waiting", "running"), 10_000))
 
     def jobs(self) -> tuple[str, ...]:
-        """The names of those, as ``kind:key``."""
+        """Name the jobs in flight, as ``kind:key``."""
         now = self._clock()
         found = self._store.queue(("waiting", "running"), 10_000)
         return tuple(f"{job.kind}:{job.key}" for job in found if job.state == "running" or job.due <= now)
@@ -92,9 +97,9 @@ class MemoryTiers:
     # -------------------------------------------------------------------------------------------------------- moving
 
     def consolidate(self, scope: Place) -> dict[str, int]:
-        """Everything of the working and the recent tier goes to the long term now, whatever its age; an owner's in all scopes.
+        """Move the working and recent tier to the long term now.
 
-        ``left``: items that left the working tier; ``moved``: items that went to the long term.
+        Of an owner, in all scopes. ``left``: items that left the working tier; ``moved``: items that went to the long term.
         """
         done = {"left": 0, "moved": 0}
         for each in self._list_scopes(Scope.of(scope)):
@@ -103,7 +108,7 @@ class MemoryTiers:
         return done
 
     def sweep(self, scope: Place | None = None) -> dict[str, int]:
-        """What went cold goes to the long term, what a process left behind is settled, and caps are kept; all owners' with None."""
+        """Move cold items, evict stray rows, enforce caps; None: all owners."""
         done = {"moved": 0, "settled": 0, "capped": 0}
         failed: EngramsError | None = None
         for each in self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope)):
@@ -113,7 +118,7 @@ class MemoryTiers:
                     done["moved"] += self._mover.sweep(each)
                 done["capped"] += sum(self._caps.enforce(each).values())
             except EngramsError as problem:
-                # One scope's trouble must not keep the others waiting; the job fails in the end, and is seen.
+                # One scope's failure must not stop the others; the job fails in the end, visibly.
                 _log.warning("sweep of %s: %s", each.owner.key, problem.message)
                 failed = problem
         if failed is not None:
@@ -121,19 +126,19 @@ class MemoryTiers:
         return done
 
     def enforce(self, scope: Place) -> dict[str, int]:
-        """Keep the caps of exactly this scope now; how many went, by cap."""
+        """Enforce the caps of exactly this scope; returns removals by cap."""
         return self._caps.enforce(Scope.of(scope))
 
     # ---------------------------------------------------------------------------------------------------------- jobs
 
     def schedule_sweep(self) -> None:
-        """See that a sweep comes; one that waits already stays as it is."""
+        """Enqueue the next sweep, unless one waits."""
         caps = self._settings.caps
         if self._settings.enabled and (self._settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0):
             self._store.enqueue((self._make_sweep_job(),), self._clock())
 
     def run(self, job: Job) -> None:
-        """Do a job of one of ``kinds``."""
+        """Run a job of one of ``kinds``."""
         if job.kind == JUDGE:
             judge_importance(job, self._store, self._chat, self._clock, self._live.set_importance)
         elif job.kind == CONDENSE:
@@ -145,7 +150,7 @@ class MemoryTiers:
             self._run_sweep(job)
 
     def _run_sweep(self, job: Job) -> None:
-        """Sweep, and see that the next one comes whatever becomes of this one."""
+        """Enqueue the next sweep, then sweep."""
         self._store.enqueue((self._make_sweep_job(),), self._clock())
         self.sweep()
         self._store.finish(job.lease, self._clock())
@@ -155,11 +160,11 @@ class MemoryTiers:
         return JobSpec(SWEEP, "", due=due, attempts=self._settings.jobs.max_attempts)
 
     def _list_scopes(self, scope: Scope) -> tuple[Scope, ...]:
-        """The scope; of an owner every one that holds memories."""
+        """Return the scope; of an owner, every scope that holds memories."""
         return self._store.scopes(scope) if scope.is_owner else (scope,)
 
     def _evict_strays(self, scope: Scope, older: timedelta) -> int:
-        """Rows of the working tier that no tier here holds leave it as if they were pushed out."""
+        """Evict rows of the working tier that this process does not hold."""
         now, promote = self._clock(), self._settings.tiers.promote_importance
         where = Where("and", (Condition("tier", "eq", Tier.WORKING.value), Condition("recorded_at", "lte", now - older)))
         rows = self._mover.list_all(Query(Reach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))

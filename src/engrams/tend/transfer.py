@@ -1,28 +1,27 @@
-"""Import and export: files in, batch by batch, each durable; files out, page by page."""
+"""Import and export of files, in batches and pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import Bad, Linked, Parsed, Restored
-from engrams.ports import Batch, Put, Query, Reach, Store
+from engrams.ports import Batch, Clock, Put, Query, Reach, Store
 from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
 _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
-"""Formats whose conversations are separate worlds, each with a scope of its own; the others' are one person's chats."""
+"""Formats with a scope per conversation; the others hold one person's chats."""
 
 
 @dataclass(slots=True)
 class LoadReport:
-    """What an import did. ``bad``: (line, why) of each piece that could not be read; the rest was imported."""
+    """Counts of an import. ``bad``: (line, reason) of unreadable pieces."""
 
     stored: int = 0
     existing: int = 0
@@ -32,19 +31,17 @@ class LoadReport:
     scopes: dict[str, int] = field(default_factory=dict)
 
 
-class ImportWriter(Protocol):
-    """The part of the engine that an import writes through."""
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Where an import goes. ``write_turns``: journals turns of a kind into a scope, with the channel they came through."""
 
-    def take(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str) -> tuple[Receipt, ...]: ...
-
-    def now(self) -> datetime: ...
-
-    @property
-    def store(self) -> Store: ...
+    write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
+    store: Store
+    clock: Clock
 
 
-def load(source: Path | str | Iterable[Any], scope: Scope, writer: ImportWriter, format: str, progress: Progress | None) -> LoadReport:
-    """Read a file (or formats' items) into memory. Interrupted and repeated, it goes on where it was."""
+def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, format: str, progress: Progress | None) -> LoadReport:
+    """Import a file (or parsed items); a repeated import continues."""
     report = LoadReport()
     named, total = format, 0
     items: Iterable[Any]
@@ -59,8 +56,8 @@ def load(source: Path | str | Iterable[Any], scope: Scope, writer: ImportWriter,
     done = 0
     for batch in _batches(items, _BATCH):
         for (place, kind), parsed in _group_items(batch, scope, alone):
-            _write_turns(parsed, place, kind, writer, report)
-        _restore([item for item in batch if isinstance(item, Restored | Linked)], scope, writer, report)
+            _write_turns(parsed, place, kind, target, report)
+        _restore([item for item in batch if isinstance(item, Restored | Linked)], scope, target, report)
         report.bad.extend((item.line, item.message) for item in batch if isinstance(item, Bad))
         done += len(batch)
         if progress is not None:
@@ -69,12 +66,15 @@ def load(source: Path | str | Iterable[Any], scope: Scope, writer: ImportWriter,
 
 
 def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
-    """Write everything in reach, oldest first, with edges and history (JSONL) or to read (Markdown)."""
+    """Export everything in reach, oldest first, as JSONL or Markdown.
+
+    JSONL holds edges and history too. Returns the number of records.
+    """
     return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
 
 
 def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[Parsed]]]:
-    """Neighbours of one place and kind together, so that they are one write; order is kept."""
+    """Group consecutive items of one place and kind into one write."""
     group: list[Parsed] = []
     key: tuple[Scope, Kind] | None = None
     for item in batch:
@@ -91,7 +91,7 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
         yield key, group
 
 
-def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: ImportWriter, report: LoadReport) -> None:
+def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -101,10 +101,10 @@ def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Imp
         labels: Mapping[str, Any] = {"tags": list(item.tags)} if item.tags else {}
         turns.append(replace(turn, meta={**turn.meta, **extra, **labels}) if extra or labels else turn)
     try:
-        receipts = writer.take(turns, scope, kind, "import")
+        receipts = target.write_turns(turns, scope, kind, "import")
     except (InputError, RefusedError):
-        # One unusable turn must not cost its neighbours: write them one by one and report that one.
-        receipts = tuple(receipt for turn in turns for receipt in _write_one(turn, scope, kind, writer, report))
+        # One refused turn must not cost its neighbours: write them one by one and report it.
+        receipts = tuple(receipt for turn in turns for receipt in _write_one(turn, scope, kind, target, report))
     for receipt in receipts:
         report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
         report.stored += receipt.outcome in ("stored", "redacted", "incognito")
@@ -112,21 +112,21 @@ def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, writer: Imp
         report.refused += receipt.outcome == "refused"
 
 
-def _write_one(turn: Turn, scope: Scope, kind: Kind, writer: ImportWriter, report: LoadReport) -> tuple[Receipt, ...]:
+def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> tuple[Receipt, ...]:
     try:
-        return writer.take([turn], scope, kind, "import")
+        return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
         report.bad.append((0, f"{turn.external_id}: {problem.message}"))
         return ()
 
 
-def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: ImportWriter, report: LoadReport) -> None:
-    """Records of an earlier export, under this owner, as they were."""
+def _restore(items: Sequence[Restored | Linked], scope: Scope, target: ImportTarget, report: LoadReport) -> None:
+    """Restore records of an earlier export under this owner."""
     if not items:
         return
     told = {item.record.id: item.history for item in items if isinstance(item, Restored)}
     moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
-    store, now = writer.store, writer.now()
+    store, now = target.store, target.clock()
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
     edges = [edge for item in items for edge in (item.edges if isinstance(item, Restored) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
@@ -141,13 +141,13 @@ def _restore(items: Sequence[Restored | Linked], scope: Scope, writer: ImportWri
 
 
 def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
-    """Oldest first, one a version, none of a version that the record has not come to."""
+    """Sort history by version, one entry each, up to the record's version."""
     kept = {entry.version: entry for entry in entries if 1 <= entry.version <= record.version}
     return tuple(kept[version] for version in sorted(kept))
 
 
 def _move_under(theirs: Scope, ours: Scope) -> Scope:
-    """Their scope below our owner: what follows their owner is kept."""
+    """Move their scope below our owner, keeping the rest."""
     return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
 
 

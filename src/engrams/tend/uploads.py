@@ -1,4 +1,4 @@
-"""Files on their way in: received piece by piece, then imported by a job that shows how far it is and survives a crash."""
+"""File uploads: received in pieces, then imported by a resumable job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from engrams.clock import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
@@ -23,24 +23,18 @@ from engrams.types import Scope
 
 IMPORT = "import"
 KEEP = timedelta(days=1)
-"""How long what was never finished, and the report of what was, stay."""
+"""Lifetime of unfinished uploads, and of reports."""
 
 _ID = re.compile(r"[0-9a-z]{26}")
 
 
-class ImportLoader(Protocol):
-    """The part of the engine that imports go through."""
-
-    @property
-    def store(self) -> Store: ...
-
-    def load(self, source: Path, *, scope: Scope, format: str, progress: Callable[[int, int], None] | None) -> LoadReport: ...
-
-
 @dataclass(frozen=True, slots=True)
 class FileUpload:
-    """One file. ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1:
-    not told and not whole yet. ``done`` of ``total`` pieces are imported. ``report``: what became of them, as LoadReport has it."""
+    """One uploaded file.
+
+    ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1: unknown until it is
+    complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport.
+    """
 
     id: str
     scope: str
@@ -56,29 +50,29 @@ class FileUpload:
 
 
 class FileUploads:
-    """Each owner's files lie in a folder of their own; another owner's id is not found."""
+    """Uploads, in one folder per owner; other owners' ids are not found."""
 
-    def __init__(self, engine: ImportLoader, folder: Path, clock: Clock, settings: JobSettings) -> None:
-        self._engine, self._folder, self._clock, self._settings = engine, folder, clock, settings
+    def __init__(self, store: Store, load: Callable[..., LoadReport], folder: Path, clock: Clock, settings: JobSettings) -> None:
+        self._store, self._load, self._folder, self._clock, self._settings = store, load, folder, clock, settings
         self._runner = WorkerPool(
-            engine.store, {IMPORT: self._run_import}, clock, settings.model_copy(update={"workers": min(1, settings.workers)})
+            store, {IMPORT: self._run_import}, clock, settings.model_copy(update={"workers": min(1, settings.workers)})
         )
 
     def resume(self) -> None:
-        """Go on with what the last process left, and sweep what nobody will finish."""
+        """Continue imports of the last process, and delete abandoned uploads."""
         if not self._folder.is_dir():
             return
         for place in self._folder.glob("*/*"):
             upload = _read_upload(place)
             if upload.state == "waiting":
-                # Its process may have ended between saying so and asking for the job; asking twice is asking once.
+                # Its process may have ended before enqueueing the job; enqueueing twice is harmless.
                 self._enqueue(upload)
             elif upload.state in ("receiving", "done") and self._clock() - datetime.fromtimestamp(place.stat().st_mtime, UTC) > KEEP:
                 shutil.rmtree(place)
         self._runner.wake()
 
     def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> FileUpload:
-        """A place for a file."""
+        """Begin an upload."""
         upload = FileUpload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
         place = self._upload_folder(scope.owner, upload.id)
         place.mkdir(parents=True, mode=0o700)
@@ -86,24 +80,24 @@ class FileUploads:
         return upload
 
     def size(self, owner: Scope, id: str) -> int:
-        """Bytes received, also of a file that was imported and is gone."""
+        """Return the bytes received, also of an imported file."""
         place = self._find_folder(owner, id)
         upload = _read_upload(place)
         return upload.length if upload.state != "receiving" else _file_size(place / "file")
 
     def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
-        """More of the file; the bytes received with it. ConflictError: it does not go on at ``offset``."""
+        """Append a piece; returns the bytes received. ConflictError: wrong ``offset``."""
         place = self._find_folder(owner, id)
         if _read_upload(place).state != "receiving":
             raise ConflictError("This file is complete.", hint="Send another one as a new import.")
         with (place / "file").open("ab") as file:
             if file.tell() != offset:
-                raise ConflictError(f"The file has {file.tell()} bytes, not {offset}.", hint="Go on after those that are there.")
+                raise ConflictError(f"The file has {file.tell()} bytes, not {offset}.", hint="Continue at that offset.")
             file.write(chunk)
             return file.tell()
 
     def finish(self, owner: Scope, id: str) -> FileUpload:
-        """The file is whole: import it. InputError: it is not as long as was said."""
+        """Complete the upload and import it. InputError: its length differs."""
         place = self._find_folder(owner, id)
         upload, size = _read_upload(place), _file_size(place / "file")
         if upload.state != "receiving":
@@ -121,13 +115,13 @@ class FileUploads:
         return _read_upload(self._find_folder(owner, id))
 
     def list(self, owner: Scope) -> tuple[FileUpload, ...]:
-        """Latest first."""
+        """List uploads, latest first."""
         home = self._owner_folder(owner)
         places = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
         return tuple(_read_upload(place) for place in places if _ID.fullmatch(place.name))
 
     def drop(self, owner: Scope, id: str) -> None:
-        """Forget a file that is still being received, or its report. ConflictError: it is being imported."""
+        """Delete an upload or its report. ConflictError: it is being imported."""
         place = self._find_folder(owner, id)
         if _read_upload(place).state in ("waiting", "running"):
             raise ConflictError("It is being imported.", hint="Wait until it is done.")
@@ -138,7 +132,7 @@ class FileUploads:
 
     def _enqueue(self, upload: FileUpload) -> None:
         key = f"{upload.scope}|{upload.id}"
-        self._engine.store.enqueue((JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock())
+        self._store.enqueue((JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock())
 
     def _run_import(self, job: Job) -> None:
         scope = Scope.parse(job.payload["scope"])
@@ -147,11 +141,11 @@ class FileUploads:
 
         def progress(done: int, total: int) -> None:
             _write_upload(place, replace(upload, done=done, total=total))
-            self._engine.store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease_seconds))
+            self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease_seconds))
 
         if upload.report is None:
             try:
-                report = asdict(self._engine.load(place / "file", scope=scope, format=upload.format, progress=progress))
+                report = asdict(self._load(place / "file", scope=scope, format=upload.format, progress=progress))
             except ClosedError:
                 raise
             except EngramsError as problem:
@@ -159,10 +153,10 @@ class FileUploads:
                 raise
             upload = replace(_read_upload(place), report={**report, "bad": report["bad"][:1000]})
             _write_upload(place, upload)
-        # The report is kept before the file goes, and "done" is said after: whoever reads it finds nothing left behind.
+        # Save the report, then delete the file, then set "done": a finished upload leaves no file.
         (place / "file").unlink(missing_ok=True)
         _write_upload(place, replace(upload, state="done"))
-        self._engine.store.finish(job.lease, self._clock())
+        self._store.finish(job.lease, self._clock())
 
     def _owner_folder(self, owner: Scope) -> Path:
         return self._folder / hashlib.blake2b(owner.key.encode("utf-8"), digest_size=16).hexdigest()
@@ -186,7 +180,7 @@ def _file_size(file: Path) -> int:
 
 
 def _write_upload(place: Path, upload: FileUpload) -> None:
-    """Whole or not at all."""
+    """Write atomically."""
     new = place / f"about.{os.getpid()}.new"
     new.write_text(json.dumps(asdict(upload), ensure_ascii=False), "utf-8")
     new.replace(place / "about.json")

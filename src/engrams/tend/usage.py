@@ -1,4 +1,4 @@
-"""What is learned from which memories were used. Never on the path of a read, and never why one fails."""
+"""Learning from use: access counts, confidence and links, in the background."""
 
 from __future__ import annotations
 
@@ -28,19 +28,22 @@ Recalled: TypeAlias = Callable[[Scope, Sequence[str]], None]
 
 _log = logging.getLogger(__name__)
 _GATHER_SECONDS = 0.5
-"""Seconds in which uses are gathered, so that many searches are one write."""
+"""Seconds in which uses are gathered into one write."""
 _MOST = 1000
-"""Uses that wait; of more than that the oldest are let go of, for counts are no memories."""
+"""Uses queued at most; the oldest are dropped, as counts are no memories."""
 _OWNERS = 10_000
-"""Owners whose searches are counted; of more than that the oldest count begins anew."""
+"""Owners with a search count, at most; the oldest count restarts."""
 _TOGETHER = 12
-"""Memories of one search that are linked with each other at most: 66 pairs."""
+"""Memories of one search linked with each other at most: 66 pairs."""
 _STRONGER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SearchUse:
-    """One search: its selected hits, those a judge let pass, those it refused, all candidates; ``gap``: nothing came near."""
+    """Use of one search. ``gap``: nothing came near.
+
+    Ids of selected hits, of those a reranker passed and rejected, and of all candidates.
+    """
 
     query: str
     scope: Scope
@@ -53,7 +56,7 @@ class SearchUse:
 
     @classmethod
     def from_search(cls, found: Found, scope: Scope, at: datetime) -> SearchUse:
-        """What a search says about use."""
+        """Extract the use from a search result."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
         rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged ") and not is_skill(row.id))
@@ -62,7 +65,7 @@ class SearchUse:
 
 
 def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
-    """The fields that an event changes (003).
+    """Return the fields that an event changes (003).
 
     used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02.
     Confidence stays within 0..1. All but rejected are an access.
@@ -77,16 +80,16 @@ def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
 
 
 def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
-    """Every two nodes at or above the floor, the best dozen of them, each pair once in the order of ids (000)."""
+    """Pair the best dozen nodes from the floor on, ids ordered (000)."""
     near = sorted((name for name, cosine in likeness.items() if cosine >= floor), key=lambda name: -likeness[name])[:_TOGETHER]
     return tuple(combinations(sorted(near), 2))
 
 
 class UsageTracker:
-    """Gathers uses and writes them in the background, or when asked. Thread safe."""
+    """Gathers uses and writes them in the background. Thread safe."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, then: Recalled | None = None) -> None:
-        """``then``: who else is told which memories a search in a scope selected."""
+        """Set up the tracker. ``then``: called with the ids each search selected."""
         self._then = then
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._waiting: deque[SearchUse] = deque(maxlen=_MOST)
@@ -96,7 +99,7 @@ class UsageTracker:
         self._searches: Counter[Scope] = Counter()
 
     def note(self, found: Found, scope: Scope) -> None:
-        """A search was answered. Returns at once; nothing is written here."""
+        """Queue the use of a search; returns at once."""
         section = self._settings.usage
         use = SearchUse.from_search(found, scope, self._clock())
         if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
@@ -109,7 +112,7 @@ class UsageTracker:
         self._wake.set()
 
     def record_feedback(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
-        """Somebody says that these were used, and whether they helped. Helpful ones are linked with each other."""
+        """Record whether memories helped; helpful ones are linked with each other."""
         at = self._clock()
         changes = tuple(Change(owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used") for one in records)
         with self._writing:
@@ -117,7 +120,7 @@ class UsageTracker:
             self._store.commit(Batch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
 
     def flush(self) -> None:
-        """Write what waits, here and now. A failure is logged: what use taught is no memory."""
+        """Write queued uses now; failures are logged only."""
         with self._writing:
             with self._lock:
                 uses = list(self._waiting)
@@ -135,7 +138,7 @@ class UsageTracker:
                     _log.exception("uses were not counted")
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write queued uses, and stop."""
         self._stop.set()
         self._wake.set()
         with self._lock:
@@ -170,7 +173,7 @@ class UsageTracker:
             self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
 
     def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
-        """After every so many searches of an owner's the topics are brought up to date (003)."""
+        """Build the topic refresh job, due every so many searches (003)."""
         section = self._settings.topics
         if not section.enabled or not section.refresh_searches:
             return ()
@@ -183,8 +186,7 @@ class UsageTracker:
         return (JobSpec(TOPICS, owner.key),)
 
     def _link_candidates(self, use: SearchUse, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
-        """Links between what is near the query, selected or not: one more of each pair, on top of what this write has made.
-        Memories with memories, topics with topics."""
+        """Count co-occurrence links of memories, and of topics, near the query."""
         setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
         if not setting or not card.dimension:
             return ()
@@ -196,20 +198,18 @@ class UsageTracker:
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
 
     def _score_candidates(self, use: SearchUse, query: Floats) -> dict[str, float]:
-        """Cosines of a search's candidates."""
         rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
         if rows.shape[1] != len(query):
             return {}
         return dict(zip(use.candidates, (float(each) for each in rows @ query), strict=True))
 
     def _score_topics(self, scope: Scope, query: Floats) -> dict[str, float]:
-        """Cosines of the topics' centres."""
         if not self._settings.topics.enabled:
             return {}
         return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
     def _apply_verdicts(self, use: SearchUse, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
-        """What a judge said moves confidence, and links what it let pass together."""
+        """Adjust confidence by the reranker's verdicts, and link what it passed."""
         if not self._settings.usage.related_weight:
             return ()
         refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
@@ -220,7 +220,7 @@ class UsageTracker:
         return self._link_related(use.scope.owner, [name for name in use.verified if name in known])
 
     def _link_related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:
-        """New links start at the setting's weight; known ones grow by a tenth, to 1 at most."""
+        """Link memories; known links grow by a tenth, to 1 at most."""
         start = self._settings.usage.related_weight
         linked = make_pairs(dict.fromkeys(ids, 1.0), 0.0) if start else ()
         known = self._load_weights(owner, linked, EdgeType.RELATES_TO)
@@ -233,7 +233,7 @@ class UsageTracker:
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
     def _make_gap(self, use: SearchUse) -> tuple[Put, ...]:
-        """A question without an answer, held for whoever extracts next: no read finds it. The same one is kept once."""
+        """Build the held record of an unanswered question; each is kept once."""
         from engrams.write.record import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

@@ -26,14 +26,14 @@ def vector(text: str, dimension: int) -> list[float]:
     """A vector of length 1 from the words of a text; zeros where it has none. Every word adds or takes 1 at 4 places."""
     sums = [0.0] * dimension
     for word in _WORDS.findall(unicodedata.normalize("NFKC", text).casefold()):
-        for place, sign in _places(word):
+        for place, sign in _hash_places(word):
             sums[place % dimension] += sign
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums] if length else sums
 
 
 @lru_cache(100_000)
-def _places(word: str) -> tuple[tuple[int, float], ...]:
+def _hash_places(word: str) -> tuple[tuple[int, float], ...]:
     digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=5 * _PLACES).digest()
     parts = [digest[start : start + 5] for start in range(0, len(digest), 5)]
     return tuple((int.from_bytes(part[:4], "big"), 1.0 if part[4] & 1 else -1.0) for part in parts)

@@ -16,35 +16,35 @@ _DEEPEST = 16
 
 def sample(schema: Mapping[str, Json], text: str = "") -> Any:
     """A deterministic value that satisfies a schema: required properties, first alternatives, least numbers; strings say ``text``."""
-    return _sample(schema, text, schema, 0)
+    return _build_sample(schema, text, schema, 0)
 
 
-def _sample(schema: Json, text: str, root: Mapping[str, Json], depth: int) -> Any:
+def _build_sample(schema: Json, text: str, root: Mapping[str, Json], depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
         node: Json = root
         for name in str(schema["$ref"]).split("/")[1:]:
             node = node[name]
-        return _sample(node, text, root, depth + 1)
+        return _build_sample(node, text, root, depth + 1)
     for word in ("const", "default"):
         if word in schema:
             return schema[word]
     for word in ("enum", "anyOf", "oneOf"):
         if schema.get(word):
             first = schema[word][0]
-            return first if word == "enum" else _sample(first, text, root, depth + 1)
-    return _plain(schema, text, root, depth)
+            return first if word == "enum" else _build_sample(first, text, root, depth + 1)
+    return _sample_by_type(schema, text, root, depth)
 
 
-def _plain(schema: Mapping[str, Json], text: str, root: Mapping[str, Json], depth: int) -> Any:
+def _sample_by_type(schema: Mapping[str, Json], text: str, root: Mapping[str, Json], depth: int) -> Any:
     kind = schema.get("type", "object" if "properties" in schema else "string")
     match kind[0] if isinstance(kind, list) else kind:
         case "object":
             properties = schema.get("properties", {})
-            return {name: _sample(properties.get(name, {}), text, root, depth + 1) for name in schema.get("required", ())}
+            return {name: _build_sample(properties.get(name, {}), text, root, depth + 1) for name in schema.get("required", ())}
         case "array":
-            return [_sample(schema.get("items", {}), text, root, depth + 1) for _ in range(schema.get("minItems", 0))]
+            return [_build_sample(schema.get("items", {}), text, root, depth + 1) for _ in range(schema.get("minItems", 0))]
         case "integer" | "number":
             return schema.get("minimum", min(0, schema.get("maximum", 0)))
         case "boolean":
@@ -61,7 +61,7 @@ def spoil(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
         case "bad_json":
             return "Certainly { the answer would be :: [ as I said, } but"
         case "sloppy":
-            return _sloppy(text)
+            return _write_sloppy(text)
         case "fenced":
             return f"```json\n{text}\n```"
         case "prose":
@@ -73,16 +73,16 @@ def spoil(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
         case "empty":
             return ""
         case "wrong_ids":
-            return _changed(text, _wrong)
+            return _map_values(text, _replace_id)
         case "deletes_only":
-            words = {word for word in _strings(schema) if word.lower() in _REMOVALS}
+            words = {word for word in _all_strings(schema) if word.lower() in _REMOVALS}
             removal = min(words, default="remove")
-            return _changed(text, lambda key, value: removal if key in _ACTIONS and isinstance(value, str) else value)
+            return _map_values(text, lambda key, value: removal if key in _ACTIONS and isinstance(value, str) else value)
         case _:
             return text
 
 
-def _wrong(key: str, value: Json) -> Json:
+def _replace_id(key: str, value: Json) -> Json:
     if not (key in ("id", "ids", "target", "targets", "replaces") or key.endswith(("_id", "_ids"))):
         return value
     if isinstance(value, list):
@@ -90,7 +90,7 @@ def _wrong(key: str, value: Json) -> Json:
     return _NOBODYS if isinstance(value, int) else "nobodys"
 
 
-def _changed(text: str, change: Any) -> str:
+def _map_values(text: str, change: Any) -> str:
     try:
         data = json.loads(text)
     except ValueError:
@@ -105,7 +105,7 @@ def _changed(text: str, change: Any) -> str:
     return json.dumps(walk(data, ""), ensure_ascii=False)
 
 
-def _sloppy(text: str) -> str:
+def _write_sloppy(text: str) -> str:
     """As some models write JSON: Python's quotes and words, a comma too many."""
     try:
         data = json.loads(text)
@@ -115,12 +115,12 @@ def _sloppy(text: str) -> str:
     return f"{written[:-1]},{written[-1]}" if isinstance(data, dict | list) and data else written
 
 
-def _strings(schema: Json) -> Iterator[str]:
+def _all_strings(schema: Json) -> Iterator[str]:
     if isinstance(schema, Mapping):
         for value in schema.values():
-            yield from _strings(value)
+            yield from _all_strings(value)
     elif isinstance(schema, list):
         for value in schema:
-            yield from _strings(value)
+            yield from _all_strings(value)
     elif isinstance(schema, str):
         yield schema

@@ -15,8 +15,8 @@ from engrams.types import Json
 
 Route: TypeAlias = Literal["chat", "responses", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
 
-_CONTENT = ("bad_json", "sloppy", "fenced", "prose", "thinking", "truncated", "wrong_ids", "empty", "deletes_only")
-_TRANSPORT = ("html", "hang", "reset", "disconnect", "slow", "error")
+_CONTENT_FAULTS = ("bad_json", "sloppy", "fenced", "prose", "thinking", "truncated", "wrong_ids", "empty", "deletes_only")
+_TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Fault:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in (*_CONTENT, *_TRANSPORT) and not re.fullmatch(r"http_[3-5]\d\d", self.kind):
-            raise InputError(f"There is no fault {self.kind!r}.", hint=f"There are {', '.join(_CONTENT + _TRANSPORT)} and http_<status>.")
+        if self.kind not in (*_CONTENT_FAULTS, *_TRANSPORT_FAULTS) and not re.fullmatch(r"http_[3-5]\d\d", self.kind):
+            raise InputError(f"There is no fault {self.kind!r}.", hint=f"There are {', '.join(_CONTENT_FAULTS + _TRANSPORT_FAULTS)} and http_<status>.")
 
     @property
     def status(self) -> int:
@@ -47,7 +47,7 @@ class Fault:
 
     @property
     def in_content(self) -> bool:
-        return self.kind in _CONTENT
+        return self.kind in _CONTENT_FAULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Request:
             given.append({"role": "system", "content": self.body["instructions"]})
         inputs = self.body.get("input") if self.route == "responses" else None
         given += [{"role": "user", "content": inputs}] if isinstance(inputs, str) else list(inputs or [])
-        return tuple((str(part.get("role", "")), _text(part.get("content"))) for part in given if isinstance(part, Mapping))
+        return tuple((str(part.get("role", "")), _content_text(part.get("content"))) for part in given if isinstance(part, Mapping))
 
     @property
     def text(self) -> str:
@@ -181,14 +181,14 @@ class Script:
 
     def reply(self, request: Request) -> Reply:
         """The answer to a request; JSON goes where the request wants it."""
-        found = self._find(request)
+        found = self._find_answer(request)
         if isinstance(found, Reply):
             return found
         if request.tool:
             return Reply(tools=(Tool(request.tool, found),))
         return Reply(found if isinstance(found, str) else dump(found))
 
-    def _find(self, request: Request) -> Answers:
+    def _find_answer(self, request: Request) -> Answers:
         with self._lock:
             if self._queue:
                 return self._queue.popleft()
@@ -208,7 +208,7 @@ def dump(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def _text(content: Json) -> str:
+def _content_text(content: Json) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""

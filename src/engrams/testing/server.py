@@ -30,7 +30,7 @@ _ROUTES: dict[str, Route] = {
     "/api/tags": "tags",
 }
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
-_SPOKEN = ("chat", "responses", "ollama")
+_REPLY_ROUTES = ("chat", "responses", "ollama")
 _LARGEST = 64_000_000
 _DRIPS = 12
 
@@ -66,9 +66,9 @@ class ScriptedModel:
         self._script = Script(answer)
         self._script.say(*answers)
         self._arrived = threading.Condition()
-        self._server: _Server | None = None
+        self._server: _ScriptedServer | None = None
         self._port = 0
-        self._spoken = 0
+        self._reply_count = 0
 
     @property
     def url(self) -> str:
@@ -101,7 +101,7 @@ class ScriptedModel:
             return self._arrived.wait_for(lambda: len(self.requests) >= count, seconds)
 
     def start(self) -> Self:
-        self._server = _Server(self, self._port)
+        self._server = _ScriptedServer(self, self._port)
         self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), name="scripted-model", daemon=True).start()
         return self
@@ -152,13 +152,13 @@ class ScriptedModel:
         """The answer to give, spoiled where the fault is in what the model says."""
         reply = self._script.reply(request)
         if fault is not None and fault.in_content:
-            reply = _spoiled(reply, fault, request)
+            reply = _spoil_reply(reply, fault, request)
         with self._arrived:
-            self._spoken += 1
-            return speak.Speech(request, reply, self._spoken)
+            self._reply_count += 1
+            return speak.Speech(request, reply, self._reply_count)
 
 
-def _spoiled(reply: Reply, fault: Fault, request: Request) -> Reply:
+def _spoil_reply(reply: Reply, fault: Fault, request: Request) -> Reply:
     finish = "length" if fault.kind == "truncated" else reply.finish
     if fault.kind == "empty":
         return Reply(usage=reply.usage)
@@ -166,7 +166,7 @@ def _spoiled(reply: Reply, fault: Fault, request: Request) -> Reply:
     return replace(reply, text=spoil(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
 
 
-class _Server(ThreadingHTTPServer):
+class _ScriptedServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     allow_reuse_address = True
@@ -177,7 +177,7 @@ class _Server(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
         self._guard = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), _ScriptedHandler)
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, peer = super().get_request()
@@ -204,24 +204,24 @@ class _Server(ThreadingHTTPServer):
             for connection in self._open:
                 # Waking the thread that reads it; a socket that its peer has closed already says so by an error.
                 if connection.fileno() >= 0 and connection.getsockname():
-                    _cut(connection)
+                    _cut_connection(connection)
 
 
-def _cut(connection: socket.socket) -> None:
+def _cut_connection(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
         connection.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ScriptedHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _Server
-    _KEPT: ClassVar = {"content-type": "application/json"}
+    server: _ScriptedServer
+    _JSON_HEADERS: ClassVar = {"content-type": "application/json"}
 
     def do_GET(self) -> None:
-        self._serve({})
+        self._serve_request({})
 
     def do_POST(self) -> None:
         length = self.headers.get("content-length", "0")
@@ -230,12 +230,12 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.loads(raw)
         except ValueError:
             body = None
-        self._serve(body if isinstance(body, dict) else {})
+        self._serve_request(body if isinstance(body, dict) else {})
 
     def log_message(self, format: str, *args: Any) -> None:
         """Tests want silence."""
 
-    def _serve(self, body: Mapping[str, Json]) -> None:
+    def _serve_request(self, body: Mapping[str, Json]) -> None:
         path = self.path.split("?", 1)[0].rstrip("/")
         route: Route = next((route for ending, route in _ROUTES.items() if path.endswith(ending)), "other")
         if path.rsplit("/", 1)[0].endswith("/models"):
@@ -245,54 +245,54 @@ class _Handler(BaseHTTPRequestHandler):
         model = self.server.model
         model.received(request)
         if route in ("models", "tags") and self.command == "GET":
-            self._listing(request, path.rsplit("/", 1)[-1])
+            self._send_models(request, path.rsplit("/", 1)[-1])
         elif route == "other" or self.command != "POST":
-            self._json(404, speak.error(request, f"There is nothing at {path}.", 404))
+            self._send_json(404, speak.error(request, f"There is nothing at {path}.", 404))
         else:
             try:
-                self._answer(request, model.fault(request))
+                self._send_answer(request, model.fault(request))
             except ConnectionError:
                 self.close_connection = True
             except Exception as problem:  # noqa: BLE001  a scripted answer may be any code
                 model.problems.append(problem)
-                self._json(500, speak.error(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
+                self._send_json(500, speak.error(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
 
-    def _listing(self, request: Request, last: str) -> None:
+    def _send_models(self, request: Request, last: str) -> None:
         names = self.server.model.models
         listing = speak.models(names, request.route)
         if last in ("models", "tags"):
-            self._json(200, listing)
+            self._send_json(200, listing)
         elif last in names:
-            self._json(200, listing["data"][names.index(last)])
+            self._send_json(200, listing["data"][names.index(last)])
         else:
-            self._json(404, speak.error(request, f"There is no model {last}.", 404))
+            self._send_json(404, speak.error(request, f"There is no model {last}.", 404))
 
-    def _answer(self, request: Request, fault: Fault | None) -> None:
+    def _send_answer(self, request: Request, fault: Fault | None) -> None:
         model = self.server.model
         refusal = model.refusal(request)
         if refusal:
-            self._json(400, speak.error(request, refusal, 400))
+            self._send_json(400, speak.error(request, refusal, 400))
             return
-        if fault is not None and not fault.in_content and self._failed(request, fault):
+        if fault is not None and not fault.in_content and self._send_fault(request, fault):
             return
-        if request.route in _SPOKEN:
+        if request.route in _REPLY_ROUTES:
             speech = model.speech(request, fault)
             if request.stream:
-                self._streamed(request, list(speak.stream(speech)), fault)
+                self._send_stream(request, list(speak.stream(speech)), fault)
                 return
             body = speak.whole(speech)
         else:
             body = speak.rerank(request, model.score) if request.route == "rerank" else speak.embeddings(request, model.dimension)
-            body = _mangled(body, fault)
-        self._whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
+            body = _spoil_rows(body, fault)
+        self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
-    def _failed(self, request: Request, fault: Fault) -> bool:
+    def _send_fault(self, request: Request, fault: Fault) -> bool:
         """Whether the fault is the whole answer."""
         # As some servers do: the error quotes what it was asked.
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
-            self._json(fault.status, speak.error(request, message, fault.status), headers)
+            self._send_json(fault.status, speak.error(request, message, fault.status), headers)
             return True
         match fault.kind:
             case "html":
@@ -306,57 +306,57 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.close()
             case "error" if not request.stream:
-                self._json(200, speak.error(request, message, 500))
+                self._send_json(200, speak.error(request, message, 500))
             case _:
                 return False
         return True
 
-    def _whole(self, body: bytes, fault: Fault | None) -> None:
+    def _send_whole(self, body: bytes, fault: Fault | None) -> None:
         if fault is not None and fault.kind == "disconnect":
-            self._head(200, self._KEPT | {"content-length": str(len(body))}, body[: len(body) // 2])
+            self._send_head(200, self._JSON_HEADERS | {"content-length": str(len(body))}, body[: len(body) // 2])
             self.close_connection = True
         elif fault is not None and fault.kind == "slow":
-            self._head(200, self._KEPT | {"content-length": str(len(body))}, b"")
+            self._send_head(200, self._JSON_HEADERS | {"content-length": str(len(body))}, b"")
             step = -(-len(body) // _DRIPS)
             for start in range(0, len(body), step):
                 self.server.closing.wait(fault.seconds)
                 self.wfile.write(body[start : start + step])
         else:
-            self._send(200, body, self._KEPT)
+            self._send(200, body, self._JSON_HEADERS)
 
-    def _streamed(self, request: Request, pieces: list[bytes], fault: Fault | None) -> None:
+    def _send_stream(self, request: Request, pieces: list[bytes], fault: Fault | None) -> None:
         kind = "application/x-ndjson" if request.route == "ollama" else "text/event-stream; charset=utf-8"
-        self._head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
+        self._send_head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
         name = fault.kind if fault is not None else ""
         for place, piece in enumerate(pieces):
             if place == len(pieces) // 2 and name == "disconnect":
                 self.close_connection = True
                 return
             if place == len(pieces) // 2 and name == "error":
-                self._chunk(speak.broken(request, "Scripted failure in the middle."))
+                self._send_chunk(speak.broken(request, "Scripted failure in the middle."))
                 break
             if fault is not None and name == "slow":
                 self.server.closing.wait(fault.seconds)
-            self._chunk(piece)
+            self._send_chunk(piece)
         self.wfile.write(b"0\r\n\r\n")
 
-    def _chunk(self, piece: bytes) -> None:
+    def _send_chunk(self, piece: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
 
-    def _json(self, status: int, body: Json, headers: Mapping[str, str] | None = None) -> None:
-        self._send(status, json.dumps(body).encode(), self._KEPT | dict(headers or {}))
+    def _send_json(self, status: int, body: Json, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), self._JSON_HEADERS | dict(headers or {}))
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-        self._head(status, {**headers, "content-length": str(len(body))}, body)
+        self._send_head(status, {**headers, "content-length": str(len(body))}, body)
 
-    def _head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def _send_head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """In one write, so that no client waits for the second half of a packet."""
         sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
         lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
         self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
 
 
-def _mangled(body: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+def _spoil_rows(body: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
     """Vectors or rerank results with a content fault in them."""
     key = next(key for key in ("data", "embeddings", "results") if key in body)
     rows = list(body[key])

@@ -47,28 +47,28 @@ def whole(speech: Speech) -> dict[str, Any]:
     """The answer as one JSON body."""
     match speech.request.route:
         case "responses":
-            return _response(speech, "completed")
+            return _response_body(speech, "completed")
         case "ollama":
-            return _ollama(speech, _ollama_message(speech), done=True)
+            return _ollama_body(speech, _ollama_message(speech), done=True)
         case _:
             message = {"role": "assistant", "content": speech.reply.text or None, "refusal": None} | _tool_calls(speech)
             choice = {"index": 0, "message": message, "finish_reason": speech.finish, "logprobs": None}
-            return _chat(speech, "chat.completion") | {"choices": [choice], "usage": _usage(speech)}
+            return _chat_head(speech, "chat.completion") | {"choices": [choice], "usage": _usage_body(speech)}
 
 
 def stream(speech: Speech) -> Iterator[bytes]:
     """The answer piece by piece, as bytes ready to be sent."""
     match speech.request.route:
         case "responses":
-            for number, event in enumerate(_events(speech)):
+            for number, event in enumerate(_response_events(speech)):
                 yield f"event: {event['type']}\ndata: {dump(event | {'sequence_number': number})}\n\n".encode()
         case "ollama":
-            for piece in _words(speech.reply.text):
-                yield dump(_ollama(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
+            for piece in _split_words(speech.reply.text):
+                yield dump(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
             last = _ollama_message(speech) | {"content": ""}
-            yield dump(_ollama(speech, last, done=True)).encode() + b"\n"
+            yield dump(_ollama_body(speech, last, done=True)).encode() + b"\n"
         case _:
-            for chunk in _chunks(speech):
+            for chunk in _chat_chunks(speech):
                 yield f"data: {dump(chunk)}\n\n".encode()
             yield b"data: [DONE]\n\n"
 
@@ -112,7 +112,7 @@ def embeddings(request: Request, dimension: int) -> dict[str, Any]:
         return {"model": request.model, "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": tokens}
     packed = request.body.get("encoding_format") == "base64"
     rows = [
-        {"object": "embedding", "index": place, "embedding": _packed(numbers) if packed else numbers}
+        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers}
         for place, numbers in enumerate(vectors)
     ]
     return {"object": "list", "model": request.model, "data": rows, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
@@ -147,20 +147,20 @@ def _agreement(query: str, text: str) -> float:
     return min(1.0, max(0.0, sum(one * other for one, other in pairs)))
 
 
-def _packed(numbers: list[float]) -> str:
+def _pack(numbers: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return re.findall(r"\S+\s*|\s+", text)
 
 
-def _usage(speech: Speech) -> dict[str, int]:
+def _usage_body(speech: Speech) -> dict[str, int]:
     prompt, answer = speech.usage
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
-def _chat(speech: Speech, kind: str) -> dict[str, Any]:
+def _chat_head(speech: Speech, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{speech.number}", "object": kind, "created": _CREATED + speech.number, "model": speech.request.model}
 
 
@@ -172,27 +172,27 @@ def _tool_calls(speech: Speech) -> dict[str, Any]:
     return {"tool_calls": calls} if calls else {}
 
 
-def _chunks(speech: Speech) -> Iterator[dict[str, Any]]:
-    head = _chat(speech, "chat.completion.chunk")
+def _chat_chunks(speech: Speech) -> Iterator[dict[str, Any]]:
+    head = _chat_head(speech, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
 
     yield chunk({"role": "assistant", "content": ""})
-    for piece in _words(speech.reply.text):
+    for piece in _split_words(speech.reply.text):
         yield chunk({"content": piece})
     for place, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
         arguments = call["function"]["arguments"]
         opening = {"name": call["function"]["name"], "arguments": ""}
         yield chunk({"tool_calls": [{"index": place, "id": call["id"], "type": "function", "function": opening}]})
-        for piece in _words(arguments):
+        for piece in _split_words(arguments):
             yield chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
     yield chunk({}, speech.finish)
     if (speech.request.body.get("stream_options") or {}).get("include_usage"):
-        yield head | {"choices": [], "usage": _usage(speech)}
+        yield head | {"choices": [], "usage": _usage_body(speech)}
 
 
-def _output(speech: Speech, status: str) -> list[dict[str, Any]]:
+def _output_items(speech: Speech, status: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = [
         {
             "type": "function_call",
@@ -210,7 +210,7 @@ def _output(speech: Speech, status: str) -> list[dict[str, Any]]:
     return items
 
 
-def _response(speech: Speech, status: str) -> dict[str, Any]:
+def _response_body(speech: Speech, status: str) -> dict[str, Any]:
     prompt, answer = speech.usage
     done = status == "completed"
     usage = {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": answer, "total_tokens": prompt + answer}
@@ -220,7 +220,7 @@ def _response(speech: Speech, status: str) -> dict[str, Any]:
         "created_at": _CREATED + speech.number,
         "status": status,
         "model": speech.request.model,
-        "output": _output(speech, status) if done else [],
+        "output": _output_items(speech, status) if done else [],
         "usage": usage | {"output_tokens_details": {"reasoning_tokens": 0}} if done else None,
         "instructions": speech.request.body.get("instructions"),
         "previous_response_id": speech.request.body.get("previous_response_id"),
@@ -233,10 +233,10 @@ def _response(speech: Speech, status: str) -> dict[str, Any]:
     }
 
 
-def _events(speech: Speech) -> Iterator[dict[str, Any]]:
-    yield {"type": "response.created", "response": _response(speech, "in_progress")}
-    yield {"type": "response.in_progress", "response": _response(speech, "in_progress")}
-    for place, item in enumerate(_output(speech, "completed")):
+def _response_events(speech: Speech) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
+    yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
+    for place, item in enumerate(_output_items(speech, "completed")):
         empty: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
         opened = item | {"status": "in_progress"} | empty
         yield {"type": "response.output_item.added", "output_index": place, "item": opened}
@@ -244,17 +244,17 @@ def _events(speech: Speech) -> Iterator[dict[str, Any]]:
         if item["type"] == "message":
             yield from _text_events(item, where | {"content_index": 0})
         else:
-            for piece in _words(item["arguments"]):
+            for piece in _split_words(item["arguments"]):
                 yield where | {"type": "response.function_call_arguments.delta", "delta": piece}
             yield where | {"type": "response.function_call_arguments.done", "arguments": item["arguments"], "name": item["name"]}
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
-    yield {"type": "response.completed", "response": _response(speech, "completed")}
+    yield {"type": "response.completed", "response": _response_body(speech, "completed")}
 
 
 def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     part = item["content"][0]
     yield {**where, "type": "response.content_part.added", "part": part | {"text": ""}}
-    for piece in _words(part["text"]):
+    for piece in _split_words(part["text"]):
         yield {**where, "type": "response.output_text.delta", "delta": piece, "logprobs": []}
     yield {**where, "type": "response.output_text.done", "text": part["text"], "logprobs": []}
     yield {**where, "type": "response.content_part.done", "part": part}
@@ -274,7 +274,7 @@ def _ollama_message(speech: Speech) -> dict[str, Any]:
     return message | {"tool_calls": calls} if calls else message
 
 
-def _ollama(speech: Speech, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
+def _ollama_body(speech: Speech, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"model": speech.request.model, "created_at": _DATE, "message": message, "done": done}
     if done:
         prompt, answer = speech.usage

@@ -18,7 +18,7 @@ class Ticker:
     def __init__(self, start: datetime | str = _START, *, step: float = 0.0) -> None:
         """A time without a zone is UTC."""
         self._lock = threading.Lock()
-        self._now = _moment(start)
+        self._now = _to_utc(start)
         self._step = timedelta(seconds=step)
 
     def __call__(self) -> datetime:
@@ -30,7 +30,7 @@ class Ticker:
     def set(self, moment: datetime | str) -> datetime:
         """Go to a time; returns it."""
         with self._lock:
-            self._now = _moment(moment)
+            self._now = _to_utc(moment)
             return self._now
 
     def forward(self, seconds: float = 0.0, **delta: float) -> datetime:
@@ -46,6 +46,6 @@ class Ticker:
             return self._now
 
 
-def _moment(value: datetime | str) -> datetime:
+def _to_utc(value: datetime | str) -> datetime:
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

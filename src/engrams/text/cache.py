@@ -19,7 +19,7 @@ Call = TypeVar("Call", bound=Callable[..., object])
 Kept = TypeVar("Kept", bound=Memo)
 
 _lock = Lock()
-_every: WeakSet[Memo] = WeakSet()
+_registered: WeakSet[Memo] = WeakSet()
 
 
 def memo(most: int) -> Callable[[Call], Call]:
@@ -34,14 +34,14 @@ def memo(most: int) -> Callable[[Call], Call]:
 def enlisted(one: Kept) -> Kept:
     """Have something forget at every purge; it is not kept alive for that."""
     with _lock:
-        _every.add(one)
+        _registered.add(one)
     return one
 
 
 def memos() -> tuple[Memo, ...]:
     """All that there are in this process."""
     with _lock:
-        return tuple(_every)
+        return tuple(_registered)
 
 
 def forget() -> None:

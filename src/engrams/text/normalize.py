@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 # Letters that carry no separable mark, and marks and variants that people leave out or mix when they type.
-_SAME = {
+_REPLACEMENTS = {
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "þ": "th", "æ": "ae", "œ": "oe", "ĸ": "k", "ŋ": "n",
     "ё": "е", "ѐ": "е", "ѝ": "и",
     "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ـ": "",
@@ -15,7 +15,7 @@ _SAME = {
 }  # fmt: skip
 
 # Precomposed letters whose mark makes another letter: й is no и to a Russian reader or to the stemmer.
-_OWN = frozenset("йї")
+_OWN_LETTERS = frozenset("йї")
 
 _MARKS = (
     (0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0489), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2), (0x05C4, 0x05C5),
@@ -28,29 +28,29 @@ _MARKS = (
 _DIACRITIC_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
 
 
-class _Letters(dict[int, str]):
+class _LetterTable(dict[int, str]):
     """What each character becomes; worked out once per character met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = _letter(chr(code))
+        self[code] = found = _normalize_letter(chr(code))
         return found
 
 
-def _letter(char: str) -> str:
-    if char in _SAME:
-        return _SAME[char]
+def _normalize_letter(char: str) -> str:
+    if char in _REPLACEMENTS:
+        return _REPLACEMENTS[char]
     code = ord(char)
     if any(low <= code <= high for low, high in _MARKS):
         return ""
     if unicodedata.category(char) == "Nd":
         return str(unicodedata.decimal(char))
     parts = unicodedata.normalize("NFD", char)
-    if len(parts) > 1 and char not in _OWN and unicodedata.name(parts[0], "").startswith(_DIACRITIC_SCRIPTS):
-        return "".join(_letter(part) for part in parts)
+    if len(parts) > 1 and char not in _OWN_LETTERS and unicodedata.name(parts[0], "").startswith(_DIACRITIC_SCRIPTS):
+        return "".join(_normalize_letter(part) for part in parts)
     return char
 
 
-_LETTERS = _Letters()
+_LETTERS = _LetterTable()
 
 
 def fold(text: str) -> str:

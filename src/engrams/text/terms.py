@@ -48,7 +48,7 @@ _lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class _Beyond:
+class _ScriptPatterns:
     """What finds words in scripts beyond Latin."""
 
     han: re.Pattern[str]
@@ -57,16 +57,16 @@ class _Beyond:
 
 
 @cache
-def _beyond() -> _Beyond:
+def _script_patterns() -> _ScriptPatterns:
     """Compiled when such a text comes: that takes as long as a search, and most processes never need it."""
-    return _Beyond(
+    return _ScriptPatterns(
         re.compile(f"[{_HAN}]"),
         re.compile(f"[{UNSPACED}]+"),
         re.compile(rf"{_NUMBER}|[{UNSPACED}]+|[^\s',{UNSPACED}]+(?:'[^\s',{UNSPACED}]+)*"),
     )
 
 
-class _Spaces(dict[int, str]):
+class _SpaceTable(dict[int, str]):
     """Everything but letters, marks, numbers and signs that stand for a word becomes a blank."""
 
     def __missing__(self, code: int) -> str:
@@ -76,7 +76,7 @@ class _Spaces(dict[int, str]):
         return found
 
 
-_SPACES = _Spaces()
+_SPACES = _SpaceTable()
 
 
 def tokens(text: str) -> list[str]:
@@ -86,7 +86,7 @@ def tokens(text: str) -> list[str]:
     apostrophes stay (``don't``); hyphenated words are split; ``1,000`` is ``1000``.
     """
     found: list[str] = []
-    for piece in _pieces(fold(text)):
+    for piece in _split_words(fold(text)):
         if is_unspaced(piece):
             found.extend(piece)
         else:
@@ -105,10 +105,10 @@ def terms(text: str) -> list[str]:
     """
     folded = fold(text)
     found: list[str] = []
-    for word in _pieces(folded):
+    for word in _split_words(folded):
         if is_unspaced(word):
-            found.extend(_pairs(word))
-        elif term := _term(word[:_LONGEST]):
+            found.extend(_character_pairs(word))
+        elif term := _to_term(word[:_LONGEST]):
             found.append(term)
     return found or [_stem(word.replace("'", "")) for word in tokens(text)]
 
@@ -120,15 +120,15 @@ def indexable(text: str) -> str:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word begins with a character of a script without blanks."""
-    return word >= _BEYOND_WORDS and _beyond().unspaced.match(word) is not None
+    return word >= _BEYOND_WORDS and _script_patterns().unspaced.match(word) is not None
 
 
-def _pieces(folded: str) -> list[str]:
-    return _ASCII.findall(folded) if folded.isascii() else _beyond().piece.findall(folded.translate(_SPACES))
+def _split_words(folded: str) -> list[str]:
+    return _ASCII.findall(folded) if folded.isascii() else _script_patterns().piece.findall(folded.translate(_SPACES))
 
 
 @memo(1 << 16)
-def _term(word: str) -> str:
+def _to_term(word: str) -> str:
     """A folded word's term; empty for a function word."""
     word = word.replace(",", "")
     if "'" in word:
@@ -142,12 +142,12 @@ def _term(word: str) -> str:
     return _stem(word) if word else ""
 
 
-def _pairs(run: str) -> list[str]:
+def _character_pairs(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
     found: list[str] = []
     for here, char in enumerate(run):
-        if _beyond().han.match(char) and char not in HAN_FUNCTION:
+        if _script_patterns().han.match(char) and char not in HAN_FUNCTION:
             found.append(char)
         if here + 1 < len(run):
             found.append(run[here : here + 2])
@@ -160,11 +160,11 @@ def _stem(word: str) -> str:
         if low <= code <= high:
             # A stemmer is not safe to share between threads; the lock is taken only for words not met before.
             with _lock:
-                return _stemmer(name).stemWord(word) or word
+                return _get_stemmer(name).stemWord(word) or word
     return word
 
 
-def _stemmer(name: str) -> Stemmer:
+def _get_stemmer(name: str) -> Stemmer:
     if name not in _stemmers:
         from Stemmer import Stemmer
 

@@ -156,5 +156,4 @@ def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Reco
 
 
 def _repeats_quotes(record: Record) -> bool:
-    """True if the record repeats its quotes word by word."""
     return record.kind is Kind.EXCHANGE and bool(record.evidence)

@@ -289,7 +289,6 @@ def _reconcile_by_model(
 
 
 def _find_stored(candidates: Sequence[Candidate], owner: Scope, deps: WriteDeps) -> frozenset[str]:
-    """Ids of candidates that an earlier run stored."""
     ids = list(dict.fromkeys(derived_id(candidate) for candidate in candidates))
     return frozenset(record.id for record in deps.records.get(owner, ids)) if ids else frozenset()
 

@@ -181,7 +181,6 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
 
 
 def _is_comparable(candidate: Candidate, record: Record) -> bool:
-    """True if both values have the same type."""
     name = canonical_predicate(candidate.predicate)
     known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
     return known or _value_type(candidate.object) == _value_type(record.object)

@@ -97,7 +97,6 @@ def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decisi
 
 
 def _source_files(meta: Meta) -> tuple[str, ...]:
-    """Names of the files that a text came from."""
     one, several = meta.get("file"), meta.get("files")
     listed = several if isinstance(several, list | tuple) else ()
     return tuple(file for file in (one, *listed) if isinstance(file, str) and file)

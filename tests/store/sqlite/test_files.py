@@ -154,7 +154,7 @@ def test_durability(home: Path, clock: Time, durability: str, level: int) -> Non
     """The log is synced with every write by default, and less often if asked; it is a write-ahead log in both cases."""
     store = opened(home / "memory.db", clock, durability=durability)
     add(store, record("x"))
-    assert store._database.exclusively(lambda connection: connection.pragma("synchronous")) == level
+    assert store._database.run_exclusive(lambda connection: connection.pragma("synchronous")) == level
     assert store._database.read(lambda connection: connection.pragma("journal_mode")) == "wal"
     store.close()
 
@@ -223,14 +223,14 @@ def test_a_full_disk(home: Path, clock: Time) -> None:
     store = opened(home / "memory.db", clock)
     kept = record("Alice likes tea")
     add(store, kept)
-    pages = store._database.exclusively(lambda connection: connection.pragma("page_count"))
-    store._database.exclusively(lambda connection: connection.pragma("max_page_count", pages + 2))
+    pages = store._database.run_exclusive(lambda connection: connection.pragma("page_count"))
+    store._database.run_exclusive(lambda connection: connection.pragma("max_page_count", pages + 2))
     with pytest.raises(StoreError, match="full") as caught:
         add(store, record("word " * 20_000))
     assert "space" in caught.value.hint
     assert texts(store) == ["Alice likes tea"]
     assert len(found(store, "tea")) == 1
-    store._database.exclusively(lambda connection: connection.pragma("max_page_count", 1 << 30))
+    store._database.run_exclusive(lambda connection: connection.pragma("max_page_count", 1 << 30))
     add(store, record("a word of tea"))
     assert len(found(store, "tea")) == 2
     assert len(found(store, "word")) == 1
@@ -242,8 +242,8 @@ def test_a_full_disk_hits_only_the_write_that_does_not_fit(home: Path, clock: Ti
     """Of writes that were joined, those that fit are kept when another one fills the disk."""
     store = opened(home / "memory.db", clock)
     add(store, record("x"))
-    pages = store._database.exclusively(lambda connection: connection.pragma("page_count"))
-    store._database.exclusively(lambda connection: connection.pragma("max_page_count", pages + 30))
+    pages = store._database.run_exclusive(lambda connection: connection.pragma("page_count"))
+    store._database.run_exclusive(lambda connection: connection.pragma("max_page_count", pages + 30))
     outcomes = together(
         store,
         [lambda: add(store, record("small one")), lambda: add(store, record("word " * 200_000)), lambda: add(store, record("small two"))],
@@ -264,7 +264,7 @@ def together(store: SqliteStore, calls: list[Callable[[], object]]) -> list[Base
             outcomes[place] = problem
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
-    with store._database._turn:
+    with store._database._write_lock:
         for number, thread in enumerate(threads):
             thread.start()
             while len(store._database._waiting) <= number:
@@ -284,9 +284,9 @@ def test_writes_that_meet_share_one_transaction(home: Path, clock: Time) -> None
         commits.append(statement)
         return True
 
-    store._database.exclusively(lambda connection: connection.set_exec_trace(note))
+    store._database.run_exclusive(lambda connection: connection.set_exec_trace(note))
     outcomes = together(store, [lambda name=name: add(store, record(name)) for name in "abcdefgh"])  # type: ignore[misc]
-    store._database.exclusively(lambda connection: connection.set_exec_trace(None))
+    store._database.run_exclusive(lambda connection: connection.set_exec_trace(None))
     assert outcomes == [None] * 8
     assert commits.count("COMMIT") == 1
     assert len(texts(store)) == 9
@@ -330,6 +330,6 @@ def test_indexes_in_memory_are_bounded(home: Path, clock: Time) -> None:
     for _ in range(2):
         for owner in owners:
             assert len(found(store, "tea", reach=reach(owner))) == 1
-    assert 0 < store._searcher.bytes <= 1_000_000
-    assert len(store._searcher._shelves) < 200
+    assert 0 < store._index_cache.bytes <= 1_000_000
+    assert len(store._index_cache._indexes) < 200
     store.close()

@@ -62,7 +62,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
         asked = Query(asked.reach, after=str(first))
-    statement = pages.statement(connection, asked, START)
+    statement = pages.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)
     assert index in found, found

@@ -28,27 +28,27 @@ def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
 def test_migrations_lead_to_the_schema() -> None:
     """Applying every migration in order gives exactly the schema that a new store gets."""
     stepped, made = apsw.Connection(":memory:"), apsw.Connection(":memory:")
-    for step in sql.migrations():
+    for step in sql.load_migrations():
         stepped.execute(step.script)
-    made.execute(sql.schema())
+    made.execute(sql.load_schema())
     assert shape(stepped) == shape(made)
-    assert [step.number for step in sql.migrations()] == list(range(1, len(sql.migrations()) + 1))
+    assert [step.number for step in sql.load_migrations()] == list(range(1, len(sql.load_migrations()) + 1))
 
 
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
-    empty, connection = connect.memory(StoreSettings()), connect.memory(StoreSettings())
-    connection.execute(sql.schema())
+    empty, connection = connect.open_memory(StoreSettings()), connect.open_memory(StoreSettings())
+    connection.execute(sql.load_schema())
     fragments = {"missing_tail": " ", "quoting_numbers": " WHERE ", "about_names": " WHERE "}
-    for name, body in sql.queries().items():
+    for name, body in sql.load_queries().items():
         text = f"{sql.query('select_records')}{fragments[name]}{body}" if name in fragments else body
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
         (empty if name == "make_postings" else connection).execute(f"EXPLAIN {text}", [None] * len(marks))
     code = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
     words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))
-    assert set(sql.queries()) <= words
+    assert set(sql.load_queries()) <= words
     called = set(re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code))
-    assert called <= set(sql.queries())
+    assert called <= set(sql.load_queries())
 
 
 def test_columns_are_read_in_the_order_of_the_fields() -> None:
@@ -63,8 +63,8 @@ def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     add(store, record("x"))
     raw = apsw.Connection(str(home / "memory.db"))
-    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (migrate.APPLICATION, migrate.newest())
-    assert migrate.drifted(raw) == []
+    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (migrate.APPLICATION, migrate.newest_version())
+    assert migrate.find_drift(raw) == []
     assert raw.pragma("journal_mode") == "wal"
     store.close()
 
@@ -76,15 +76,15 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     one = record("Alice likes tea")
     add(store, one)
     store.close()
-    steps = (*sql.migrations(), Migration(migrate.newest() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"))
-    connection = connect.writer(home / "memory.db", StoreSettings())
+    steps = (*sql.load_migrations(), Migration(migrate.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"))
+    connection = connect.open_writer(home / "memory.db", StoreSettings())
     migrate.prepare(connection, "here", home / "backup", steps)
     migrate.prepare(connection, "here", home / "backup", steps)
-    assert connection.pragma("user_version") == migrate.newest() + 1
+    assert connection.pragma("user_version") == migrate.newest_version() + 1
     assert connection.execute("SELECT text, colour FROM records").fetchall() == [("Alice likes tea", "")]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
-        *((one.number, one.name) for one in sql.migrations()),
-        (migrate.newest() + 1, "colour"),
+        *((one.number, one.name) for one in sql.load_migrations()),
+        (migrate.newest_version() + 1, "colour"),
     ]
     connection.close()
     older = SqliteStore.open(home / "backup", StoreSettings(), clock)
@@ -97,12 +97,12 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     add(store, record("x"))
     store.close()
-    steps = (*sql.migrations(), Migration(migrate.newest() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"))
-    connection = connect.writer(home / "memory.db", StoreSettings())
+    steps = (*sql.load_migrations(), Migration(migrate.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"))
+    connection = connect.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)
     with pytest.raises(apsw.SQLError):
         migrate.prepare(connection, "here", home / "backup", steps)
-    assert (shape(connection), connection.pragma("user_version")) == (before, migrate.newest())
+    assert (shape(connection), connection.pragma("user_version")) == (before, migrate.newest_version())
     connection.close()
 
 

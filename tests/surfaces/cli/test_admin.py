@@ -110,7 +110,14 @@ def test_stats_and_status(engrams: Any, chat_file: Path) -> None:
 def test_failed_jobs_are_shown_and_run_again(engrams: Any) -> None:
     """Work that a broken model made fail waits in the list with its error, and `retry` runs it once the model is back."""
     with ScriptedModel() as model:
-        sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.debounce_seconds=0", "jobs.max_attempts=1"]
+        sets = [
+            "chat.provider=openai",
+            "chat.model=m",
+            f"chat.url={model.url}",
+            "chat.retries=0",
+            "write.debounce_seconds=0",
+            "jobs.max_attempts=1",
+        ]
         chat = [part for text in sets for part in ("--set", text)]
         model.fail("http_400", times=20)
         engrams("add", "I moved to Lisbon last week", *chat)

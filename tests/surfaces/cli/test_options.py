@@ -165,7 +165,7 @@ def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
 def test_config_tells_where_values_come_from(engrams: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, the environment and arguments each show as the origin; one setting or section can be asked for."""
     home.mkdir()
-    (home / "config.toml").write_text("[read]\nlimit = 5\nwidth = 50\n")
+    (home / "config.toml").write_text("[read]\nlimit = 5\ncandidates = 50\n")
     monkeypatch.setenv("ENGRAMS_READ__CANDIDATES", "60")
     shown = engrams("config", "read", "--json").json
     assert shown["read.limit"]["origin"] == str(home / "config.toml")

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from fastapi import FastAPI
 
 from engrams.settings import ServeSettings
-from engrams.surfaces.http.server import address, listen, server
+from engrams.surfaces.http.server import address, listen, create_server
 
 
 @contextmanager
 def running(app: FastAPI) -> Iterator[str]:
     """The server's address while it runs; leaving waits for its end."""
     listener = listen(ServeSettings(port=0))
-    runner = server(app)
+    runner = create_server(app)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
     url = address(listener)
     thread.start()

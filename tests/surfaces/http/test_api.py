@@ -28,7 +28,12 @@ def api(model: ScriptedModel) -> Iterator[httpx2.Client]:
     model.when("Rate|importance|0 to 1", "0.7")
     with (
         temp_engine(
-            preset="cache", user="ann", chat__provider="openai", chat__model="scripted", chat__url=model.url + "/v1", read__min_scores__dense=0
+            preset="cache",
+            user="ann",
+            chat__provider="openai",
+            chat__model="scripted",
+            chat__url=model.url + "/v1",
+            read__min_scores__dense=0,
         ) as engine,
         running(create_app(engine, engine.settings)) as url,
         httpx2.Client(base_url=url + "/api", timeout=30) as client,

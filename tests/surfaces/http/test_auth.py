@@ -16,8 +16,8 @@ from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.auth import Rate
-from engrams.surfaces.http.server import check
+from engrams.surfaces.http.auth import RateLimit
+from engrams.surfaces.http.server import check_settings
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 from engrams.types import Scope
 
@@ -189,9 +189,9 @@ def test_a_key_that_asks_too_often_waits() -> None:
 
 def test_rates() -> None:
     """No rate is no limit; a caller never seen has everything."""
-    assert [Rate(0).wait("a") for _ in range(3)] == [0, 0, 0]
-    slow = Rate(0.1)
-    assert [slow.wait("a"), slow.wait("a") > 0, slow.wait("b")] == [0, True, 0]
+    assert [RateLimit(0).acquire("a") for _ in range(3)] == [0, 0, 0]
+    slow = RateLimit(0.1)
+    assert [slow.acquire("a"), slow.acquire("a") > 0, slow.acquire("b")] == [0, True, 0]
 
 
 def test_on_this_machine_no_key_is_needed_but_a_wrong_one_is_refused() -> None:
@@ -211,10 +211,10 @@ def test_another_address_needs_a_live_key(host: str) -> None:
         settings: Settings = engine.settings
         ring = Keyring.of(settings.home)
         with pytest.raises(SettingsError, match=r"serve\.host") as caught:
-            check(settings)
+            check_settings(settings)
         assert "engrams keys add" in caught.value.hint
         key, _ = ring.add("n", Scope(("user", "ann")), ("read",), engine.now())
-        check(settings)
+        check_settings(settings)
         ring.revoke(key.id, engine.now())
         with pytest.raises(SettingsError):
-            check(settings)
+            check_settings(settings)

@@ -16,8 +16,8 @@ from engrams.engine import MemoryEngine
 from engrams.ports import Claim, Failure, JobSpec
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.health import place
-from engrams.surfaces.http.problems import problem, status_of
+from engrams.surfaces.http.health import store_location
+from engrams.surfaces.http.problems import to_problem, status_of
 from engrams.testing import temp_engine
 
 
@@ -91,9 +91,9 @@ def test_a_model_that_cannot_be_reached_shows() -> None:
 
 def test_places_are_shown_without_passwords() -> None:
     """A database address loses its password; a path and an incognito store are shown as they are."""
-    assert place(Settings.model_validate({"store": {"url": "postgresql://u:p@ss@h/db"}})) == "postgresql://h/db"
-    assert place(Settings(home=Path("/x"))) == "/x/memory.db"
-    assert place(Settings(incognito=True)) == ":memory:"
+    assert store_location(Settings.model_validate({"store": {"url": "postgresql://u:p@ss@h/db"}})) == "postgresql://h/db"
+    assert store_location(Settings(home=Path("/x"))) == "/x/memory.db"
+    assert store_location(Settings(incognito=True)) == ":memory:"
 
 
 def test_every_error_has_a_status() -> None:
@@ -104,5 +104,5 @@ def test_every_error_has_a_status() -> None:
     class Special(errors.NotFoundError):
         pass
 
-    assert problem(Special("gone", hint="look")).status_code == 404
-    assert b'"hint": "look"' in problem(Special("gone", hint="look")).body
+    assert to_problem(Special("gone", hint="look")).status_code == 404
+    assert b'"hint": "look"' in to_problem(Special("gone", hint="look")).body

@@ -9,13 +9,13 @@ import pytest
 from fastapi import FastAPI
 from tests.surfaces.http.running import running
 
-from engrams.surfaces.http.origins import Guard, is_loopback, name_of
+from engrams.surfaces.http.origins import OriginMiddleware, is_loopback, host_name
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     app = FastAPI()
-    app.add_middleware(Guard, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
+    app.add_middleware(OriginMiddleware, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
 
     @app.api_route("/", methods=["GET", "POST"])
     def hello() -> str:
@@ -86,7 +86,7 @@ def test_its_own_pages_may(url: str) -> None:
 
 def test_names() -> None:
     """Ports and brackets are no part of a name; loopback is a whole network."""
-    assert [name_of(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == ["a", "::1", "::1", "a", "x"]
+    assert [host_name(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == ["a", "::1", "::1", "a", "x"]
     assert all(is_loopback(name) for name in ("localhost", "127.9.9.9", "::1", "a.localhost"))
     assert not any(is_loopback(name) for name in ("0.0.0.0", "10.0.0.1", "localhosts", ""))
 

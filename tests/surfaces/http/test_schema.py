@@ -14,7 +14,7 @@ from schemathesis.checks import CHECKS
 from tests.surfaces.http.running import running
 
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import described
+from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import temp_engine
 
 OWNER = "schema"
@@ -102,6 +102,6 @@ def test_every_operation_has_its_right(url: str) -> None:
     """The table of rights and names has every operation that is described, and nothing that is not there."""
     paths = httpx2.get(url + "/openapi.json").json()["paths"]
     there = {(method.upper(), path.rstrip("/") or "/") for path, held in paths.items() for method in held}
-    known = {(method, path.rstrip("/") or "/") for method, path in described()}
+    known = {(method, path.rstrip("/") or "/") for method, path in list_operations()}
     assert there - known == set()
     assert known - there == {("GET", "/metrics"), ("GET", "/openapi.json"), ("GET", "/")}

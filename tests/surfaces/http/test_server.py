@@ -14,7 +14,7 @@ import pytest
 
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.http.server import address, check, listen, serve
+from engrams.surfaces.http.server import address, check_settings, listen, serve
 
 RUN = "from engrams.settings import load; from engrams.surfaces.http.server import serve; serve(load().settings)"
 
@@ -30,8 +30,8 @@ def test_it_is_not_its_own_upstream() -> None:
     """An upstream that is this very server would ask itself for ever."""
     for upstream in ("http://localhost:8100/v1", "http://127.0.0.1:8100"):
         with pytest.raises(SettingsError, match="very server"):
-            check(Settings(serve=ServeSettings(upstream=upstream)))
-    check(Settings(serve=ServeSettings(upstream="http://localhost:11434/v1")))
+            check_settings(Settings(serve=ServeSettings(upstream=upstream)))
+    check_settings(Settings(serve=ServeSettings(upstream="http://localhost:11434/v1")))
 
 
 def test_a_taken_port() -> None:

@@ -17,17 +17,17 @@ from engrams.apikeys import Keyring
 from engrams.engine import MemoryEngine
 from engrams.ports import Claim, Failure, JobSpec
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import described
+from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import temp_engine
 from engrams.types import Scope
 
 WORD = "zyzzyva"
 """In everything the victim ever said, and in nothing else."""
 
-READS = sorted(path for method, path in described() if method == "GET" and path not in ("/metrics", "/v1/settings"))
+READS = sorted(path for method, path in list_operations() if method == "GET" and path not in ("/metrics", "/v1/settings"))
 CHAT = "/v1/chat/completions"
 POSTS = (CHAT, "/v1/search", "/v1/explain", "/v1/context", "/v3/memories/search/", "/v3/memories/", "/api/explain/implementation")
-CHANGES = sorted((method, path) for method, path in described() if method in ("PATCH", "PUT", "DELETE"))
+CHANGES = sorted((method, path) for method, path in list_operations() if method in ("PATCH", "PUT", "DELETE"))
 
 
 @dataclass

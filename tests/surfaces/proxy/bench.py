@@ -14,7 +14,7 @@ from tests.surfaces.proxy.raw import Raw
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.mounts import load
+from engrams.surfaces.http.mounts import load_mounts
 from engrams.surfaces.proxy.errors import event
 from engrams.surfaces.proxy.memory import Patience
 from engrams.surfaces.proxy.mount import Proxy
@@ -26,7 +26,7 @@ PATIENCE = Patience(lookup=30, cold=30, journal=30)
 
 def patient(engine: MemoryEngine) -> FastAPI:
     """The whole server, in which the proxy is as patient."""
-    *others, _ = load(engine, engine.settings)
+    *others, _ = load_mounts(engine, engine.settings)
     return create_app(engine, engine.settings, [*others, Proxy(engine, engine.settings, PATIENCE)])
 
 

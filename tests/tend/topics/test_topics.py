@@ -132,7 +132,7 @@ def test_topics_as_good_as_one_are_merged_with_their_links(engine: MemoryEngine,
     engine.topics.refresh(ANN)
     (kept,) = engine.topics.list(ANN)
     second = add(engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1))
-    tight = engine.settings.topics.model_copy(update={"join": 0.99})
+    tight = engine.settings.topics.model_copy(update={"join_cosine": 0.99})
     MemoryTopics(engine.store, angles, None, Ticker(START), tight).refresh(ANN)
     by_label = {group.topic.label: group.topic.id for group in engine.topics.list(ANN)}
     assert set(by_label) == {"a1", "b1", "c1", "d1"}

@@ -10,43 +10,43 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.store.sqlite import migrate, repair
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.salvage import rescue
-from engrams.store.sqlite.sql import every, first, one, run
+from engrams.store.sqlite.salvage import copy_readable
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json
 
 _TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "outbox", "lexicon")
-_INDEX = "The full-text index does not hold what the records say."
-_COUNTS = "The counts of records are wrong."
+_INDEX_PROBLEM = "The full-text index does not hold what the records say."
+_COUNTS_PROBLEM = "The counts of records are wrong."
 
 
-def check(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
+def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
     """Look at everything; with ``mend`` also repair it.
 
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening;
     ``aside``: damaged files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table.
     """
-    problems = database.read(_inspect)
+    problems = database.read(_find_problems)
     left = problems
     if problems and mend:
-        database.notes.extend(_mend(database, clock))
-        left = database.read(_inspect)
+        database.notes.extend(_repair(database, clock))
+        left = database.read(_find_problems)
     path = database.path
     return {
         "ok": not left,
         "problems": problems,
         "repaired": list(database.notes),
         "path": str(path) if path else ":memory:",
-        "bytes": _bytes(database),
-        "schema": migrate.newest(),
-        "rows": {} if left else database.read(_rows),
-        "aside": repair.kept_aside(path) if path else [],
+        "bytes": _file_bytes(database),
+        "schema": migrate.newest_version(),
+        "rows": {} if left else database.read(_count_rows),
+        "aside": repair.list_damaged(path) if path else [],
     }
 
 
-def _inspect(connection: apsw.Connection) -> list[str]:
+def _find_problems(connection: apsw.Connection) -> list[str]:
     """What is wrong, as sentences."""
     found: list[str] = []
-    looks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_integrity, _index, _counts, _steps)
+    looks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_check_integrity, _check_index, _check_counts, _check_migrations)
     for look in looks:
         try:
             found += look(connection)
@@ -55,46 +55,46 @@ def _inspect(connection: apsw.Connection) -> list[str]:
     return found
 
 
-def _integrity(connection: apsw.Connection) -> list[str]:
-    return [text for (text,) in every(connection, "integrity") if text != "ok"]
+def _check_integrity(connection: apsw.Connection) -> list[str]:
+    return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
 
 
-def _index(connection: apsw.Connection) -> list[str]:
-    return [] if repair.proven(connection) else [_INDEX]
+def _check_index(connection: apsw.Connection) -> list[str]:
+    return [] if repair.verify_index(connection) else [_INDEX_PROBLEM]
 
 
-def _counts(connection: apsw.Connection) -> list[str]:
-    return [_COUNTS] if first(connection, "recount") else []
+def _check_counts(connection: apsw.Connection) -> list[str]:
+    return [_COUNTS_PROBLEM] if fetch_first(connection, "recount") else []
 
 
-def _steps(connection: apsw.Connection) -> list[str]:
-    return [f"The migration {name!r} was applied in another form." for name in migrate.drifted(connection)]
+def _check_migrations(connection: apsw.Connection) -> list[str]:
+    return [f"The migration {name!r} was applied in another form." for name in migrate.find_drift(connection)]
 
 
-def _mend(database: Database, clock: Clock) -> list[str]:
+def _repair(database: Database, clock: Clock) -> list[str]:
     """From the mildest remedy to the last one: what is derived is made anew, then what is readable is copied."""
     notes: list[str] = []
     try:
-        notes.extend(database.write(remedy) for remedy in (repair.rebuild, _recount, _reindex))
-        if not database.read(_integrity):
+        notes.extend(database.write(remedy) for remedy in (repair.rebuild_index, _recount, _reindex))
+        if not database.read(_check_integrity):
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
-    return [*notes, database.exclusively(lambda connection: _replace(database, connection, clock))]
+    return [*notes, database.run_exclusive(lambda connection: _replace_file(database, connection, clock))]
 
 
 def _recount(connection: apsw.Connection) -> str:
-    run(connection, "clear_tallies")
-    run(connection, "fill_tallies")
+    execute(connection, "clear_tallies")
+    execute(connection, "fill_tallies")
     return "Records were counted again."
 
 
 def _reindex(connection: apsw.Connection) -> str:
-    run(connection, "reindex")
+    execute(connection, "reindex")
     return "The indexes were built again."
 
 
-def _replace(database: Database, connection: apsw.Connection, clock: Clock) -> str:
+def _replace_file(database: Database, connection: apsw.Connection, clock: Clock) -> str:
     """Copy what is readable into a new file and move the damaged one aside, while no process can write to it."""
     path = database.path
     if path is None:
@@ -103,9 +103,9 @@ def _replace(database: Database, connection: apsw.Connection, clock: Clock) -> s
     fresh.unlink(missing_ok=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        copied = rescue(path, fresh, database.settings)
-        with repair.locked(path.parent):
-            kept = repair.displace(path, repair.suffix(clock))
+        copied = copy_readable(path, fresh, database.settings)
+        with repair.lock_folder(path.parent):
+            kept = repair.rename_with_logs(path, repair.damaged_suffix(clock))
             fresh.rename(path)
     finally:
         fresh.unlink(missing_ok=True)
@@ -114,12 +114,12 @@ def _replace(database: Database, connection: apsw.Connection, clock: Clock) -> s
     return f"What could be read was copied to a new file ({told}); the damaged one is kept as {kept.name}."
 
 
-def _rows(connection: apsw.Connection) -> dict[str, Json]:
-    row = one(connection, "rows")
+def _count_rows(connection: apsw.Connection) -> dict[str, Json]:
+    row = fetch_one(connection, "rows")
     return dict(zip(_TABLES, row, strict=True))
 
 
-def _bytes(database: Database) -> int:
+def _file_bytes(database: Database) -> int:
     if database.path is None:
         return database.read(lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
     files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))

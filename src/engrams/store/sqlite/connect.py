@@ -22,19 +22,19 @@ _CACHE_KB = 16_000
 """Pages that a connection keeps: a search reads a hundred rows from all over the file."""
 
 
-def create(path: Path) -> None:
+def create_file(path: Path) -> None:
     """Make the folder (0700) and an empty file (0600) where there are none."""
     if not path.parent.is_dir():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync(path.parent.parent)
+        _sync_folder(path.parent.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-    _sync(path.parent)
+    _sync_folder(path.parent)
 
 
-def writer(path: Path, settings: StoreSettings) -> apsw.Connection:
+def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
     """A connection that writes; the file exists."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
-    _patiently(connection, query("wal_mode"), settings)
+    _retry_busy(connection, query("wal_mode"), settings)
     connection.wal_autocheckpoint(_LOG_PAGES)
     connection.pragma("journal_size_limit", _LOG_BYTES)
     connection.pragma("cache_size", -_CACHE_KB)
@@ -42,7 +42,7 @@ def writer(path: Path, settings: StoreSettings) -> apsw.Connection:
     return connection
 
 
-def reader(path: Path, settings: StoreSettings) -> apsw.Connection:
+def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
     """A connection that only reads, also from a folder in which nothing may be written."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -60,12 +60,12 @@ def reader(path: Path, settings: StoreSettings) -> apsw.Connection:
     return connection
 
 
-def memory(settings: StoreSettings) -> apsw.Connection:
+def open_memory(settings: StoreSettings) -> apsw.Connection:
     """A database of its own, in memory."""
     return _connect(":memory:", settings, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
 
 
-def wait(connection: apsw.Connection, seconds: float) -> None:
+def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
     """Wait for other processes' locks so long, looking often: SQLite's own handler soon sleeps for a tenth of a second
     at a time, and would starve beside a process that writes without a pause."""
     started = [0.0]
@@ -82,14 +82,14 @@ def wait(connection: apsw.Connection, seconds: float) -> None:
     connection.set_busy_handler(busy)
 
 
-def abandon(connection: apsw.Connection) -> None:
+def close_replaced(connection: apsw.Connection) -> None:
     """Close a connection whose file was replaced: without the checkpoint, whose clean-up works by name and would take
     the new file's log away."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Make a new entry of a folder survive a power loss, where folders can be synced."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
@@ -101,7 +101,7 @@ def _sync(folder: Path) -> None:
 
 def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
     connection = apsw.Connection(name, flags)
-    wait(connection, settings.busy_seconds)
+    set_busy_wait(connection, settings.busy_seconds)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
@@ -116,7 +116,7 @@ def _fold(*texts: Any) -> str:
     return fold(str(texts[0]))
 
 
-def _patiently(connection: apsw.Connection, statement: str, settings: StoreSettings) -> None:
+def _retry_busy(connection: apsw.Connection, statement: str, settings: StoreSettings) -> None:
     """Run a statement for which SQLite does not wait by itself while another process holds the lock."""
     end = time.monotonic() + settings.busy_seconds
     while True:

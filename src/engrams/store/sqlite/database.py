@@ -16,24 +16,24 @@ from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.errors import mapped, translate
-from engrams.store.sqlite.forks import watch
-from engrams.store.sqlite.pool import Pool
+from engrams.store.sqlite.errors import map_errors, to_engrams_error
+from engrams.store.sqlite.forks import register
+from engrams.store.sqlite.pool import ConnectionPool
 from engrams.store.sqlite.sql import query
-from engrams.store.sqlite.writelock import Turn
+from engrams.store.sqlite.writelock import WriteLock
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[apsw.Connection], T]
 
-_TOGETHER = 64
-_PATIENCE = 0.5
+_MAX_GROUP = 64
+_CHECKPOINT_SECONDS = 0.5
 """Seconds to wait for readers before a log is left as it is."""
 
 _abandoned: list[object] = []
 
 
 @dataclass(slots=True, eq=False)
-class _Ticket(Generic[T]):
+class _WriteTicket(Generic[T]):
     """Work that waits for its turn to write. ``alone``: not to be tried in one transaction with others again."""
 
     work: Work[T]
@@ -53,7 +53,7 @@ class Database:
     def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
         self.path = path
         self.settings = settings
-        self.place = str(path) if path else "the store in memory"
+        self.label = str(path) if path else "the store in memory"
         self.notes: list[str] = []
         self.generation = 0
         """Grows when the file is replaced by another one: what was cached of it is void."""
@@ -61,26 +61,26 @@ class Database:
         """Grows when a write is undone: numbers that it was given are void."""
         self._clock = clock
         self._closed = False
-        self._turn = Turn()
+        self._write_lock = WriteLock()
         self._guard = RLock()
-        self._waiting: deque[_Ticket[Any]] = deque()
+        self._waiting: deque[_WriteTicket[Any]] = deque()
         self._writer: apsw.Connection | None = None
         self._writes = -1
         self._identity: tuple[int, int] | None = None
-        self._pool: Pool | None = None
-        watch(self)
-        with mapped(self.place):
+        self._pool: ConnectionPool | None = None
+        register(self)
+        with map_errors(self.label):
             if path is None:
-                self._writer = self._blank()
+                self._writer = self._open_blank()
             else:
-                self._look()
+                self._refresh()
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever written."""
-        self._check()
-        with mapped(self.place):
-            return self.path is None or self._look()
+        self._check_open()
+        with map_errors(self.label):
+            return self.path is None or self._refresh()
 
     # ------------------------------------------------------------------------------------------------------ reading
 
@@ -92,38 +92,38 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """The same as a context; the connection must not be kept."""
-        self._check()
-        with mapped(self.place):
+        self._check_open()
+        with map_errors(self.label):
             if self.path is None:
-                with self._turn:
-                    self._check()
+                with self._write_lock:
+                    self._check_open()
                     assert self._writer is not None
                     yield self._writer
                 return
-            self._look()
+            self._refresh()
             with self._guard:
-                pool = self._pool = self._pool or self._readers()
+                pool = self._pool = self._pool or self._make_pool()
             with pool.borrow() as connection:
                 yield connection
 
-    def _readers(self) -> Pool:
+    def _make_pool(self) -> ConnectionPool:
         path = self.path
         assert path is not None
         if self._identity is None:
-            return Pool(1, self._blank, apsw.Connection.close)
+            return ConnectionPool(1, self._open_blank, apsw.Connection.close)
         generation = self.generation
 
         def discard(connection: apsw.Connection) -> None:
             if generation == self.generation:
                 connection.close()
             else:
-                connect.abandon(connection)
+                connect.close_replaced(connection)
 
-        return Pool(self.settings.readers, lambda: connect.reader(path, self.settings), discard)
+        return ConnectionPool(self.settings.readers, lambda: connect.open_reader(path, self.settings), discard)
 
-    def _blank(self) -> apsw.Connection:
-        connection = connect.memory(self.settings)
-        migrate.prepare(connection, self.place, None)
+    def _open_blank(self) -> apsw.Connection:
+        connection = connect.open_memory(self.settings)
+        migrate.prepare(connection, self.label, None)
         return connection
 
     # ------------------------------------------------------------------------------------------------------ writing
@@ -133,50 +133,50 @@ class Database:
 
         ``work`` may be run again after a rollback, so it must not have effects outside the database.
         """
-        self._check()
-        ticket = _Ticket(work)
+        self._check_open()
+        ticket = _WriteTicket(work)
         self._waiting.append(ticket)
-        if self._turn.take(lambda: ticket.settled):
+        if self._write_lock.acquire(lambda: ticket.settled):
             try:
-                self._serve(ticket)
+                self._run_queued(ticket)
             finally:
-                self._turn.give()
+                self._write_lock.release()
         if ticket.error is not None:
             raise ticket.error
         return cast("T", ticket.value)
 
-    def exclusively(self, work: Work[T]) -> T:
+    def run_exclusive(self, work: Work[T]) -> T:
         """Run ``work`` on the writing connection outside a transaction, while nobody else in this process writes."""
-        with self._turn, mapped(self.place):
+        with self._write_lock, map_errors(self.label):
             return work(self._connection())
 
     def checkpoint(self) -> bool:
         """Empty the log into the file. Whether it could: a read that is going on elsewhere keeps it."""
 
         def empty(connection: apsw.Connection) -> bool:
-            connect.wait(connection, _PATIENCE)
+            connect.set_busy_wait(connection, _CHECKPOINT_SECONDS)
             try:
                 busy, _, _ = connection.execute(query("checkpoint")).fetchall()[0]
             finally:
-                connect.wait(connection, self.settings.busy_seconds)
+                connect.set_busy_wait(connection, self.settings.busy_seconds)
             return busy == 0
 
-        return self.path is None or self.exclusively(empty)
+        return self.path is None or self.run_exclusive(empty)
 
-    def _serve(self, own: _Ticket[Any]) -> None:
+    def _run_queued(self, own: _WriteTicket[Any]) -> None:
         group = [own]
         self._waiting.remove(own)
-        while not own.alone and self._waiting and len(group) < _TOGETHER:
+        while not own.alone and self._waiting and len(group) < _MAX_GROUP:
             group.append(self._waiting.popleft())
         apart = [ticket for ticket in group if ticket.alone and ticket is not own]
         group = [ticket for ticket in group if ticket not in apart]
         self._waiting.extendleft(reversed(apart))
         try:
-            with mapped(self.place):
+            with map_errors(self.label):
                 if len(group) > 1:
-                    self._together(group)
+                    self._run_group(group)
                 if not own.settled:
-                    self._alone(own)
+                    self._run_alone(own)
         finally:
             # Whoever is left, because one of the group broke the transaction, has its own turn.
             for ticket in group:
@@ -184,7 +184,7 @@ class Database:
                     ticket.alone = True
                     self._waiting.append(ticket)
 
-    def _together(self, group: list[_Ticket[Any]]) -> None:
+    def _run_group(self, group: list[_WriteTicket[Any]]) -> None:
         """All works in one transaction. If the transaction fails, nothing is settled and each is tried alone."""
         try:
             with self._transaction() as connection:
@@ -201,7 +201,7 @@ class Database:
         except (apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError) as problem:
             # What keeps one from writing keeps all: nobody has to wait for it once more.
             for ticket in group:
-                ticket.error = translate(problem, self.place)
+                ticket.error = to_engrams_error(problem, self.label)
                 ticket.settled = True
             return
         except Exception:  # noqa: BLE001 - not swallowed: whoever caused it meets it again when tried alone, in its own thread
@@ -209,16 +209,16 @@ class Database:
         for ticket in group:
             ticket.settled = True
 
-    def _alone(self, ticket: _Ticket[Any]) -> None:
+    def _run_alone(self, ticket: _WriteTicket[Any]) -> None:
         try:
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection)
         except (apsw.CorruptError, apsw.ConstraintError):
             # A damaged full-text index fails in either way, and it can be made anew.
-            if repair.indexed(self._connection()):
+            if repair.answers_index(self._connection()):
                 raise
             with self._transaction() as connection:
-                self.notes.append(repair.rebuild(connection))
+                self.notes.append(repair.rebuild_index(connection))
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection)
         ticket.error = None
@@ -250,22 +250,22 @@ class Database:
 
     def _connection(self) -> apsw.Connection:
         """The writing connection, to the file that is there now."""
-        self._check()
+        self._check_open()
         if self.path is not None:
-            if not self._look():
-                connect.create(self.path)
-                self._look()
+            if not self._refresh():
+                connect.create_file(self.path)
+                self._refresh()
             if self._writer is None or self._writes != self.generation:
                 if self._writer is not None:
-                    connect.abandon(self._writer)
-                self._writer = connect.writer(self.path, self.settings)
+                    connect.close_replaced(self._writer)
+                self._writer = connect.open_writer(self.path, self.settings)
                 self._writes = self.generation
         assert self._writer is not None
         return self._writer
 
     # ------------------------------------------------------------------------------------------------------ the file
 
-    def _look(self) -> bool:
+    def _refresh(self) -> bool:
         """Whether there is a file. One that is seen for the first time, or was replaced, is examined and prepared."""
         assert self.path is not None
         identity = _identity(self.path)
@@ -283,40 +283,40 @@ class Database:
                 self._identity = _identity(self.path)
         return self._identity is not None
 
-    def _check(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise ClosedError("The store is closed.")
 
     def close(self) -> None:
         """Wait for the write that is going on and let go of the files. Closing twice is fine."""
-        with self._turn, self._guard:
+        with self._write_lock, self._guard:
             self._closed = True
             replaced = self.path is not None and _identity(self.path) != self._identity
             self.generation += replaced
             if self._pool is not None:
                 self._pool.close()
             if self._writer is not None:
-                (connect.abandon if replaced else apsw.Connection.close)(self._writer)
+                (connect.close_replaced if replaced else apsw.Connection.close)(self._writer)
                 self._writer = None
 
     # ------------------------------------------------------------------------------------------------------ forking
 
-    def hold(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork: no write is under way while the process is copied."""
-        self._turn.take()
+        self._write_lock.acquire()
 
-    def release(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """After a fork, in the parent."""
-        self._turn.give()
+        self._write_lock.release()
 
-    def revive(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child: connections are the parent's, and closing them here could hurt it."""
         if self.path is not None:
             _abandoned.append((self._pool, self._writer))
             self._pool = self._writer = None
         self._guard = RLock()
         self._waiting.clear()
-        self._turn = Turn()
+        self._write_lock = WriteLock()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

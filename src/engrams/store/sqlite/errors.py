@@ -18,12 +18,12 @@ BUSY = "Another process is writing for long. Wait and repeat, or raise `store.bu
 
 
 @contextmanager
-def mapped(place: str) -> Iterator[None]:
+def map_errors(place: str) -> Iterator[None]:
     """Turn what SQLite and the operating system raise into StoreError, InputError or ConflictError."""
     try:
         yield
     except (apsw.Error, OSError) as problem:
-        raise translate(problem, place) from problem
+        raise to_engrams_error(problem, place) from problem
     except UnicodeEncodeError as problem:
         raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
     except UnicodeDecodeError as problem:
@@ -32,7 +32,7 @@ def mapped(place: str) -> Iterator[None]:
         raise InputError("A number does not fit into 64 bits.") from problem
 
 
-def translate(problem: apsw.Error | OSError, place: str) -> EngramsError:
+def to_engrams_error(problem: apsw.Error | OSError, place: str) -> EngramsError:
     """The error that stands for one of SQLite's or of the operating system's."""
     match problem:
         case OSError():
@@ -54,17 +54,17 @@ def translate(problem: apsw.Error | OSError, place: str) -> EngramsError:
         case apsw.TooBigError():
             return InputError("A value is too large to be stored.", hint="The limit of one value is a gigabyte.")
         case apsw.ConstraintError():
-            return _constraint(problem)
+            return _constraint_error(problem)
         case _:
             return StoreError(f"{place}: {type(problem).__name__}: {problem}", hint=MEND)
 
 
-def code(problem: apsw.Error) -> int:
+def result_code(problem: apsw.Error) -> int:
     """SQLite's extended result code."""
     return int(getattr(problem, "extendedresult", 0))
 
 
-def _constraint(problem: apsw.ConstraintError) -> EngramsError:
-    if code(problem) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+def _constraint_error(problem: apsw.ConstraintError) -> EngramsError:
+    if result_code(problem) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
         return ConflictError(f"It exists already: {problem}.")
     return InputError(f"A value has the wrong type: {problem}.", hint="Texts are str, numbers finite, times datetime.")

@@ -26,38 +26,38 @@ KNOWN = (*sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)), "meta.<name>
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class SqlClause:
     """A piece of a WHERE and the values of its marks, in order. Empty text: no condition."""
 
     text: str = ""
     values: tuple[Any, ...] = ()
 
 
-def joined(parts: Iterable[Clause], word: Literal["AND", "OR"] = "AND") -> Clause:
+def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND") -> SqlClause:
     """The parts that say something, in brackets where there are several."""
     kept = [part for part in parts if part.text]
     text = f" {word} ".join(part.text for part in kept)
-    return Clause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
+    return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
 
 
-def reach(seen: Reach) -> Clause:
+def reach_clause(seen: Reach) -> SqlClause:
     """Only this owner's records, and only in the scopes of the reach."""
-    owner = Clause("owner = ?", (seen.owner.key,))
+    owner = SqlClause("owner = ?", (seen.owner.key,))
     keys = [scope.key for scope in seen.scopes]
     if len(keys) > _MOST:
         raise InputError(f"A read sees at most {_MOST} scopes, not {len(keys)}.", hint="Read a scope above them with everything below it.")
     if seen.tree and seen.owner.key in keys:
         return owner
-    exact = Clause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
+    exact = SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
     # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
-    below = [Clause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys] if seen.tree else []
-    return joined([owner, joined([exact, *below], "OR")])
+    below = [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys] if seen.tree else []
+    return join_clauses([owner, join_clauses([exact, *below], "OR")])
 
 
-def as_of(point: AsOf, now: datetime) -> Clause:
+def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
     """What was true at one time, as known at one time."""
     valid, known = micros(point.valid or now), micros(point.known or now)
-    return Clause(
+    return SqlClause(
         "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <= ?)"
         " AND (valid_to IS NULL OR ? < valid_to OR (ended_at IS NOT NULL AND ? < ended_at))"
         " AND recorded_at <= ? AND (retired_at IS NULL OR ? < retired_at))",
@@ -65,101 +65,101 @@ def as_of(point: AsOf, now: datetime) -> Clause:
     )
 
 
-def where(given: Where | None) -> Clause:
+def where_clause(given: Where | None) -> SqlClause:
     """A filter; one without conditions filters nothing. InputError names an unknown field or operator and the known."""
-    return Clause() if given is None else _part(given, 0, [0])
+    return SqlClause() if given is None else _compile_part(given, 0, [0])
 
 
-def _part(given: Where | Condition, depth: int, counted: list[int]) -> Clause:
+def _compile_part(given: Where | Condition, depth: int, counted: list[int]) -> SqlClause:
     counted[0] += 1
     if depth > _DEEPEST or counted[0] > _MOST:
         raise InputError(f"The filter is too large: at most {_MOST} conditions, {_DEEPEST} deep.")
     if isinstance(given, Condition):
-        return _condition(given)
-    parts = [_part(item, depth + 1, counted) for item in given.parts]
+        return _compile_condition(given)
+    parts = [_compile_part(item, depth + 1, counted) for item in given.parts]
     match given.op:
         case "and":
-            return joined(parts)
+            return join_clauses(parts)
         case "or":
-            return joined(parts, "OR")
+            return join_clauses(parts, "OR")
         case "not":
-            inner = joined(parts)
-            return Clause(f"NOT ({inner.text})", inner.values) if inner.text else inner
+            inner = join_clauses(parts)
+            return SqlClause(f"NOT ({inner.text})", inner.values) if inner.text else inner
         case _:
             raise InputError(f"Conditions cannot be joined by {given.op!r}.", hint="Use and, or, not.")
 
 
-def _condition(condition: Condition) -> Clause:
+def _compile_condition(condition: Condition) -> SqlClause:
     name, op, value = str(condition.field), condition.op, condition.value
     if op not in OPERATORS:
         raise InputError(f"There is no operator {op!r}.", hint=f"Operators: {', '.join(OPERATORS)}.")
     head, _, rest = name.partition(".")
     if rest and head in _JSON_FIELDS:
-        return _json(head, _path(rest), op, value)
+        return _json_clause(head, _json_path(rest), op, value)
     if name in LISTS:
-        return _list(name, op, value)
+        return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
-        return _column(name, op, value)
+        return _column_clause(name, op, value)
     raise InputError(f"Records cannot be filtered by {name!r}.", hint=f"Fields: {', '.join(KNOWN)}.")
 
 
 # ---------------------------------------------------------------------------------------------------------- columns
 
 
-def _column(name: str, op: str, value: Any) -> Clause:
+def _column_clause(name: str, op: str, value: Any) -> SqlClause:
     # What is missing in a nullable column compares as false, never as unknown, so that NOT means the opposite.
     match op:
         case "exists":
             filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "1"
-            return Clause(f"({filled}) = ?", (_truth(value),))
+            return SqlClause(f"({filled}) = ?", (_require_bool(value),))
         case "contains":
             if name not in _TEXT_FIELDS:
                 raise InputError(f"{name} is neither a text nor a list.", hint="contains looks into texts and lists.")
-            return Clause(f"instr({name}, ?) > 0", (_text(value),))
+            return SqlClause(f"instr({name}, ?) > 0", (_require_text(value),))
         case "eq":
-            return Clause(f"{name} IS ?", (_fitting(name, value),))
+            return SqlClause(f"{name} IS ?", (_column_value(name, value),))
         case "ne":
-            return Clause(f"{name} IS NOT ?", (_fitting(name, value),))
+            return SqlClause(f"{name} IS NOT ?", (_column_value(name, value),))
         case "in" | "nin":
-            values = [_fitting(name, item) for item in _sequence(value)]
+            values = [_column_value(name, item) for item in _require_list(value)]
             found = f"coalesce({name} IN {_LISTED}, 0)"
-            return Clause(found if op == "in" else f"NOT {found}", (encode_json(values),))
+            return SqlClause(found if op == "in" else f"NOT {found}", (encode_json(values),))
         case _:
             compared = f"{name} {_ORDER[op]} ?"
-            return Clause(f"coalesce({compared}, 0)" if name in TIMES else compared, (_fitting(name, value),))
+            return SqlClause(f"coalesce({compared}, 0)" if name in TIMES else compared, (_column_value(name, value),))
 
 
-def _list(name: str, op: str, value: Any) -> Clause:
+def _list_clause(name: str, op: str, value: Any) -> SqlClause:
     match op:
         case "exists":
-            return Clause(f"({name} <> '[]') = ?", (_truth(value),))
+            return SqlClause(f"({name} <> '[]') = ?", (_require_bool(value),))
         case "eq" | "ne":
-            values = encode_json([_text(item) for item in _sequence(value)])
-            return Clause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
+            values = encode_json([_require_text(item) for item in _require_list(value)])
+            return SqlClause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
         case "contains" | "in" | "nin":
-            wanted = encode_json([_text(item) for item in ([value] if isinstance(value, str) else _sequence(value))])
+            wanted = encode_json([_require_text(item) for item in ([value] if isinstance(value, str) else _require_list(value))])
             if op == "contains":
-                return Clause(f"NOT EXISTS ({_WANTED} EXCEPT {_HAD.format(name)})", (wanted,))
+                return SqlClause(f"NOT EXISTS ({_WANTED} EXCEPT {_HAD.format(name)})", (wanted,))
             found = f"EXISTS ({_WANTED} INTERSECT {_HAD.format(name)})"
-            return Clause(found if op == "in" else f"NOT {found}", (wanted,))
+            return SqlClause(found if op == "in" else f"NOT {found}", (wanted,))
         case _:
             raise InputError(f"{name} is a list and has no order.", hint="Use contains, in, nin, eq, ne or exists.")
 
 
-def _fitting(name: str, value: Any) -> Any:
+def _column_value(name: str, value: Any) -> Any:
     """The value as the column holds it."""
     if name in TIMES:
-        return None if value is None else _time(value)
+        return None if value is None else _time_micros(value)
     if name in _NUMBER_FIELDS:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"{name} is a number; {value!r:.100} is none.")
         return value
     if name == "scope" and not isinstance(value, str):
-        return _scope(value)
-    return _text(value)
+        return _scope_key(value)
+    return _require_text(value)
 
 
-def _scope(value: Any) -> str:
+def _scope_key(value: Any) -> str:
     """A scope, or its labels, as its key."""
     labels = value.labels if isinstance(value, Scope) else value
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
@@ -170,7 +170,7 @@ def _scope(value: Any) -> str:
         raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
 
 
-def _time(value: Any) -> int:
+def _time_micros(value: Any) -> int:
     if isinstance(value, str):
         try:
             value = parse_time(value)
@@ -181,19 +181,19 @@ def _time(value: Any) -> int:
     return micros(value)
 
 
-def _text(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{value!r:.100} is no text.")
     return str(value)
 
 
-def _truth(value: Any) -> int:
+def _require_bool(value: Any) -> int:
     if not isinstance(value, bool):
         raise InputError("exists is asked with true or false.")
     return int(value)
 
 
-def _sequence(value: Any) -> Sequence[Any]:
+def _require_list(value: Any) -> Sequence[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     raise InputError(f"A list is needed, not {value!r:.100}.")
@@ -203,7 +203,7 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class _JsonValue:
     """SQL for the type and the content of a JSON value; each has the ``values`` of its marks."""
 
     kind: str
@@ -211,76 +211,78 @@ class _Value:
     values: tuple[Any, ...] = ()
 
 
-def _json(column: str, path: str, op: str, value: Any) -> Clause:
+def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
     """A test on a value inside JSON. Only values of one type compare; what is missing is equal to null alone."""
-    there = _Value(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
+    there = _JsonValue(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
     match op:
         case "exists":
-            return Clause(f"(json_type({column}, ?) IS NOT NULL) = ?", (path, _truth(value)))
+            return SqlClause(f"(json_type({column}, ?) IS NOT NULL) = ?", (path, _require_bool(value)))
         case "eq":
-            return _same(there, value)
+            return _equals(there, value)
         case "ne":
-            return _negated(_same(there, value))
+            return _negate(_equals(there, value))
         case "in" | "nin":
-            found = _among(there, _sequence(value))
-            return found if op == "in" else _negated(found)
+            found = _is_in(there, _require_list(value))
+            return found if op == "in" else _negate(found)
         case "contains":
             return _contains(column, there, path, value)
         case _:
-            return _ordered(there, op, value)
+            return _compares(there, op, value)
 
 
-def _same(there: _Value, value: Any) -> Clause:
+def _equals(there: _JsonValue, value: Any) -> SqlClause:
     match value:
         case None | True | False:
             name = "null" if value is None else "true" if value else "false"
-            return Clause(f"{there.kind} = '{name}'", there.values)
+            return SqlClause(f"{there.kind} = '{name}'", there.values)
         case int() | float():
-            return Clause(f"({there.kind} IN ('integer', 'real') AND {there.content} = ?)", (*there.values, *there.values, value))
+            return SqlClause(f"({there.kind} IN ('integer', 'real') AND {there.content} = ?)", (*there.values, *there.values, value))
         case str():
-            return Clause(f"({there.kind} = 'text' AND {there.content} = ?)", (*there.values, *there.values, str(value)))
+            return SqlClause(f"({there.kind} = 'text' AND {there.content} = ?)", (*there.values, *there.values, str(value)))
         case _:
             kind = "array" if isinstance(value, list | tuple) else "object"
-            return Clause(f"({there.kind} = '{kind}' AND {there.content} = ?)", (*there.values, *there.values, encode_json(value)))
+            return SqlClause(f"({there.kind} = '{kind}' AND {there.content} = ?)", (*there.values, *there.values, encode_json(value)))
 
 
-def _among(there: _Value, values: Sequence[Any]) -> Clause:
+def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
     """Texts and numbers as one list each: SQLite bounds how many conditions one expression may hold."""
     texts = [value for value in values if isinstance(value, str)]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     others = [value for value in values if value is None or isinstance(value, bool | list | tuple | dict)]
     if len(others) > _MOST:
         raise InputError(f"A list of more than {_MOST} lists or maps cannot be looked up.")
-    parts = [_same(there, value) for value in others]
+    parts = [_equals(there, value) for value in others]
     for kinds, group in (("'text'", texts), ("'integer', 'real'", numbers)):
         if group:
             marks = (*there.values, *there.values, encode_json(group))
-            parts.append(Clause(f"({there.kind} IN ({kinds}) AND {there.content} IN {_LISTED})", marks))
-    return joined(parts, "OR") if parts else Clause("0")
+            parts.append(SqlClause(f"({there.kind} IN ({kinds}) AND {there.content} IN {_LISTED})", marks))
+    return join_clauses(parts, "OR") if parts else SqlClause("0")
 
 
-def _contains(column: str, there: _Value, path: str, value: Any) -> Clause:
-    item = _same(_Value("one.type", "one.value"), value)
-    inside = Clause(f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})", (path, *item.values))
-    text = Clause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value))) if isinstance(value, str) else Clause()
-    return Clause(f"CASE {there.kind} {text.text} {inside.text} ELSE 0 END", (*there.values, *text.values, *inside.values))
+def _contains(column: str, there: _JsonValue, path: str, value: Any) -> SqlClause:
+    item = _equals(_JsonValue("one.type", "one.value"), value)
+    inside = SqlClause(f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})", (path, *item.values))
+    text = (
+        SqlClause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value))) if isinstance(value, str) else SqlClause()
+    )
+    return SqlClause(f"CASE {there.kind} {text.text} {inside.text} ELSE 0 END", (*there.values, *text.values, *inside.values))
 
 
-def _ordered(there: _Value, op: str, value: Any) -> Clause:
+def _compares(there: _JsonValue, op: str, value: Any) -> SqlClause:
     if isinstance(value, str):
         kinds = "'text'"
     elif isinstance(value, int | float) and not isinstance(value, bool):
         kinds = "'integer', 'real'"
     else:
         raise InputError(f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts.")
-    return Clause(f"({there.kind} IN ({kinds}) AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, value))
+    return SqlClause(f"({there.kind} IN ({kinds}) AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, value))
 
 
-def _negated(part: Clause) -> Clause:
-    return Clause(f"NOT {part.text}", part.values)
+def _negate(part: SqlClause) -> SqlClause:
+    return SqlClause(f"NOT {part.text}", part.values)
 
 
-def _path(name: str) -> str:
+def _json_path(name: str) -> str:
     """A dotted name as a JSON path. Each part is quoted, so that hyphens, digits, blanks and brackets are just letters."""
     keys = name.split(".")
     if len(name) > _LONGEST or not all(keys) or any(char in '"\\' or not char.isprintable() for char in name):

@@ -10,15 +10,15 @@ import apsw
 from engrams.clock import micros
 from engrams.ports import Reach
 from engrams.store.sqlite import filters
-from engrams.store.sqlite.rows import moment
-from engrams.store.sqlite.sql import composed, every, query, run
+from engrams.store.sqlite.rows import to_datetime
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_composed, query
 from engrams.types import Edge, EdgeType, Scope, Topic
 
 
-def edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
+def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
     """Edges at either end of any of ``nodes``, each once; of ``types`` only, if there are any."""
     wanted = set(types)
-    rows = every(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
+    rows = fetch_all(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
     return tuple(
         Edge(owner, source, target, EdgeType(kind), weight, count)
         for source, target, kind, weight, count in sorted(rows)
@@ -26,22 +26,22 @@ def edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types
     )
 
 
-def topics(connection: apsw.Connection, seen: Reach) -> tuple[Topic, ...]:
+def list_topics(connection: apsw.Connection, seen: Reach) -> tuple[Topic, ...]:
     """Topics and concepts of the scopes in reach, by id."""
-    within = filters.reach(seen)
-    rows = composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)
+    within = filters.reach_clause(seen)
+    rows = fetch_composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)
     return tuple(
-        Topic(id, Scope.parse(scope), label, members, model, centroid, moment(at), bool(named))
+        Topic(id, Scope.parse(scope), label, members, model, centroid, to_datetime(at), bool(named))
         for id, scope, label, members, model, centroid, at, named in rows
     )
 
 
-def save(connection: apsw.Connection, topic: Topic) -> None:
+def save_topic(connection: apsw.Connection, topic: Topic) -> None:
     """Store or replace it; one without members goes, and the edges at it with it."""
     owner = topic.scope.owner.key
     if topic.members < 1:
-        run(connection, "drop_topic", owner, topic.id)
-        run(connection, "drop_edges", owner, topic.id)
+        execute(connection, "drop_topic", owner, topic.id)
+        execute(connection, "drop_edges", owner, topic.id)
         return
     values = (topic.label, int(topic.named), topic.members, topic.model, topic.centroid, micros(topic.at))
-    run(connection, "save_topic", owner, topic.id, topic.scope.key, *values)
+    execute(connection, "save_topic", owner, topic.id, topic.scope.key, *values)

@@ -13,15 +13,15 @@ import apsw
 from engrams.clock import micros, new_id
 from engrams.errors import InputError
 from engrams.ports import Claim, Failure, Job, JobSpec
-from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, moment
-from engrams.store.sqlite.sql import every, first, one, run
+from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, to_datetime
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json, Meta
 
 KEEP_DONE = timedelta(days=1)
 """How long a finished job stays in the list."""
 
-_UNITED = frozenset({"items", "signals"})
-_PARTS = re.compile(r"[^\w-]+")
+_MERGED_LISTS = frozenset({"items", "signals"})
+_ID_BREAKS = re.compile(r"[^\w-]+")
 
 
 def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
@@ -29,23 +29,23 @@ def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
     due, now = micros(spec.due or at), micros(at)
-    found = first(connection, "waiting_job", spec.kind, spec.key)
+    found = fetch_first(connection, "waiting_job", spec.kind, spec.key)
     if found is None:
         job = new_id(at)
         given = (job, spec.kind, spec.key, encode_json(spec.payload), spec.attempts, due, spec.priority, now, now)
-        run(connection, "add_job", *given)
+        execute(connection, "add_job", *given)
         return job
     job, payload, earlier, priority, attempts = found
     due = due if spec.debounce else min(due, earlier)
-    merged = encode_json(merge(decode_json(payload), spec.payload))
-    run(connection, "merge_job", merged, due, max(priority, spec.priority), max(attempts, spec.attempts), now, job)
+    merged = encode_json(merge_payloads(decode_json(payload), spec.payload))
+    execute(connection, "merge_job", merged, due, max(priority, spec.priority), max(attempts, spec.attempts), now, job)
     return str(job)
 
 
-def merge(old: Meta, new: Meta) -> dict[str, Json]:
+def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     """Two payloads as one: the newer one's values, but both lists of ``items`` and ``signals``, each entry once and in order."""
     merged = {**old, **new}
-    for name in _UNITED & old.keys() & new.keys():
+    for name in _MERGED_LISTS & old.keys() & new.keys():
         seen = {encode_json(item): item for item in [*old[name], *new[name]]}
         merged[name] = list(seen.values())
     return merged
@@ -55,40 +55,40 @@ def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
     """Lease the next due job. Two jobs of one kind and key never run at once."""
     now = micros(ask.now)
     while True:
-        found = _due(connection, ask)
+        found = _find_due(connection, ask)
         if found is None:
             return None
         job, attempt, attempts, state = found
         if state == "running" and attempt >= attempts:
             # Its workers died each time: handing it out for ever would take all of them down.
-            run(connection, "bury_job", "The worker went silent on the last attempt.", now, job)
+            execute(connection, "bury_job", "The worker went silent on the last attempt.", now, job)
             continue
         lease = f"{job}.{os.urandom(8).hex()}"
         until = micros(ask.now + timedelta(seconds=ask.lease_seconds))
-        run(connection, "claim_job", ask.worker, lease, until, now, job)
-        return _job(one(connection, "get_job", job))
+        execute(connection, "claim_job", ask.worker, lease, until, now, job)
+        return _decode_job(fetch_one(connection, "get_job", job))
 
 
 def renew(connection: apsw.Connection, lease: str, until: datetime) -> bool:
-    return first(connection, "renew_lease", micros(until), lease) is not None
+    return fetch_first(connection, "renew_lease", micros(until), lease) is not None
 
 
 def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
     """Whether the lease still held. What was finished a day ago leaves the list."""
-    done = first(connection, "finish_job", micros(at), lease) is not None
-    run(connection, "prune_jobs", micros(at - KEEP_DONE))
+    done = fetch_first(connection, "finish_job", micros(at), lease) is not None
+    execute(connection, "prune_jobs", micros(at - KEEP_DONE))
     return done
 
 
 def fail(connection: apsw.Connection, failure: Failure) -> bool:
     """Whether the lease still held. Dead without a time to retry at, or when its attempts are used up."""
-    found = first(connection, "leased_job", failure.lease)
+    found = fetch_first(connection, "leased_job", failure.lease)
     if found is None:
         return False
     job, kind, key, payload, attempt, attempts, _, _ = found
     attempt -= not failure.counts
     if failure.retry_at is None or attempt >= attempts:
-        run(connection, "bury_job", failure.error, micros(failure.at), job)
+        execute(connection, "bury_job", failure.error, micros(failure.at), job)
     else:
         _requeue(connection, (job, kind, key, payload), (attempt, micros(failure.retry_at), failure.error), failure.at)
     return True
@@ -96,7 +96,7 @@ def fail(connection: apsw.Connection, failure: Failure) -> bool:
 
 def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
     """Dead jobs back to waiting, with all their attempts."""
-    dead = every(connection, "dead_jobs", encode_json(list(ids)))
+    dead = fetch_all(connection, "dead_jobs", encode_json(list(ids)))
     for job, kind, key, payload, _, error in dead:
         _requeue(connection, (job, kind, key, payload), (0, micros(at), error), at)
     return len(dead)
@@ -106,79 +106,79 @@ def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again:
     """Let a job wait again; a newer one that waits for the same key already is merged into it."""
     number, kind, key, payload = job
     attempt, due, error = again
-    newer = first(connection, "waiting_job", kind, key)
+    newer = fetch_first(connection, "waiting_job", kind, key)
     if newer is not None:
         other, more, _, _, _ = newer
-        payload = encode_json(merge(decode_json(payload), decode_json(more)))
-        run(connection, "drop_job", other)
-    run(connection, "requeue_job", payload, attempt, due, error, micros(at), number)
+        payload = encode_json(merge_payloads(decode_json(payload), decode_json(more)))
+        execute(connection, "drop_job", other)
+    execute(connection, "requeue_job", payload, attempt, due, error, micros(at), number)
 
 
-def queue(connection: apsw.Connection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
+def list_jobs(connection: apsw.Connection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
     """Last changed first."""
-    return tuple(_job(row) for row in every(connection, "list_jobs", encode_json(list(states)), limit))
+    return tuple(_decode_job(row) for row in fetch_all(connection, "list_jobs", encode_json(list(states)), limit))
 
 
-def waiting(connection: apsw.Connection, kind: str, prefix: str) -> tuple[Job, ...]:
+def find_waiting(connection: apsw.Connection, kind: str, prefix: str) -> tuple[Job, ...]:
     """Those of one kind whose keys begin so."""
-    return tuple(_job(row) for row in every(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
+    return tuple(_decode_job(row) for row in fetch_all(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
 
 
-def workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int]]:
+def count_workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    for kind, state, total in every(connection, "workload"):
+    for kind, state, total in fetch_all(connection, "workload"):
         found.setdefault(kind, {})[state] = total
     return found
 
 
-def next_due(connection: apsw.Connection) -> datetime | None:
+def find_next_due(connection: apsw.Connection) -> datetime | None:
     """When the next job can be claimed, as far as is known now."""
-    return decode_time(one(connection, "next_due")[0])
+    return decode_time(fetch_one(connection, "next_due")[0])
 
 
-def claimable(connection: apsw.Connection, ask: Claim) -> bool:
+def is_claimable(connection: apsw.Connection, ask: Claim) -> bool:
     """Whether a claim would find something, without taking the turn to write."""
-    return _due(connection, ask) is not None
+    return _find_due(connection, ask) is not None
 
 
-def _due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None:
+def _find_due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None:
     if ask.id:
-        return first(connection, "named_job", micros(ask.now), ask.id)
-    return first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
+        return fetch_first(connection, "named_job", micros(ask.now), ask.id)
+    return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
 
 
-def forget(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
+def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
     """Take purged records out of every job: their items go, and a job that names one otherwise, or has nothing left to
     do, goes altogether. A worker that runs one loses its lease, so nothing it made of the record can be stored."""
     touched = 0
-    for job, kind, key, payload, state, error in every(connection, "live_jobs") if ids else ():
+    for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)
-        if not _names(key, data, error, ids):
+        if not _names_any(key, data, error, ids):
             continue
         touched += 1
         items = data.get("items", [])
-        kept = [item for item in items if not ids & set(_texts(item))]
+        kept = [item for item in items if not ids & set(_iter_texts(item))]
         rest = {**data, "items": kept} if items else data
-        if _names(key, rest, "", ids) or (items and not kept):
-            run(connection, "drop_job", job)
+        if _names_any(key, rest, "", ids) or (items and not kept):
+            execute(connection, "drop_job", job)
         elif state == "running":
             _requeue(connection, (job, kind, key, encode_json(rest)), (0, micros(at), ""), at)
         else:
-            run(connection, "strip_job", encode_json(rest), job)
+            execute(connection, "strip_job", encode_json(rest), job)
     return touched
 
 
-def naming(connection: apsw.Connection, ids: Set[str]) -> int:
+def count_naming(connection: apsw.Connection, ids: Set[str]) -> int:
     """How many jobs name any of these records in their key, payload or error."""
-    rows = every(connection, "live_jobs") if ids else []
-    return sum(_names(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)
+    rows = fetch_all(connection, "live_jobs") if ids else []
+    return sum(_names_any(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)
 
 
-def _names(key: str, payload: Json, error: str, ids: Set[str]) -> bool:
-    return bool(ids & {*_PARTS.split(key), *_PARTS.split(error), *_texts(payload)})
+def _names_any(key: str, payload: Json, error: str, ids: Set[str]) -> bool:
+    return bool(ids & {*_ID_BREAKS.split(key), *_ID_BREAKS.split(error), *_iter_texts(payload)})
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _iter_texts(value: Json) -> Iterator[str]:
     """Every text inside a JSON value, keys too."""
     match value:
         case str():
@@ -186,13 +186,13 @@ def _texts(value: Json) -> Iterator[str]:
         case dict():
             for key, part in value.items():
                 yield key
-                yield from _texts(part)
+                yield from _iter_texts(part)
         case list():
             for part in value:
-                yield from _texts(part)
+                yield from _iter_texts(part)
 
 
-def _job(row: tuple[Any, ...]) -> Job:
+def _decode_job(row: tuple[Any, ...]) -> Job:
     number, kind, key, payload, state, attempt, due, priority, error, lease, until, created = row
     return Job(
         id=number,
@@ -201,7 +201,7 @@ def _job(row: tuple[Any, ...]) -> Job:
         payload=decode_json(payload),
         state=state,
         attempt=attempt,
-        due=moment(due),
+        due=to_datetime(due),
         priority=priority,
         error=error,
         lease=lease,

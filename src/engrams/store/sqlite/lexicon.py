@@ -8,19 +8,19 @@ from collections.abc import Iterable
 
 import apsw
 
-from engrams.store.sqlite.sql import every
+from engrams.store.sqlite.sql import fetch_all
 
 _LARGEST = 200_000
 
 
-class Lexicon:
+class TermLexicon:
     """The numbers of terms, remembered between writes. Used by one writer at a time."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._epoch: object = None
 
-    def begin(self, epoch: object) -> None:
+    def start_epoch(self, epoch: object) -> None:
         """Forget everything if ``epoch`` is another one: a rollback, a purge or another file made numbers void."""
         if epoch != self._epoch or len(self._numbers) > _LARGEST:
             self._numbers.clear()
@@ -31,23 +31,23 @@ class Lexicon:
         numbers = self._numbers
         missing = {term for term in terms if term not in numbers}
         if missing:
-            numbers.update(every(connection, "find_terms", _list(missing)))
+            numbers.update(fetch_all(connection, "find_terms", _to_json_list(missing)))
             if fresh := [term for term in missing if term not in numbers]:
-                numbers.update(every(connection, "add_terms", _list(fresh)))
+                numbers.update(fetch_all(connection, "add_terms", _to_json_list(fresh)))
         return array("I", [numbers[term] for term in terms]).tobytes()
 
 
 def decode(connection: apsw.Connection, lexemes: bytes) -> list[str]:
     """The inverse of ``encode``."""
     numbers = array("I", lexemes)
-    terms = dict(every(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
+    terms = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
     return [terms[number] for number in numbers]
 
 
-def find(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
+def find_numbers(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
     """The numbers of those terms that have one."""
-    return dict(every(connection, "find_terms", _list(terms)))
+    return dict(fetch_all(connection, "find_terms", _to_json_list(terms)))
 
 
-def _list(terms: Iterable[str]) -> str:
+def _to_json_list(terms: Iterable[str]) -> str:
     return json.dumps(list(terms), ensure_ascii=False)

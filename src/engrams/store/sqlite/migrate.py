@@ -8,24 +8,24 @@ from pathlib import Path
 import apsw
 
 from engrams.errors import StoreError
-from engrams.store.sqlite.sql import Migration, every, migrations, run, schema
+from engrams.store.sqlite.sql import Migration, execute, fetch_all, load_migrations, load_schema
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
 
 
-def newest() -> int:
+def newest_version() -> int:
     """The ``user_version`` that this code writes."""
-    return migrations()[-1].number
+    return load_migrations()[-1].number
 
 
-def version(connection: apsw.Connection, place: str, known: int) -> int:
+def read_version(connection: apsw.Connection, place: str, known: int) -> int:
     """The schema's number, 0 for an empty file. StoreError: another program's file, or one of a newer engrams."""
     # All of one moment: another process may be filling the file.
     with connection:
         found = int(connection.pragma("user_version"))
         application = int(connection.pragma("application_id"))
-        empty = found == 0 and application == 0 and not every(connection, "any_table")
+        empty = found == 0 and application == 0 and not fetch_all(connection, "any_table")
     if empty:
         return 0
     if application != APPLICATION:
@@ -40,25 +40,25 @@ def version(connection: apsw.Connection, place: str, known: int) -> int:
 def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[Migration] = ()) -> None:
     """Create the schema, or bring an older one up by ``steps`` (those that ship), in one transaction. A file that holds
     an older one is copied to ``backup`` first, unless a copy is there already."""
-    steps = steps or migrations()
+    steps = steps or load_migrations()
     last = steps[-1].number
-    found = version(connection, place, last)
+    found = read_version(connection, place, last)
     if found == last:
         return
     if backup is not None and found > 0 and not backup.exists():
-        run(connection, "backup", str(backup))
+        execute(connection, "backup", str(backup))
         backup.chmod(0o600)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have done it while this one waited for the lock.
-        found = version(connection, place, last)
+        found = read_version(connection, place, last)
         if found == 0:
-            connection.execute(schema())
+            connection.execute(load_schema())
         for step in steps:
             if found and step.number > found:
                 connection.execute(step.script)
             if step.number > found:
-                run(connection, "add_migration", step.number, step.name, step.checksum)
+                execute(connection, "add_migration", step.number, step.name, step.checksum)
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", last)
         connection.execute("COMMIT")
@@ -67,7 +67,7 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
             connection.execute("ROLLBACK")
 
 
-def drifted(connection: apsw.Connection) -> list[str]:
+def find_drift(connection: apsw.Connection) -> list[str]:
     """Names of the applied steps that differ from the shipped ones."""
-    applied = {number: (name, checksum) for number, name, checksum in every(connection, "applied_migrations")}
-    return [step.name for step in migrations() if applied.get(step.number) != (step.name, step.checksum)]
+    applied = {number: (name, checksum) for number, name, checksum in fetch_all(connection, "applied_migrations")}
+    return [step.name for step in load_migrations() if applied.get(step.number) != (step.name, step.checksum)]

@@ -9,7 +9,7 @@ from threading import BoundedSemaphore, Lock
 import apsw
 
 
-class Pool:
+class ConnectionPool:
     """At most ``limit`` reading connections, made when needed; a borrower waits for a free one."""
 
     def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
@@ -33,7 +33,7 @@ class Pool:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._give(connection)
+                self._give_back(connection)
 
     def close(self) -> None:
         """Discard the idle ones now, and those that are lent out when they come back."""
@@ -43,7 +43,7 @@ class Pool:
         for connection in idle:
             self._discard(connection)
 
-    def _give(self, connection: apsw.Connection) -> None:
+    def _give_back(self, connection: apsw.Connection) -> None:
         with self._lock:
             if self._open:
                 self._idle.append(connection)

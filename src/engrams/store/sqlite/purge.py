@@ -14,7 +14,7 @@ import apsw
 from engrams.clock import micros
 from engrams.store.sqlite import jobs, lexicon
 from engrams.store.sqlite.rows import decode_json, encode_json
-from engrams.store.sqlite.sql import every, first, one, run
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.text.terms import terms
 from engrams.types import Scope, Status
 
@@ -25,7 +25,7 @@ that names it, file-side effects that wait, and the database's own log, which ho
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class PurgeTraces:
     """What was purged, as far as it is needed to look for it again: ids and numbers, words nobody else uses, and their topics."""
 
     owner: Scope
@@ -38,82 +38,82 @@ class Traces:
         return frozenset(name for name, _ in self.records)
 
 
-def erase(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], Traces]:
+def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], PurgeTraces]:
     """Erase inside the caller's transaction: how much from each place, and what to look for afterwards. An id that is
     not there, or was purged before, counts nothing."""
     removed: Counter[str] = Counter()
     records = []
     known: dict[int, str] = {}
     for name in dict.fromkeys(ids):
-        row = first(connection, "number_of", name, owner.key)
+        row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
             records.append((name, int(row[0])))
-            known |= _unindex(connection, row[0], removed) | _former(connection, row[0])
+            known |= _remove_postings(connection, row[0], removed) | _former_terms(connection, row[0])
     words = []
     for number, term in known.items():
-        if first(connection, "holds_term", term) is None:
-            removed["words"] += run(connection, "drop_term", number)
+        if fetch_first(connection, "holds_term", term) is None:
+            removed["words"] += execute(connection, "drop_term", number)
             words.append(term)
-    topics = tuple(sorted({topic for name, _ in records for (topic,) in every(connection, "topics_over", owner.key, name)}))
-    traces = Traces(owner, tuple(records), tuple(words), topics)
+    topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
+    traces = PurgeTraces(owner, tuple(records), tuple(words), topics)
     for topic in topics:
         # Its other members are grouped anew.
-        removed["topics"] += run(connection, "drop_topic", owner.key, topic)
-        run(connection, "drop_edges", owner.key, topic)
-    removed["jobs"] = jobs.forget(connection, traces.ids, at)
-    changes = int(one(connection, "counters")[0])
+        removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
+        execute(connection, "drop_edges", owner.key, topic)
+    removed["jobs"] = jobs.remove_records(connection, traces.ids, at)
+    changes = int(fetch_one(connection, "counters")[0])
     for place, (name, number) in enumerate(records, 1):
-        _blank(connection, (owner, name, number), removed, (changes + place, at))
+        _blank_record(connection, (owner, name, number), removed, (changes + place, at))
     if records:
-        run(connection, "set_changes", changes + len(records))
-        run(connection, "add_erasure")
+        execute(connection, "set_changes", changes + len(records))
+        execute(connection, "add_erasure")
     return removed, traces
 
 
-def _unindex(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
+def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
     """Take a record out of the full-text index. Its terms."""
-    lexemes = array("I", one(connection, "lexemes_of", number)[0])
-    found = dict(every(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
+    lexemes = array("I", fetch_one(connection, "lexemes_of", number)[0])
+    found = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
     if lexemes:
-        run(connection, "drop_posting", number, " ".join(found[word] for word in lexemes))
+        execute(connection, "drop_posting", number, " ".join(found[word] for word in lexemes))
     removed["terms"] += len(found)
     return found
 
 
-def _former(connection: apsw.Connection, number: int) -> dict[int, str]:
+def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
     """Terms of the texts that a record had before it was edited: the list of words still knows them."""
-    changes = [decode_json(part) for row in every(connection, "history", number) for part in row[5:] if part]
+    changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
     words = {word for change in changes for name in ("text", "caption") if name in change for word in terms(change[name])}
-    return {key: term for term, key in lexicon.find(connection, words).items()} if words else {}
+    return {key: term for term, key in lexicon.find_numbers(connection, words).items()} if words else {}
 
 
-def _blank(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
+def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
     owner, name, number = record
     change, at = step
     removed["records"] += 1
-    removed["vectors"] += run(connection, "drop_vectors", number)
-    removed["edges"] += run(connection, "drop_edges", owner.key, name)
-    removed["outbox"] += run(connection, "drop_outbox", owner.key, name)
-    removed["history"] += run(connection, "blank_history", number)
-    removed["quotes"] += _unquote(connection, owner, name, at)
-    run(connection, "drop_quotes", number)
-    version = one(connection, "blank_record", change, number)[0]
-    _log(connection, (number, version), "purge", at)
+    removed["vectors"] += execute(connection, "drop_vectors", number)
+    removed["edges"] += execute(connection, "drop_edges", owner.key, name)
+    removed["outbox"] += execute(connection, "drop_outbox", owner.key, name)
+    removed["history"] += execute(connection, "blank_history", number)
+    removed["quotes"] += _remove_quotes(connection, owner, name, at)
+    execute(connection, "drop_quotes", number)
+    version = fetch_one(connection, "blank_record", change, number)[0]
+    _log_change(connection, (number, version), "purge", at)
 
 
-def _unquote(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
+def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
     """Remove literal quotes of a purged record from the evidence of others, and from the log of their changes."""
-    citing = every(connection, "quoting", owner.key, name)
+    citing = fetch_all(connection, "quoting", owner.key, name)
     for number, evidence, version in citing:
         kept = [item for item in decode_json(evidence) if item[1] != name]
-        run(connection, "set_evidence", encode_json(kept), number)
-        run(connection, "unquote_history", number)
-        run(connection, "drop_quote", owner.key, name, number)
-        _log(connection, (number, version + 1), "unquote", at)
+        execute(connection, "set_evidence", encode_json(kept), number)
+        execute(connection, "unquote_history", number)
+        execute(connection, "drop_quote", owner.key, name, number)
+        _log_change(connection, (number, version + 1), "unquote", at)
     return len(citing)
 
 
-def remaining(connection: apsw.Connection, traces: Traces) -> dict[str, int]:
+def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[str, int]:
     """What a second look finds in each place."""
     owner = traces.owner.key
     found: Counter[str] = Counter()
@@ -125,16 +125,16 @@ def remaining(connection: apsw.Connection, traces: Traces) -> dict[str, int]:
         found["quotes"] += _count(connection, "left_quotes", owner, name)
         found["outbox"] += _count(connection, "left_outbox", owner, name)
     found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
-    found["jobs"] = jobs.naming(connection, traces.ids)
+    found["jobs"] = jobs.count_naming(connection, traces.ids)
     words = json.dumps(traces.words, ensure_ascii=False)
     found["terms"] = _count(connection, "left_terms", words)
     found["words"] = _count(connection, "left_words", words)
     return found
 
 
-def _log(connection: apsw.Connection, key: tuple[int, int], action: str, at: datetime) -> None:
-    run(connection, "add_history", *key, micros(at), action, "", "", None, None)
+def _log_change(connection: apsw.Connection, key: tuple[int, int], action: str, at: datetime) -> None:
+    execute(connection, "add_history", *key, micros(at), action, "", "", None, None)
 
 
 def _count(connection: apsw.Connection, name: str, *values: object) -> int:
-    return int(one(connection, name, *values)[0])
+    return int(fetch_one(connection, name, *values)[0])

@@ -10,30 +10,30 @@ import apsw
 
 from engrams.ports import OutboxEntry, Reach
 from engrams.store.sqlite import filters
-from engrams.store.sqlite.filters import Clause
-from engrams.store.sqlite.rows import decode, decode_json, moment, plain
-from engrams.store.sqlite.sql import composed, every, first, query
+from engrams.store.sqlite.filters import SqlClause
+from engrams.store.sqlite.rows import decode_json, decode_record, to_datetime, to_history_value
+from engrams.store.sqlite.sql import fetch_all, fetch_composed, fetch_first, query
 from engrams.types import HistoryEntry, Record, Scope, Status
 
 _BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
-_TOLD = ("text", "kind", "status")
+_FIRST_FIELDS = ("text", "kind", "status")
 
 
-def get(connection: apsw.Connection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+def get_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
     """Those that exist, purged ones as empty tombstones, in the order of ``ids``."""
-    rows = composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
-    found = {record.id: record for record in map(decode, rows)}
+    rows = fetch_composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
+    found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
 
 
-def history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
     """Oldest first. The first entry tells the text, kind and status that the record began with."""
-    row = first(connection, "number_of", id, owner.key)
+    row = fetch_first(connection, "number_of", id, owner.key)
     if row is None:
         return ()
-    entries = [_entry(id, item) for item in every(connection, "history", row[0])]
+    entries = [_decode_entry(id, item) for item in fetch_all(connection, "history", row[0])]
     if entries and row[1] != Status.PURGED and not entries[0].before:
-        record = get(connection, owner, [id])[0]
+        record = get_records(connection, owner, [id])[0]
         entries[0] = HistoryEntry(
             record=id,
             version=entries[0].version,
@@ -42,70 +42,70 @@ def history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[History
             actor=entries[0].actor,
             reason=entries[0].reason,
             before={},
-            after={name: _began(name, record, entries[1:]) for name in _TOLD},
+            after={name: _first_value(name, record, entries[1:]) for name in _FIRST_FIELDS},
         )
     return tuple(entries)
 
 
-def _began(name: str, record: Record, later: Sequence[HistoryEntry]) -> Any:
+def _first_value(name: str, record: Record, later: Sequence[HistoryEntry]) -> Any:
     """A field's first value: what the first change of it found, or what it still is."""
     for entry in later:
         if name in entry.before:
             return entry.before[name]
-    return plain(name, getattr(record, name))
+    return to_history_value(name, getattr(record, name))
 
 
-def _entry(id: str, row: tuple[Any, ...]) -> HistoryEntry:
+def _decode_entry(id: str, row: tuple[Any, ...]) -> HistoryEntry:
     version, at, action, actor, reason, before, after = row
-    return HistoryEntry(id, version, moment(at), action, actor, reason, decode_json(before or "{}"), decode_json(after or "{}"))
+    return HistoryEntry(id, version, to_datetime(at), action, actor, reason, decode_json(before or "{}"), decode_json(after or "{}"))
 
 
-def missing(connection: apsw.Connection, model: str, after: str, limit: int) -> tuple[Record, ...]:
+def find_unembedded(connection: apsw.Connection, model: str, after: str, limit: int) -> tuple[Record, ...]:
     """Active records of all owners without a vector of ``model``, by id."""
-    rows = composed(connection, f"{query('select_records')} {query('missing_tail')}", (after, model, limit))
-    return tuple(decode(row) for row in rows)
+    rows = fetch_composed(connection, f"{query('select_records')} {query('missing_tail')}", (after, model, limit))
+    return tuple(decode_record(row) for row in rows)
 
 
-def scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope, ...]:
+def list_scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope, ...]:
     """The scopes that hold records."""
-    rows = every(connection, "every_scope") if owner is None else every(connection, "scopes_of", owner.key)
+    rows = fetch_all(connection, "every_scope") if owner is None else fetch_all(connection, "scopes_of", owner.key)
     return tuple(Scope.parse(key) for (key,) in rows)
 
 
-def speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int]:
+def count_speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int]:
     """Who spoke in active records of the reach, most first."""
-    within = filters.reach(seen)
+    within = filters.reach_clause(seen)
     text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
-    return dict(composed(connection, text, (seen.owner.key, *within.values)))
+    return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
 
 
-def counts(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
+def count_records(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
     """Records by status; those that were not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
-    within = Clause("1") if seen is None else filters.reach(seen)
+    within = SqlClause("1") if seen is None else filters.reach_clause(seen)
     found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"
-    for status, *axes, total in composed(connection, text, within.values):
-        _count(found["status"], status, total)
+    for status, *axes, total in fetch_composed(connection, text, within.values):
+        _add_count(found["status"], status, total)
         if status != Status.PURGED:
             for axis, name in zip(("kind", "layer", "tier"), axes, strict=True):
-                _count(found[axis], name, total)
+                _add_count(found[axis], name, total)
         if status == Status.ACTIVE:
-            _count(found["active"], axes[-1], total)
-            _count(found["active_layers"], axes[1], total)
+            _add_count(found["active"], axes[-1], total)
+            _add_count(found["active_layers"], axes[1], total)
     if seen is None:
-        found["model"] = dict(every(connection, "count_vectors"))
+        found["model"] = dict(fetch_all(connection, "count_vectors"))
     else:
         text = f"{query('count_reached_vectors')} AND {within.text} GROUP BY models.name"
-        found["model"] = dict(composed(connection, text, within.values))
+        found["model"] = dict(fetch_composed(connection, text, within.values))
     return found
 
 
-def _count(table: dict[str, int], name: str, total: int) -> None:
+def _add_count(table: dict[str, int], name: str, total: int) -> None:
     table[name] = table.get(name, 0) + total
 
 
-def outbox(connection: apsw.Connection, limit: int) -> tuple[OutboxEntry, ...]:
+def read_outbox(connection: apsw.Connection, limit: int) -> tuple[OutboxEntry, ...]:
     return tuple(
         OutboxEntry(number, topic, Scope.parse(owner), record, decode_json(payload))
-        for number, topic, owner, record, payload in every(connection, "outbox", limit)
+        for number, topic, owner, record, payload in fetch_all(connection, "outbox", limit)
     )

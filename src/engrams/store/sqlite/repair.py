@@ -14,7 +14,7 @@ import apsw
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, lexicon, migrate
-from engrams.store.sqlite.sql import every, first, query, run, stream
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
 
 _LOGS = ("-wal", "-shm")
 
@@ -24,54 +24,54 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     index is rebuilt. What was done, as sentences. StoreError: another program's file, or a newer engrams'."""
     notes: list[str] = []
     try:
-        bad = damaged(path, settings)
+        bad = is_damaged(path, settings)
     except (apsw.IOError, apsw.CantOpenError):
         bad = True  # as while somebody else moves it aside: it is looked at again with nobody else at it
-    if bad and (kept := aside(path, settings, clock)) is not None:
+    if bad and (kept := move_damaged_aside(path, settings, clock)) is not None:
         notes.append(f"{path.name} could not be read; it was moved to {kept.name} and a new one made.")
-    if _current(path, settings):
+    if _is_current(path, settings):
         return notes
-    connection = connect.writer(path, settings)
+    connection = connect.open_writer(path, settings)
     try:
-        found = migrate.version(connection, str(path), migrate.newest())
+        found = migrate.read_version(connection, str(path), migrate.newest_version())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
-        if not indexed(connection):
-            notes.append(_rebuild(connection))
+        if not answers_index(connection):
+            notes.append(_rebuild_now(connection))
     finally:
         connection.close()
     return notes
 
 
-def damaged(path: Path, settings: StoreSettings) -> bool:
+def is_damaged(path: Path, settings: StoreSettings) -> bool:
     """Whether SQLite cannot make anything of the file."""
     connection = None
     try:
-        connection = connect.reader(path, settings)
-        every(connection, "any_table")
+        connection = connect.open_reader(path, settings)
+        fetch_all(connection, "any_table")
     except (apsw.CorruptError, apsw.NotADBError):
         if connection is not None:
-            connect.abandon(connection)
+            connect.close_replaced(connection)
         return True
     connection.close()
     return False
 
 
-def aside(path: Path, settings: StoreSettings, clock: Clock) -> Path | None:
+def move_damaged_aside(path: Path, settings: StoreSettings, clock: Clock) -> Path | None:
     """Move an unreadable file and its logs away and put an empty one in its place. None: another process did."""
-    with locked(path.parent):
-        if not damaged(path, settings):
+    with lock_folder(path.parent):
+        if not is_damaged(path, settings):
             return None
-        kept = displace(path, suffix(clock))
-        connect.create(path)
+        kept = rename_with_logs(path, damaged_suffix(clock))
+        connect.create_file(path)
         return kept
 
 
-def suffix(clock: Clock) -> str:
+def damaged_suffix(clock: Clock) -> str:
     """What a damaged file's name gets at its end."""
     return f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}"
 
 
-def displace(path: Path, suffix: str) -> Path:
+def rename_with_logs(path: Path, suffix: str) -> Path:
     """Rename a database and its logs. Its new name."""
     kept = path.with_name(f"{path.name}.{suffix}")
     # The logs first: a crash in between must not leave the old log beside a new file.
@@ -83,50 +83,50 @@ def displace(path: Path, suffix: str) -> Path:
     return kept
 
 
-def kept_aside(path: Path) -> list[str]:
+def list_damaged(path: Path) -> list[str]:
     """Names of the damaged files that were moved away."""
     return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith(_LOGS))
 
 
-def indexed(connection: apsw.Connection) -> bool:
+def answers_index(connection: apsw.Connection) -> bool:
     """Whether the full-text index answers and knows the last record: a quick look, not a proof."""
-    last = first(connection, "last_lexemes")
+    last = fetch_first(connection, "last_lexemes")
     try:
         term = lexicon.decode(connection, last[1][:4])[0] if last and last[1] else "a"
         match = '"' + term.replace('"', '""') + '"'
-        known = first(connection, "holds_posting", match, last[0] if last else 0)
+        known = fetch_first(connection, "holds_posting", match, last[0] if last else 0)
     except (apsw.CorruptError, apsw.SQLError, KeyError):
         return False
     return known is not None or not last or not last[1]
 
 
-def proven(connection: apsw.Connection) -> bool:
+def verify_index(connection: apsw.Connection) -> bool:
     """Whether the full-text index holds every term of every record, and nothing else."""
     expected: Counter[int] = Counter()
-    for _, lexemes in stream(connection, "all_lexemes"):
+    for _, lexemes in stream_rows(connection, "all_lexemes"):
         expected.update(set(array("I", lexemes)))
-    terms = dict(every(connection, "all_terms"))
+    terms = dict(fetch_all(connection, "all_terms"))
     try:
-        found = dict(every(connection, "vocabulary"))
+        found = dict(fetch_all(connection, "vocabulary"))
     except (apsw.CorruptError, apsw.SQLError):
         return False
     return found == {terms.get(number): total for number, total in expected.items()}
 
 
-def rebuild(connection: apsw.Connection) -> str:
+def rebuild_index(connection: apsw.Connection) -> str:
     """Make the full-text index anew from the records, inside the caller's transaction. What was done."""
-    run(connection, "drop_postings")
-    run(connection, "make_postings")
-    run(connection, "harden_postings")
-    terms = dict(every(connection, "all_terms"))
-    rows = every(connection, "all_lexemes")
+    execute(connection, "drop_postings")
+    execute(connection, "make_postings")
+    execute(connection, "harden_postings")
+    terms = dict(fetch_all(connection, "all_terms"))
+    rows = fetch_all(connection, "all_lexemes")
     texts = ((number, " ".join(terms.get(term, "") for term in array("I", lexemes))) for number, lexemes in rows)
     connection.executemany(query("add_postings"), texts)
     return f"The full-text index was rebuilt from {len(rows):,} records."
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """One process at a time; without effect where folders cannot be locked."""
     try:
         import fcntl
@@ -141,10 +141,10 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _rebuild(connection: apsw.Connection) -> str:
+def _rebuild_now(connection: apsw.Connection) -> str:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        done = rebuild(connection)
+        done = rebuild_index(connection)
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than this index is damaged. That must not keep anybody from what can be read, nor from the full repair.
@@ -155,10 +155,12 @@ def _rebuild(connection: apsw.Connection) -> str:
     return done
 
 
-def _current(path: Path, settings: StoreSettings) -> bool:
+def _is_current(path: Path, settings: StoreSettings) -> bool:
     """Whether the file needs nothing done, found out without writing: it may lie in a folder we can only read."""
-    connection = connect.reader(path, settings)
+    connection = connect.open_reader(path, settings)
     try:
-        return migrate.version(connection, str(path), migrate.newest()) == migrate.newest() and indexed(connection)
+        return migrate.read_version(connection, str(path), migrate.newest_version()) == migrate.newest_version() and answers_index(
+            connection
+        )
     finally:
         connection.close()

@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
 _parse = json.JSONDecoder().raw_decode
 """What we wrote ourselves begins with its value and ends with it: nothing to strip, no encoding to find out."""
-_PLAIN = Provenance()
+_NO_PROVENANCE = Provenance()
 _KINDS, _LAYERS = {str(kind): kind for kind in Kind}, {str(layer): layer for layer in Layer}
 _TIERS, _STATUSES = {str(tier): tier for tier in Tier}, {str(status): status for status in Status}
 
@@ -53,7 +53,7 @@ def decode_time(value: int | None) -> datetime | None:
     return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
-def moment(value: int) -> datetime:
+def to_datetime(value: int) -> datetime:
     """A time that is never missing."""
     return _EPOCH + timedelta(microseconds=value)
 
@@ -65,7 +65,7 @@ def encode_json(value: Json) -> str:
     if not value and isinstance(value, list | tuple):
         return _EMPTY_LIST
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_plain)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_json_default)
     except (TypeError, ValueError, RecursionError) as problem:
         raise InputError(
             f"This cannot be stored as JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and maps with text keys."
@@ -76,7 +76,7 @@ def decode_json(text: str) -> Json:
     return {} if text == _EMPTY_MAP else [] if text == _EMPTY_LIST else _parse(text)[0]
 
 
-def encode(name: str, value: Any) -> Any:
+def encode_field(name: str, value: Any) -> Any:
     """One field as its column holds it."""
     if name in TIMES:
         return encode_time(value)
@@ -88,14 +88,14 @@ def encode(name: str, value: Any) -> Any:
         case "evidence":
             return encode_json([[item.quote, item.source, item.speaker] for item in value])
         case "provenance":
-            return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(value, key)) != getattr(_PLAIN, key)})
+            return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(value, key)) != getattr(_NO_PROVENANCE, key)})
         case "meta":
             return encode_json(value)
         case _:
             return str(value) if name in ENUMS else value
 
 
-def decode(row: Row) -> Record:
+def decode_record(row: Row) -> Record:
     """The record of a row in the order of FIELDS. Written out, in the order of Record's own fields: a search decodes fifty, a loop over
     names takes twice as long, and thirty-six names are looked up one by one."""
     id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
@@ -123,11 +123,11 @@ def decode(row: Row) -> Record:
         predicate,
         value,
         category,
-        _listed(tags),
-        _listed(triggers),
-        _listed(steps),
+        _decode_list(tags),
+        _decode_list(triggers),
+        _decode_list(steps),
         () if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in _parse(quotes)[0]),
-        _origin(origin),
+        _decode_provenance(origin),
         importance,
         confidence,
         trust,
@@ -141,18 +141,18 @@ def decode(row: Row) -> Record:
     )
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _decode_list(text: str) -> tuple[str, ...]:
     return () if text == _EMPTY_LIST else tuple(_parse(text)[0])
 
 
 @memo(1024)
-def _origin(text: str) -> Provenance:
+def _decode_provenance(text: str) -> Provenance:
     """Frozen, and the same for many records: decoded once."""
     parts = decode_json(text)
     return Provenance(**{**parts, "files": tuple(parts.get("files", ()))})
 
 
-def plain(name: str, value: Any) -> Json:
+def to_history_value(name: str, value: Any) -> Json:
     """One field as the history tells it: JSON values, times as ISO 8601."""
     if isinstance(value, datetime):
         return value.isoformat()
@@ -167,28 +167,28 @@ def plain(name: str, value: Any) -> Json:
             return list(value) if isinstance(value, tuple) else str(value) if name in ENUMS else value
 
 
-def coerce(name: str, value: Any) -> Any:
+def coerce_field(name: str, value: Any) -> Any:
     """A new value for a field, in the type that Record wants. InputError: unknown field, or not such a value."""
     try:
-        return _coercion(name)(value)
+        return _find_coercion(name)(value)
     except (TypeError, ValueError, AttributeError) as problem:
         raise InputError(f"{value!r:.200} cannot be a record's {name}: {problem}.") from None
 
 
-def _coercion(name: str) -> Callable[[Any], Any]:
+def _find_coercion(name: str) -> Callable[[Any], Any]:
     if name in TIMES:
-        return _time if name != "recorded_at" else _known_time
+        return _coerce_time if name != "recorded_at" else _require_time
     if name in ENUMS:
         return ENUMS[name]
     if name in REALS:
         return float
     if name in LISTS:
-        return _texts
+        return _require_texts
     if name in TEXTS or name in LONG_TEXTS:
-        return _text
+        return _require_text
     match name:
         case "strength" | "access_count":
-            return _whole
+            return _require_int
         case "scope":
             return Scope.of
         case "evidence":
@@ -201,36 +201,36 @@ def _coercion(name: str) -> Callable[[Any], Any]:
             raise InputError(f"A record has no field {name!r} that can be changed.", hint=f"Fields: {', '.join(FIELDS)}.")
 
 
-def _whole(value: Any) -> int:
+def _require_int(value: Any) -> int:
     if not isinstance(value, int):
         raise TypeError("a whole number is needed")
     return int(value)
 
 
-def _text(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("text is needed")
     return str(value)
 
 
-def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+def _require_texts(values: Iterable[Any]) -> tuple[str, ...]:
     if isinstance(values, str):
         raise TypeError("a list of texts is needed")
-    return tuple(_text(value) for value in values)
+    return tuple(_require_text(value) for value in values)
 
 
-def _time(value: Any) -> datetime | None:
-    return None if value is None else _known_time(value)
+def _coerce_time(value: Any) -> datetime | None:
+    return None if value is None else _require_time(value)
 
 
-def _known_time(value: Any) -> datetime:
+def _require_time(value: Any) -> datetime:
     moment = parse_time(value) if isinstance(value, str) else value
     if not isinstance(moment, datetime):
         raise TypeError("a time is needed")
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _plain(value: Any) -> Json:
+def _json_default(value: Any) -> Json:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is no JSON value")

@@ -10,8 +10,8 @@ import apsw
 
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate
-from engrams.store.sqlite.lexicon import Lexicon
-from engrams.store.sqlite.sql import every, query, run
+from engrams.store.sqlite.lexicon import TermLexicon
+from engrams.store.sqlite.sql import execute, fetch_all, query
 from engrams.text.terms import terms
 
 _NUMBERED = ("models", "records", "vectors", "outbox")
@@ -19,44 +19,44 @@ _KEYED = ("history", "quotes", "edges", "topics", "jobs", "sessions")
 _MOST_GAPS = 200_000
 
 
-def rescue(source: Path, target: Path, settings: StoreSettings) -> dict[str, int]:
+def copy_readable(source: Path, target: Path, settings: StoreSettings) -> dict[str, int]:
     """Copy every readable row of ``source`` into the new database ``target``. How many rows, by table."""
-    connect.create(target)
-    old, new = connect.reader(source, settings), connect.writer(target, settings)
+    connect.create_file(target)
+    old, new = connect.open_reader(source, settings), connect.open_writer(target, settings)
     copied: dict[str, int] = {}
     try:
         migrate.prepare(new, str(target), None)
         new.execute("BEGIN IMMEDIATE")
         for table in (*_NUMBERED, *_KEYED):
-            copied[table] = _copy(old, new, table)
+            copied[table] = _copy_table(old, new, table)
         for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
             new.execute(query(name))
         _reindex(new)
         new.execute("COMMIT")
     finally:
-        connect.abandon(old)
+        connect.close_replaced(old)
         new.close()
     return copied
 
 
 def _reindex(connection: apsw.Connection) -> None:
     """Read every text anew: the old numbers of terms mean nothing without the list that was lost."""
-    numbers = Lexicon()
+    numbers = TermLexicon()
     reached = 0
-    while rows := every(connection, "some_texts", reached):
+    while rows := fetch_all(connection, "some_texts", reached):
         for number, text, caption in rows:
             words = terms(f"{text} [{caption}]" if caption else text)
-            run(connection, "set_lexemes", numbers.encode(connection, words), number)
+            execute(connection, "set_lexemes", numbers.encode(connection, words), number)
             if words:
-                run(connection, "add_postings", number, " ".join(words))
+                execute(connection, "add_postings", number, " ".join(words))
         reached = rows[-1][0]
 
 
-def _copy(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
-    columns = [name for name, _ in every(new, "columns", table)]
+def _copy_table(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
+    columns = [name for name, _ in fetch_all(new, "columns", table)]
     marks = ", ".join("?" * len(columns))
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own table's names
-    rows = _numbered(old, table, columns) if table in _NUMBERED else _keyed(old, table, columns)
+    rows = _read_by_number(old, table, columns) if table in _NUMBERED else _read_by_key(old, table, columns)
     copied = 0
     for row in rows:
         try:
@@ -68,7 +68,7 @@ def _copy(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
     return copied
 
 
-def _numbered(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+def _read_by_number(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
     """Rows in order of their number, stepping over those that cannot be read."""
     select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid > ? ORDER BY rowid"  # noqa: S608 - our own table's names
     reached = 0
@@ -83,9 +83,9 @@ def _numbered(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[
             return
 
 
-def _keyed(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+def _read_by_key(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
     """Rows from the front up to the damage, and then, if there is any, from the back."""
-    keys = ", ".join(f"{name} DESC" for name, place in every(old, "columns", table) if place)
+    keys = ", ".join(f"{name} DESC" for name, place in fetch_all(old, "columns", table) if place)
     names = ", ".join(columns)
     for select in (f"SELECT {names} FROM {table}", f"SELECT {names} FROM {table} ORDER BY {keys}"):  # noqa: S608 - our own table's names
         try:

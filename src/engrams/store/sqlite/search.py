@@ -16,9 +16,9 @@ from engrams.ports import Pool, Seek
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import filters, lexicon, vectors
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.filters import joined
-from engrams.store.sqlite.forks import watch
-from engrams.store.sqlite.sql import one, query, stream
+from engrams.store.sqlite.filters import join_clauses
+from engrams.store.sqlite.forks import register
+from engrams.store.sqlite.sql import fetch_one, query, stream_rows
 from engrams.text.cache import forget
 from engrams.types import Scope
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from engrams.ports.search import Integers
     from engrams.store.index import OwnerIndex
 
-_AT_ONCE = 20_000
+_BATCH_ROWS = 20_000
 """Rows handed to an index at a time: a million of them at once would need more memory than the index itself."""
 
-_MANY = 200_000
+_MANY_ROWS = 200_000
 """Rows after whose load the memory that it took on the way is worth giving back."""
 
 _Key: TypeAlias = tuple[int, str, int, int]
 
 
 @dataclass(slots=True, eq=False)
-class _Shelf:
+class _CachedIndex:
     """One owner's index and the lock that whoever uses it holds. ``bytes``: its size after the last use."""
 
     index: OwnerIndex
@@ -44,108 +44,108 @@ class _Shelf:
     bytes: int = 0
 
 
-class Searcher:
+class IndexCache:
     """Indexes by owner and model, the least recently used dropped when they outgrow ``cache_bytes``."""
 
     def __init__(self, database: Database, settings: StoreSettings) -> None:
         self._database = database
         self._settings = settings
         self._lock = Lock()
-        self._shelves: OrderedDict[_Key, _Shelf] = OrderedDict()
+        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
         self.bytes = 0
         """Size of all indexes in memory."""
-        watch(self)
+        register(self)
 
     def seek(self, seek: Seek) -> Pool:
         """What the index finds, after it has seen every committed change."""
         with self._database.reading() as connection:
-            model, dimension = vectors.model_of(connection, seek.model)
+            model, dimension = vectors.find_model(connection, seek.model)
             if seek.vector is not None and dimension and len(seek.vector) != dimension:
                 raise InputError(
                     f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
                     hint="Embed the query with the model of the records.",
                 )
-            terms, unknown = _weighted(connection, seek)
-            allowed = _allowed(connection, seek)
+            terms, unknown = _weigh_terms(connection, seek)
+            allowed = _find_allowed(connection, seek)
         key = (self._database.generation, seek.reach.owner.key, model, dimension)
-        shelf = self._shelf(key)
-        with shelf.lock:
+        cached = self._get_cached(key)
+        with cached.lock:
             # No connection is held while another thread searches this owner, or while the index thinks.
             try:
                 with self._database.reading() as connection:
-                    _catch_up(connection, shelf.index, seek.reach.owner, model)
+                    _catch_up(connection, cached.index, seek.reach.owner, model)
             except BaseException:
                 # An index that missed some rows would never ask for them again.
                 self._discard(key)
                 raise
-            pool = shelf.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
-            grown = shelf.index.bytes - shelf.bytes
-            shelf.bytes += grown
+            pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            grown = cached.index.bytes - cached.bytes
+            cached.bytes += grown
         self._trim(grown)
         return pool
 
     def drop(self, owner: Scope) -> None:
         """Let go of an owner's indexes: what was purged must not stay in memory either."""
         with self._lock:
-            keys = [key for key in self._shelves if key[1] == owner.key]
+            keys = [key for key in self._indexes if key[1] == owner.key]
         for key in keys:
             self._discard(key)
 
-    def hold(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork."""
         self._lock.acquire()
 
-    def release(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """After a fork, in the parent."""
         self._lock.release()
 
-    def revive(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child: an index may have been half-way through a change."""
         self._lock = Lock()
-        self._shelves.clear()
+        self._indexes.clear()
         self.bytes = 0
 
     def _discard(self, key: _Key) -> None:
         with self._lock:
-            if key in self._shelves:
-                self.bytes -= self._shelves.pop(key).bytes
+            if key in self._indexes:
+                self.bytes -= self._indexes.pop(key).bytes
 
-    def _shelf(self, key: _Key) -> _Shelf:
+    def _get_cached(self, key: _Key) -> _CachedIndex:
         from engrams.store.index import OwnerIndex
 
         with self._lock:
-            if key not in self._shelves:
-                self._shelves[key] = _Shelf(OwnerIndex(key[3]))
-            self._shelves.move_to_end(key)
-            return self._shelves[key]
+            if key not in self._indexes:
+                self._indexes[key] = _CachedIndex(OwnerIndex(key[3]))
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
 
     def _trim(self, grown: int) -> None:
         with self._lock:
             self.bytes += grown
-            while self.bytes > self._settings.cache_bytes and len(self._shelves) > 1:
-                self.bytes -= self._shelves.popitem(last=False)[1].bytes
+            while self.bytes > self._settings.cache_bytes and len(self._indexes) > 1:
+                self.bytes -= self._indexes.popitem(last=False)[1].bytes
 
 
 def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, model: int) -> None:
-    last = one(connection, "last_change", owner.key)[0]
+    last = fetch_one(connection, "last_change", owner.key)[0]
     if last is None or last <= index.last_change:
         return
     if index.last_change == 0:
         # In the order in which they came, so that a session has its turns in the order in which it was held.
-        rows = stream(connection, "load_rows", model, owner.key)
-        while some := list(islice(rows, _AT_ONCE)):
+        rows = stream_rows(connection, "load_rows", model, owner.key)
+        while some := list(islice(rows, _BATCH_ROWS)):
             index.load(some)
-        if len(index) > _MANY:
-            _give_back(connection)
+        if len(index) > _MANY_ROWS:
+            _release_memory(connection)
     # Also after the first load, for the rows that it left out: the index must know that it has seen them.
     before = index.purged_count
-    index.apply(stream(connection, "load_changes", model, owner.key, index.last_change))
+    index.apply(stream_rows(connection, "load_changes", model, owner.key, index.last_change))
     if index.purged_count > before:
         # Perhaps by another process: this one may remember texts of it too.
         forget()
 
 
-def _give_back(connection: apsw.Connection) -> None:
+def _release_memory(connection: apsw.Connection) -> None:
     """SQLite keeps pages, and glibc what was freed between small things that stay: a fifth of what a million rows take."""
     import ctypes
 
@@ -156,19 +156,19 @@ def _give_back(connection: apsw.Connection) -> None:
         trim(0)
 
 
-def _weighted(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
+def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
     """Numbers and weights of the terms that are known, and the weight of those that are not."""
-    numbers = lexicon.find(connection, [term for term, _ in seek.terms]) if seek.terms else {}
+    numbers = lexicon.find_numbers(connection, [term for term, _ in seek.terms]) if seek.terms else {}
     known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]
     return known, sum(weight for term, weight in seek.terms if term not in numbers)
 
 
-def _allowed(connection: apsw.Connection, seek: Seek) -> Integers | None:
-    condition = filters.where(seek.where)
+def _find_allowed(connection: apsw.Connection, seek: Seek) -> Integers | None:
+    condition = filters.where_clause(seek.where)
     if not condition.text:
         return None
     import numpy as np
 
-    found = joined([filters.reach(seek.reach), condition])
+    found = join_clauses([filters.reach_clause(seek.reach), condition])
     rows = connection.execute(f"{query('numbers')} WHERE {found.text}", found.values)
     return np.fromiter((number for (number,) in rows), np.int64)

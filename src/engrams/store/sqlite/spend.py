@@ -6,20 +6,20 @@ from datetime import date, timedelta
 
 import apsw
 
-from engrams.store.sqlite.sql import one, run
+from engrams.store.sqlite.sql import execute, fetch_one
 
 _DAYS_KEPT = 8
 
 
-def spend(connection: apsw.Connection, day: str, calls: int, tokens: int) -> tuple[int, int]:
+def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) -> tuple[int, int]:
     """Add to a day's counters; the new totals. The first entry of a day takes the old ones out."""
-    total = int(one(connection, "spend", f"chat {day} calls", calls)[0])
-    spent = int(one(connection, "spend", f"chat {day} tokens", tokens)[0])
+    total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
+    spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
     if total == calls:
-        run(connection, "prune_spent", f"chat {date.fromisoformat(day) - timedelta(days=_DAYS_KEPT)}")
+        execute(connection, "prune_spent", f"chat {date.fromisoformat(day) - timedelta(days=_DAYS_KEPT)}")
     return total, spent
 
 
-def spent(connection: apsw.Connection, day: str) -> tuple[int, int]:
+def read_spend(connection: apsw.Connection, day: str) -> tuple[int, int]:
     """A day's totals so far."""
-    return int(one(connection, "spent", f"chat {day} calls")[0]), int(one(connection, "spent", f"chat {day} tokens")[0])
+    return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])

@@ -29,61 +29,61 @@ class Migration:
 
 
 @cache
-def queries() -> dict[str, str]:
+def load_queries() -> dict[str, str]:
     """Every query of ``queries.sql`` by its name."""
-    _, *parts = _NAME.split(_text("queries.sql"))
+    _, *parts = _NAME.split(_read_text("queries.sql"))
     return {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def query(name: str) -> str:
     """One query; KeyError for a name that is not in the file."""
-    return queries()[name]
+    return load_queries()[name]
 
 
-def every(connection: apsw.Connection, name: str, *values: Any) -> list[tuple[Any, ...]]:
+def fetch_all(connection: apsw.Connection, name: str, *values: Any) -> list[tuple[Any, ...]]:
     """Everything that a query answers."""
     return connection.execute(query(name), values).fetchall()
 
 
-def composed(connection: apsw.Connection, text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+def fetch_composed(connection: apsw.Connection, text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Everything that a statement answers which was put together from named queries and bound conditions."""
     return connection.execute(text, values).fetchall()
 
 
-def stream(connection: apsw.Connection, name: str, *values: Any) -> Iterator[Any]:
+def stream_rows(connection: apsw.Connection, name: str, *values: Any) -> Iterator[Any]:
     """The same row by row, for more than should be held at once."""
     return connection.execute(query(name), values)
 
 
-def first(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...] | None:
+def fetch_first(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...] | None:
     """The first row, if there is one."""
-    found = every(connection, name, *values)
+    found = fetch_all(connection, name, *values)
     return found[0] if found else None
 
 
-def one(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...]:
+def fetch_one(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...]:
     """The only row of a query that always has one."""
-    (row,) = every(connection, name, *values)
+    (row,) = fetch_all(connection, name, *values)
     return row
 
 
-def run(connection: apsw.Connection, name: str, *values: Any) -> int:
+def execute(connection: apsw.Connection, name: str, *values: Any) -> int:
     """Carry out a statement. How many rows it changed."""
     connection.execute(query(name), values)
     return connection.changes()
 
 
-def schema() -> str:
-    return _text("schema.sql")
+def load_schema() -> str:
+    return _read_text("schema.sql")
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def load_migrations() -> tuple[Migration, ...]:
     """All steps in order."""
     folder = resources.files(__package__) / "migrations"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
     return tuple(Migration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in files)
 
 
-def _text(name: str) -> str:
+def _read_text(name: str) -> str:
     return (resources.files(__package__) / name).read_text("utf-8")

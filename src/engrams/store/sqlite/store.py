@@ -30,10 +30,10 @@ from engrams.ports import (
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import graph, jobs, pages, records, sessions, spend, vectors
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.lexicon import Lexicon
+from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
-from engrams.store.sqlite.search import Searcher
-from engrams.store.sqlite.sql import run
+from engrams.store.sqlite.search import IndexCache
+from engrams.store.sqlite.sql import execute
 from engrams.text.cache import forget
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
 
@@ -48,8 +48,8 @@ class SqliteStore:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._lexicon = Lexicon()
-        self._searcher = Searcher(database, settings)
+        self._lexicon = TermLexicon()
+        self._index_cache = IndexCache(database, settings)
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -65,31 +65,33 @@ class SqliteStore:
 
     def commit(self, batch: Batch) -> Committed:
         # What writes is not loaded by a process that only reads.
-        from engrams.store.sqlite.commit import Commit
+        from engrams.store.sqlite.commit import BatchCommit
 
         database = self._database
         # A rollback takes new numbers of terms back; another file has other ones.
-        return database.write(lambda connection: Commit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run())
+        return database.write(
+            lambda connection: BatchCommit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run()
+        )
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        return self._database.read(lambda connection: records.get(connection, owner, ids))
+        return self._database.read(lambda connection: records.get_records(connection, owner, ids))
 
     def find(self, query: Query) -> Page:
         now = self._clock()
-        return self._database.read(lambda connection: pages.find(connection, query, now))
+        return self._database.read(lambda connection: pages.find_page(connection, query, now))
 
     def slots(self, query: Query) -> tuple[Slot, ...]:
         now = self._clock()
-        return self._database.read(lambda connection: pages.slots(connection, query, now))
+        return self._database.read(lambda connection: pages.find_slots(connection, query, now))
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        return self._database.read(lambda connection: records.history(connection, owner, id))
+        return self._database.read(lambda connection: records.read_history(connection, owner, id))
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        return self._database.read(lambda connection: records.scopes(connection, owner))
+        return self._database.read(lambda connection: records.list_scopes(connection, owner))
 
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read(lambda connection: records.counts(connection, reach))
+        return self._database.read(lambda connection: records.count_records(connection, reach))
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
         from engrams.store.sqlite import purge
@@ -99,33 +101,33 @@ class SqliteStore:
         if not database.exists:
             return Erased(removed=nothing, remaining=nothing)
 
-        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.Traces]:
+        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.PurgeTraces]:
             # In the turn to write, which is when the words are looked at.
-            self._lexicon.begin(None)
-            return purge.erase(connection, owner, ids, at)
+            self._lexicon.start_epoch(None)
+            return purge.erase_records(connection, owner, ids, at)
 
         removed, traces = database.write(erase)
-        self._searcher.drop(owner)
+        self._index_cache.drop(owner)
         forget()
         # The log still holds the pages as they were before.
         log = 0 if database.checkpoint() else 1
-        remaining = database.read(lambda connection: purge.remaining(connection, traces))
+        remaining = database.read(lambda connection: purge.count_remaining(connection, traces))
         return Erased(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        return self._database.read(lambda connection: records.missing(connection, model, after, limit))
+        return self._database.read(lambda connection: records.find_unembedded(connection, model, after, limit))
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        return self._database.read(lambda connection: records.outbox(connection, limit))
+        return self._database.read(lambda connection: records.read_outbox(connection, limit))
 
     def clear(self, ids: Sequence[int]) -> None:
         if ids and self._database.exists:
-            self._database.write(lambda connection: run(connection, "clear_outbox", encode_json(list(ids))))
+            self._database.write(lambda connection: execute(connection, "clear_outbox", encode_json(list(ids))))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import check
 
-        return check.check(self._database, repair, self._clock)
+        return check.check_database(self._database, repair, self._clock)
 
     def close(self) -> None:
         self._database.close()
@@ -133,19 +135,19 @@ class SqliteStore:
     # ----------------------------------------------------------------------------------------------------- search
 
     def seek(self, seek: Seek) -> Pool:
-        return self._searcher.seek(seek)
+        return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._database.read(lambda connection: vectors.fetch(connection, owner, ids, model))
+        return self._database.read(lambda connection: vectors.fetch_vectors(connection, owner, ids, model))
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
-        return self._database.read(lambda connection: records.speakers(connection, reach))
+        return self._database.read(lambda connection: records.count_speakers(connection, reach))
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        return self._database.read(lambda connection: graph.edges(connection, owner, nodes, types))
+        return self._database.read(lambda connection: graph.find_edges(connection, owner, nodes, types))
 
     def topics(self, reach: Reach) -> tuple[Topic, ...]:
-        return self._database.read(lambda connection: graph.topics(connection, reach))
+        return self._database.read(lambda connection: graph.list_topics(connection, reach))
 
     # ------------------------------------------------------------------------------------------------------- jobs
 
@@ -156,7 +158,7 @@ class SqliteStore:
 
     def claim(self, claim: Claim) -> Job | None:
         # Workers ask often and mostly in vain: they look before they take the turn to write.
-        if not self._database.read(lambda connection: jobs.claimable(connection, claim)):
+        if not self._database.read(lambda connection: jobs.is_claimable(connection, claim)):
             return None
         return self._database.write(lambda connection: jobs.claim(connection, claim))
 
@@ -170,40 +172,40 @@ class SqliteStore:
         return self._database.exists and self._database.write(lambda connection: jobs.fail(connection, failure))
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        return self._database.read(lambda connection: jobs.queue(connection, states, limit))
+        return self._database.read(lambda connection: jobs.list_jobs(connection, states, limit))
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        return self._database.read(lambda connection: jobs.waiting(connection, kind, prefix))
+        return self._database.read(lambda connection: jobs.find_waiting(connection, kind, prefix))
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read(jobs.workload)
+        return self._database.read(jobs.count_workload)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
         return self._database.write(lambda connection: jobs.retry(connection, ids, at)) if self._database.exists else 0
 
     def next_due(self) -> datetime | None:
-        return self._database.read(jobs.next_due)
+        return self._database.read(jobs.find_next_due)
 
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:
             return 0
-        return self._database.write(lambda connection: run(connection, "cancel_jobs", encode_json(list(ids))))
+        return self._database.write(lambda connection: execute(connection, "cancel_jobs", encode_json(list(ids))))
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            return self._database.read(lambda connection: spend.spent(connection, day))
-        return self._database.write(lambda connection: spend.spend(connection, day, calls, tokens))
+            return self._database.read(lambda connection: spend.read_spend(connection, day))
+        return self._database.write(lambda connection: spend.add_spend(connection, day, calls, tokens))
 
     # --------------------------------------------------------------------------------------------------- sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
-        return self._database.read(lambda connection: sessions.load(connection, owner, id))
+        return self._database.read(lambda connection: sessions.load_session(connection, owner, id))
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._database.write(lambda connection: sessions.save(connection, row, expect))
+        return self._database.write(lambda connection: sessions.save_session(connection, row, expect))
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read(lambda connection: sessions.idle(connection, before, limit))
+        return self._database.read(lambda connection: sessions.find_idle(connection, before, limit))
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read(lambda connection: sessions.listed(connection, reach, limit))
+        return self._database.read(lambda connection: sessions.list_sessions(connection, reach, limit))

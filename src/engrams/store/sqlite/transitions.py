@@ -21,7 +21,7 @@ _FOLLOWS: Mapping[Status, frozenset[Status]] = {
 }
 
 
-def transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
     """``fields`` with what a new status implies. InputError: that status cannot follow.
 
     A superseded record must end in one of the two times, or a read of the past would still find it true today: unless

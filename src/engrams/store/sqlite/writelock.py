@@ -7,14 +7,14 @@ from threading import Condition
 from types import TracebackType
 
 
-class Turn:
+class WriteLock:
     """A lock that one can stop waiting for: a writer whose work was done by another one must not queue for nothing."""
 
     def __init__(self) -> None:
         self._condition = Condition()
         self._taken = False
 
-    def take(self, settled: Callable[[], bool] | None = None) -> bool:
+    def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
         """Wait for the turn. False: ``settled`` came true meanwhile, and the turn was not taken."""
         with self._condition:
             while not (done := settled is not None and settled()) and self._taken:
@@ -22,14 +22,14 @@ class Turn:
             self._taken = self._taken or not done
             return not done
 
-    def give(self) -> None:
+    def release(self) -> None:
         """End the turn; everybody who waits looks again."""
         with self._condition:
             self._taken = False
             self._condition.notify_all()
 
     def __enter__(self) -> None:
-        self.take()
+        self.acquire()
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        self.give()
+        self.release()

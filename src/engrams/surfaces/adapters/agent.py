@@ -61,7 +61,7 @@ class AgentMemory:
             raise InputError("There is nothing to remember.", hint="Give the content.")
         if action == "create":
             return self.engine.add(content, scope=self.scope).id
-        record = self._own(id)
+        record = self._get_visible(id)
         if action == "update":
             return self.engine.edit(record.id, scope=self.scope, text=content, reason="an agent changed it").id
         return self.engine.forget(record.id, scope=self.scope, reason="an agent put it away").id
@@ -70,20 +70,20 @@ class AgentMemory:
         """The memories that answer a query, best first, at most ``limit``: id, score (0..1), a snippet of at most 500 characters, kind,
         when it was said and by whom."""
         found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
-        return [{**_told(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
+        return [{**_snippet_to_dict(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
 
     def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
         """Keep messages that leave the context: journaled, and written into the day's note where ``vault.enabled``. False: nothing in them."""
-        from engrams.build import summaries
-
-        return summaries(self.engine).flush(messages, scope=self.scope, session=session, reason=reason)
+        return self.engine.summaries.flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
         """Bring what lasts from the notes of the last days (30 at most) into MEMORY.md. False: nothing new in them, or no notes:
         ``vault.enabled`` is off."""
-        vault = self.engine.vault
-        if vault is None:
+        if self.engine.vault is None:
             return False
+        from engrams.build import vault as open_vault
+
+        vault = open_vault(self.engine)
         self.engine.drain()
         done = bool(vault.days.dreams.dream(self.scope.owner, days, force=force))
         vault.sync()
@@ -111,8 +111,8 @@ class AgentMemory:
         id = {"type": "string", "description": "Of the memory to update or delete; never for create."}
         query = {"type": "string", "description": "What to look for, in plain words."}
         limit = {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 10}
-        manage = _schema(self.manage_memory, {"content": content, "action": action, "id": id}, [])
-        find = _schema(self.search_memory, {"query": query, "limit": limit}, ["query"])
+        manage = _tool_schema(self.manage_memory, {"content": content, "action": action, "id": id}, [])
+        find = _tool_schema(self.search_memory, {"query": query, "limit": limit}, ["query"])
         return [manage, find] if self.permitted else [find]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
@@ -121,11 +121,11 @@ class AgentMemory:
         try:
             if name not in tools:
                 raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {', '.join(tools)}.")
-            return json.dumps(tools[name](**_arguments(name, arguments)), ensure_ascii=False)
+            return json.dumps(tools[name](**_check_arguments(name, arguments)), ensure_ascii=False)
         except EngramsError as problem:
             return json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False)
 
-    def _own(self, id: str) -> Record:
+    def _get_visible(self, id: str) -> Record:
         """A memory of this scope or of one it reads. NotFoundError: it is elsewhere."""
         record = self.engine.get(id, scope=self.scope)
         size = len(self.scope.labels)
@@ -134,7 +134,7 @@ class AgentMemory:
         raise NotFoundError(f"There is no memory {id!r} here.", hint="A search shows the ids.")
 
 
-def _told(record: Record) -> dict[str, Json]:
+def _snippet_to_dict(record: Record) -> dict[str, Json]:
     text = record.search_text
     snippet = text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…"
     moment: datetime = (record.valid_from or record.recorded_at).astimezone(UTC)
@@ -142,7 +142,7 @@ def _told(record: Record) -> dict[str, Json]:
     return {"id": record.id, "snippet": snippet, "kind": kind.value, "at": moment.isoformat(), "by": record.speaker or record.role}
 
 
-def _schema(tool: Callable[..., Any], properties: Mapping[str, Json], required: list[str]) -> dict[str, Json]:
+def _tool_schema(tool: Callable[..., Any], properties: Mapping[str, Json], required: list[str]) -> dict[str, Json]:
     parameters = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     described = " ".join((tool.__doc__ or "").split())
     return {"type": "function", "function": {"name": tool.__name__, "description": described, "parameters": parameters}}
@@ -154,7 +154,7 @@ _TYPES: Mapping[str, Mapping[str, type]] = {
 }
 
 
-def _arguments(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
+def _check_arguments(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
     """What a model gave, checked. A null is left out."""
     try:
         data = json.loads(given or "{}") if isinstance(given, str) else dict(given)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 GLOBAL = "global"
 """The conversation whose memories every other one sees: the owner's own scope."""
 
-_LEARNED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_LEARNED_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _MARKS = ("<memory_context>", "</memory_context>")
 
 
@@ -57,13 +57,13 @@ class MemoryClient:
 
         SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered but what the user said.
         """
-        return await asyncio.to_thread(self._chat, list(messages), self._scope(conversation_id), self._top_k if top_k is None else top_k)
+        return await asyncio.to_thread(self._answer, list(messages), self._scope(conversation_id), self._top_k if top_k is None else top_k)
 
     async def search(self, query: str, conversation_id: str = "default", top_k: int | None = None) -> list[dict[str, Json]]:
         """The memories of a conversation, and of the global one, that answer a query, best first."""
         limit = self._top_k if top_k is None else top_k
         found = await asyncio.to_thread(self.engine.search, query, scope=self._scope(conversation_id), limit=limit)
-        return [_hit(hit) for hit in found.hits]
+        return [_hit_to_dict(hit) for hit in found.hits]
 
     async def add(self, text: str, conversation_id: str = "default") -> Receipt:
         """Remember a statement; the receipt says what became of it."""
@@ -71,7 +71,7 @@ class MemoryClient:
 
     async def list_all(self, conversation_id: str = "default", *, include_summary: bool = False) -> list[dict[str, Json]]:
         """Everything a conversation holds, oldest first, what the global one holds not among it."""
-        return await asyncio.to_thread(self._listed, self._scope(conversation_id), include_summary)
+        return await asyncio.to_thread(self._list_records, self._scope(conversation_id), include_summary)
 
     async def start(self, *, watch: bool = False) -> None:
         """Take up what an earlier process left; ``watch``: follow edits of the files, where ``vault.enabled``."""
@@ -96,7 +96,7 @@ class MemoryClient:
     def _scope(self, conversation: str) -> Scope:
         return self._owner if conversation == GLOBAL else self._owner.within("conversation", conversation or "default")
 
-    def _chat(self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int) -> dict[str, Json]:
+    def _answer(self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int) -> dict[str, Json]:
         from engrams.ports import Ask, Message
 
         model = self.engine.chat_model
@@ -106,7 +106,7 @@ class MemoryClient:
         if last < 0:
             raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
         said = str(messages[last].get("content") or "")
-        hits, text = self._remembered(said, scope, top_k)
+        hits, text = self._recall(said, scope, top_k)
         self.engine.observe(Turn(said), scope=scope)
         prompt = [Message(str(one.get("role", "user")), str(one.get("content") or "")) for one in messages]
         if text:
@@ -114,35 +114,35 @@ class MemoryClient:
         answer = model.ask(Ask(tuple(prompt), "chat", temperature=None))
         self.engine.observe(Turn(answer.text, role="assistant"), scope=scope)
         choice = {"index": 0, "message": {"role": "assistant", "content": answer.text}, "finish_reason": "stop"}
-        return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit(hit) for hit in hits]}
+        return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit_to_dict(hit) for hit in hits]}
 
-    def _remembered(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
+    def _recall(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
         """What was found for it, and memory as text, the conversation's summary first; neither with ``top_k`` 0."""
         if top_k <= 0 or not said.strip():
             return (), ""
         context = self.engine.context(said, scope=scope, limit=top_k)
         return context.hits, context.text
 
-    def _listed(self, scope: Scope, summary: bool) -> list[dict[str, Json]]:
-        kinds = (Kind.TURN, Kind.NOTE, *_LEARNED, *((Kind.SUMMARY,) if summary else ()))
+    def _list_records(self, scope: Scope, summary: bool) -> list[dict[str, Json]]:
+        kinds = (Kind.TURN, Kind.NOTE, *_LEARNED_KINDS, *((Kind.SUMMARY,) if summary else ()))
         records: list[Record] = []
         after = ""
         while True:
             page = self.engine.list(scope=scope, kinds=kinds, order="oldest", after=after, limit=500)
             records += [record for record in page.records if record.scope == scope]
             if not page.next:
-                return [_entry(record) for record in records]
+                return [_record_to_dict(record) for record in records]
             after = page.next
 
 
-def _entry(record: Record) -> dict[str, Json]:
+def _record_to_dict(record: Record) -> dict[str, Json]:
     told = {"id": record.id, "content": record.text, "role": record.role, "kind": record.kind.value}
-    return {**told, "created_at": record.recorded_at.isoformat(), "conversation_id": _conversation(record.scope)}
+    return {**told, "created_at": record.recorded_at.isoformat(), "conversation_id": _conversation_name(record.scope)}
 
 
-def _hit(hit: Hit) -> dict[str, Json]:
-    return {**_entry(hit.record), "score": round(hit.score, 4)}
+def _hit_to_dict(hit: Hit) -> dict[str, Json]:
+    return {**_record_to_dict(hit.record), "score": round(hit.score, 4)}
 
 
-def _conversation(scope: Scope) -> str:
+def _conversation_name(scope: Scope) -> str:
     return GLOBAL if scope.is_owner else scope.labels[-1]

@@ -62,7 +62,7 @@ def status(frame: Frame, wait: Wait = False) -> None:
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(12)}  {clean(str(state[name])) or 'none'}")
-    say(f"{'spent today'.ljust(12)}  {_of(state['spent'], 'calls')}, {_of(state['spent'], 'tokens')}")
+    say(f"{'spent today'.ljust(12)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')}")
     if state["dead"]:
         say(f"\n{paint('Failed for good', 'red')} (engrams retry runs them again):")
         table(("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]])
@@ -95,7 +95,7 @@ def config(
     if frame.json:
         emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
         return
-    table(("setting", "from", "value"), [[row["name"], row["origin"], _text(row["value"])] for row in rows], {0: "cyan", 1: "dim"})
+    table(("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row["value"])] for row in rows], {0: "cyan", 1: "dim"})
     if not name:
         note("docs/reference/settings.md says what each one means.")
 
@@ -113,27 +113,27 @@ def settings_shown(frame: Frame, only: str) -> list[dict[str, Any]]:
             value: Any = values
             for part in name.split("."):
                 value = value[part]
-            shown = _MASK if name in secret and value else _masked(value)
-            rows.append({"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _plain_default(default)})
+            shown = _MASK if name in secret and value else _mask_password(value)
+            rows.append({"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _default_to_json(default)})
     if not rows:
         near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
     return rows
 
 
-def _of(spent: Mapping[str, int], what: str) -> str:
+def _format_spent(spent: Mapping[str, int], what: str) -> str:
     limit = spent[f"daily_{what}"]
     return f"{spent[what]:,} of {limit:,} {what}" if limit else f"{spent[what]:,} {what}"
 
 
-def _masked(value: Any) -> Any:
+def _mask_password(value: Any) -> Any:
     """Without the password that an address may hold."""
     return _PASSWORD.sub(rf"\1{_MASK}@", value) if isinstance(value, str) else value
 
 
-def _plain_default(default: Any) -> Any:
+def _default_to_json(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default if isinstance(default, str | int | float | type(None)) else str(default)
 
 
-def _text(value: Any) -> str:
+def _display_value(value: Any) -> str:
     return "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)

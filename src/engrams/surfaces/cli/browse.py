@@ -39,7 +39,7 @@ def list_(
     """List memories by what they are, newest first."""
     asked: dict[str, Any] = {"kinds": sift.kinds(), "where": sift.where(), "as_of": times.moment(), "text": text, "limit": limit}
     if status:
-        asked["statuses"] = _statuses(status)
+        asked["statuses"] = _parse_statuses(status)
     with frame.open() as (engine, scope):
         page = engine.list(scope=scope, order=order, after=after, **asked)
     if frame.json:
@@ -105,7 +105,7 @@ def tell_history(entries: tuple[HistoryEntry, ...]) -> None:
                 )
 
 
-def _statuses(given: list[str]) -> tuple[Any, ...]:
+def _parse_statuses(given: list[str]) -> tuple[Any, ...]:
     from engrams.types import Status
 
     return tuple(Status) if "all" in given else tuple(named(Status, text, "status") for text in given)

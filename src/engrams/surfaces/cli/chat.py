@@ -57,29 +57,29 @@ class Talk:
         """Answer from memory, with the chat model where there is one, and remember what was said; requests about memory are met."""
         if self.quiet:
             self.hits = ()
-            return self._from_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or kept."
+            return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or kept."
         pending, self.pending = self.pending, None
         outcome = self.engine.control.turn(text, scope=self.scope, session=self.session, pending=pending)
         if outcome is not None:
             self.pending, self.hits = outcome.pending, ()
             self.shown = tuple((outcome.pending or {}).get("ids", ()))
             return outcome.reply
-        return self._remembering(text)
+        return self._answer_and_keep(text)
 
-    def _remembering(self, text: str) -> str:
+    def _answer_and_keep(self, text: str) -> str:
         from engrams.types import Turn
 
         self.asked = text
         turn = Turn(text, session=self.session)
         if self.engine.chat_model is None:
             found = self.engine.search(text, scope=self.scope, limit=_NEAREST)
-            self._saw(() if found.abstain or not self.recalls else found.hits)
+            self._keep_hits(() if found.abstain or not self.recalls else found.hits)
             receipt = self.engine.add(turn, scope=self.scope)
-            return self._from_memory(text, [made.text for made in receipt.derived])
+            return self._quote_memory(text, [made.text for made in receipt.derived])
         context = self.engine.context(text, scope=self.scope)
-        self._saw(() if context.abstain else context.hits)
+        self._keep_hits(() if context.abstain else context.hits)
         self.engine.observe(turn, scope=self.scope)
-        reply = self._from_model(text, context.text)
+        reply = self._ask_model(text, context.text)
         self.engine.observe(Turn(reply, role="assistant", session=self.session), scope=self.scope)
         return reply
 
@@ -96,9 +96,9 @@ class Talk:
             case "/help":
                 return _HELP
             case "/why":
-                return self._why()
+                return self._explain_last()
             case "/facts":
-                return self._facts(rest)
+                return self._list_facts(rest)
             case "/forget":
                 return self._forget(rest)
             case "/restore":
@@ -106,28 +106,28 @@ class Talk:
             case "/edit":
                 return self._edit(rest)
             case "/recall":
-                on = _switch(name, rest, self.recalls)
+                on = _parse_switch(name, rest, self.recalls)
                 self.engine.control.recall(self.scope, on)
                 return f"Recall is {'on' if on else 'off'}."
             case "/incognito":
-                self.quiet = _switch(name, rest, self.quiet)
+                self.quiet = _parse_switch(name, rest, self.quiet)
                 return "Incognito: nothing is read or kept until /incognito off." if self.quiet else "What is said is kept again."
             case _:
                 raise InputError(f"There is no command {name}.", hint="/help shows the commands.")
 
-    def _saw(self, hits: tuple[Hit, ...]) -> None:
+    def _keep_hits(self, hits: tuple[Hit, ...]) -> None:
         self.hits, self.shown = hits, tuple(hit.record.id for hit in hits)
 
-    def _from_memory(self, text: str, learned: list[str]) -> str:
+    def _quote_memory(self, text: str, learned: list[str]) -> str:
         from engrams.text.features import is_question
 
         if is_question(text):
             return (
-                "\n".join(f"{place}. {_quoted(hit.record)}" for place, hit in enumerate(self.hits, 1)) or "I remember nothing about that."
+                "\n".join(f"{place}. {_quote_record(hit.record)}" for place, hit in enumerate(self.hits, 1)) or "I remember nothing about that."
             )
         return f"Noted: {'; '.join(learned)}" if learned else "Noted."
 
-    def _from_model(self, text: str, remembered: str) -> str:
+    def _ask_model(self, text: str, remembered: str) -> str:
         from engrams.ports import Ask, Message
 
         model = self.engine.chat_model
@@ -138,14 +138,14 @@ class Talk:
         self.said.append(Message("assistant", reply))
         return reply
 
-    def _why(self) -> str:
+    def _explain_last(self) -> str:
         from engrams.surfaces.cli.render import because
 
         if not self.hits:
             return "The last answer used no memory." if self.asked else "Nothing was asked yet."
-        return "\n".join(f"{n}. {_quoted(hit.record)}\n   {hit.score:.2f}: {because(hit.parts)[0]}" for n, hit in enumerate(self.hits, 1))
+        return "\n".join(f"{n}. {_quote_record(hit.record)}\n   {hit.score:.2f}: {because(hit.parts)[0]}" for n, hit in enumerate(self.hits, 1))
 
-    def _facts(self, words: str) -> str:
+    def _list_facts(self, words: str) -> str:
         from engrams.types import Kind
 
         kinds = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE, Kind.CORRECTION, Kind.NOTE)
@@ -155,20 +155,20 @@ class Talk:
         else:
             records = self.engine.list(scope=self.scope, kinds=kinds, limit=_FACTS).records
         self.shown = tuple(record.id for record in records)
-        return "\n".join(f"{place}. {_quoted(record)}" for place, record in enumerate(records, 1)) or "Nothing is known."
+        return "\n".join(f"{place}. {_quote_record(record)}" for place, record in enumerate(records, 1)) or "Nothing is known."
 
     def _forget(self, what: str) -> str:
-        record = self.engine.forget(self._named("/forget", what), scope=self.scope, reason="asked in a chat")
+        record = self.engine.forget(self._resolve_id("/forget", what), scope=self.scope, reason="asked in a chat")
         return f"Forgotten: {clean(record.text)} (engrams restore {record.id} brings it back)"
 
     def _edit(self, rest: str) -> str:
         what, _, text = rest.partition(" ")
         if not text.strip():
             raise InputError("/edit needs a number or an id, and the new text.", hint="/facts shows what is known.")
-        record = self.engine.edit(self._named("/edit", what), scope=self.scope, text=text.strip(), reason="corrected in a chat")
+        record = self.engine.edit(self._resolve_id("/edit", what), scope=self.scope, text=text.strip(), reason="corrected in a chat")
         return f"Corrected: {clean(record.text)}"
 
-    def _named(self, command: str, what: str) -> str:
+    def _resolve_id(self, command: str, what: str) -> str:
         """The id that a number of what was shown last means, or the id itself."""
         if not what:
             raise InputError(f"{command} needs a number or an id.", hint="/why shows what the last answer remembered.")
@@ -188,15 +188,15 @@ def chat(frame: Frame) -> None:
         if terminal:
             model = engine.chat_model.name if engine.chat_model else "no chat model: it quotes its memory"
             note(f"engrams chat ({model}). /help shows the commands.")
-            _editing()
-        while (line := _line(terminal=terminal)) is not None:
+            _enable_line_editing()
+        while (line := _read_line(terminal=terminal)) is not None:
             if line == "/quit":
                 return
             if line:
-                _turn(talk, line, as_json=frame.json)
+                _run_exchange(talk, line, as_json=frame.json)
 
 
-def _turn(talk: Talk, line: str, *, as_json: bool) -> None:
+def _run_exchange(talk: Talk, line: str, *, as_json: bool) -> None:
     """One exchange. A failure ends the exchange, not the conversation."""
     from engrams.surfaces.cli.main import report
 
@@ -218,7 +218,7 @@ def _turn(talk: Talk, line: str, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _line(*, terminal: bool) -> str | None:
+def _read_line(*, terminal: bool) -> str | None:
     """What was typed; None at the end."""
     try:
         return input(paint("> ", "cyan") if terminal else "").strip()
@@ -226,7 +226,7 @@ def _line(*, terminal: bool) -> str | None:
         return None
 
 
-def _editing() -> None:
+def _enable_line_editing() -> None:
     """Line editing, where this Python has it; nothing that is typed is written to a file."""
     from importlib import import_module
     from importlib.util import find_spec
@@ -235,13 +235,13 @@ def _editing() -> None:
         import_module("readline")
 
 
-def _switch(name: str, word: str, now: bool) -> bool:
+def _parse_switch(name: str, word: str, now: bool) -> bool:
     """What a switch is set to; without a word the other way round."""
     if word not in ("", "on", "off"):
         raise InputError(f"{name} is on or off.", hint=f"{name} on, {name} off.")
     return word == "on" if word else not now
 
 
-def _quoted(record: Record) -> str:
+def _quote_record(record: Record) -> str:
     name = who(record)
     return f"{day(record.valid_from or record.recorded_at)}  {f'{name}: ' if name else ''}{clean(record.text)}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = commands()
 
 _TOP = 3
-_ENOUGH = 17
+_EXPECTED_RIGHT = 17
 _USER = "demo"
 
 
@@ -41,7 +41,7 @@ def demo(frame: Frame) -> None:
                 report = engine.load(demo.sample(), scope=scope, progress=bar)
                 engine.drain(60, bar)
             loaded = time.perf_counter() - start
-            asked = [_asked(engine, scope, question) for question in demo.questions()]
+            asked = [_ask_question(engine, scope, question) for question in demo.questions()]
     answerable = [row for row in asked if row["answerable"]]
     right = sum(row["right"] for row in answerable)
     missing = [row for row in asked if not row["answerable"]]
@@ -50,17 +50,17 @@ def demo(frame: Frame) -> None:
     if frame.json:
         emit({**numbers, **silent, "questions": asked})
     else:
-        _tell(asked, numbers, silent)
-    if right < _ENOUGH:
-        note(f"error: {right} of {len(answerable)} is fewer than the {_ENOUGH} that are expected.")
+        _print_results(asked, numbers, silent)
+    if right < _EXPECTED_RIGHT:
+        note(f"error: {right} of {len(answerable)} is fewer than the {_EXPECTED_RIGHT} that are expected.")
         raise typer.Exit(1)
 
 
-def _asked(engine: MemoryEngine, scope: tuple[str, ...], question: Question) -> dict[str, Any]:
+def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: Question) -> dict[str, Any]:
     start = time.perf_counter()
     found = engine.search(question.text, scope=scope, limit=_TOP)
     seconds = time.perf_counter() - start
-    places = [place for place, ids in enumerate(_sources(engine, scope, found), 1) if ids & set(question.evidence)]
+    places = [place for place, ids in enumerate(_hit_sources(engine, scope, found), 1) if ids & set(question.evidence)]
     hits = [{"id": hit.record.external_id, "text": hit.record.text, "score": round(hit.score, 4)} for hit in found.hits]
     shape = {"id": question.id, "text": question.text, "answer": question.answer, "answerable": question.answerable}
     return {
@@ -73,7 +73,7 @@ def _asked(engine: MemoryEngine, scope: tuple[str, ...], question: Question) -> 
     }
 
 
-def _sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list[set[str]]:
+def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list[set[str]]:
     """For each hit, the ids of the turns it is or was taken from."""
     sources = []
     for hit in found.hits:
@@ -82,7 +82,7 @@ def _sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list
     return sources
 
 
-def _tell(asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]) -> None:
+def _print_results(asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]) -> None:
     say(f"Imported {numbers['turns']} turns of a year between Mina, Theo and their assistant in {numbers['import_seconds']:.1f} s.\n")
     for row in asked:
         mark = paint("right", "green") if row["right"] else paint("-----", "dim") if not row["answerable"] else paint("wrong", "red")

@@ -63,23 +63,23 @@ def doctor(
 
 def examine(frame: Frame, *, repair: bool, offline: bool) -> Iterator[Finding]:
     """Every check, in order; those that need what failed are left out."""
-    yield _versions()
+    yield _check_versions()
     try:
         settings = frame.load().settings
     except EngramsError as problem:
         yield Finding("settings", "fail", problem.message, problem.hint)
         return
     yield Finding("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
-    yield from _disk(settings)
+    yield from _check_disk(settings)
     try:
         with frame.open() as (engine, _):
-            yield from _engine(engine, settings, repair=repair, offline=offline)
+            yield from _check_engine(engine, settings, repair=repair, offline=offline)
     except EngramsError as problem:
         yield Finding("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
-    yield from _extras()
+    yield from _check_extras()
 
 
-def _versions() -> Finding:
+def _check_versions() -> Finding:
     try:
         sqlite = import_module("apsw").sqlite_lib_version()
     except ImportError:
@@ -88,7 +88,7 @@ def _versions() -> Finding:
     return Finding("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
 
 
-def _disk(settings: Settings) -> Iterator[Finding]:
+def _check_disk(settings: Settings) -> Iterator[Finding]:
     home = settings.home.expanduser()
     there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
@@ -102,7 +102,7 @@ def _disk(settings: Settings) -> Iterator[Finding]:
     yield Finding("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
 
 
-def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[Finding]:
+def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[Finding]:
     found = engine.check(repair)
     files = found.get("vault", {})
     problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
@@ -113,29 +113,29 @@ def _engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: 
     else:
         yield Finding("store", "fail", "; ".join(problems) or "damaged", hint)
     if files:
-        yield _vault(files)
+        yield _check_vault(files)
     if engine.skills is not None:
-        yield _skills(engine.skills.told())
+        yield _check_skills(engine.skills.told())
     remote = settings.embed.provider in ("openai", "ollama")
-    yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _embedder(engine)
-    yield _chat(engine, settings, offline=offline)
-    yield _jobs(engine.status())
+    yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
+    yield _check_chat(engine, settings, offline=offline)
+    yield _check_jobs(engine.status())
 
 
-def _vault(files: Mapping[str, Any]) -> Finding:
+def _check_vault(files: Mapping[str, Any]) -> Finding:
     told = "\n      ".join(files["problems"])
     if told:
         return Finding("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
     return Finding("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
-def _skills(told: Mapping[str, Any]) -> Finding:
+def _check_skills(told: Mapping[str, Any]) -> Finding:
     if told["problems"]:
         return Finding("skills", "warn", "\n      ".join(told["problems"]), "What is named is left out until its file is mended.")
     return Finding("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
 
-def _embedder(engine: MemoryEngine) -> Finding:
+def _check_embedder(engine: MemoryEngine) -> Finding:
     start = time.perf_counter()
     try:
         engine.embedder.embed(["A sentence to try it."])
@@ -145,7 +145,7 @@ def _embedder(engine: MemoryEngine) -> Finding:
     return Finding("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def _chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding:
+def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding:
     model = engine.chat_model
     if model is None:
         return Finding(
@@ -163,7 +163,7 @@ def _chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding
     return Finding("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")
 
 
-def _jobs(state: Any) -> Finding:
+def _check_jobs(state: Any) -> Finding:
     dead, lag = len(state["dead"]), state["lag_seconds"]
     if dead:
         return Finding("jobs", "warn", f"{dead} failed for good", "`engrams status` shows why, `engrams retry` runs them again.")
@@ -172,7 +172,7 @@ def _jobs(state: Any) -> Finding:
     return Finding("jobs", "ok", "nothing failed")
 
 
-def _extras() -> Iterator[Finding]:
+def _check_extras() -> Iterator[Finding]:
     for extra, modules in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         hint = f"pip install 'engrams[{extra}]'" if missing else ""

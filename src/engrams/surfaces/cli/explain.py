@@ -23,7 +23,7 @@ _SHOWN = 10
 _ALONE = frozenset({"rerank", "sub_sim"})
 """Figures that stand for themselves: they are in no sum."""
 
-_SAID: Mapping[str, str] = {
+_REASONS: Mapping[str, str] = {
     "cos": "its meaning is near to the question",
     "cosctx": "what was said just before it is about that",
     "cosnext": "what was said right after it is about that",
@@ -39,7 +39,7 @@ _SAID: Mapping[str, str] = {
     "trigger": "your question names what it is a rule for",
     "rerank": "a second judgement found it relevant",
 }
-_MEANT: Mapping[str, str] = {"user": "you ask about yourself", "assistant": "you ask about what the assistant said"}
+_ROLE_PHRASES: Mapping[str, str] = {"user": "you ask about yourself", "assistant": "you ask about what the assistant said"}
 _PATHS: Mapping[str, str] = {
     "hybrid_weighted": "found by words and by meaning",
     "hybrid_sum": "found by words and by meaning",
@@ -49,7 +49,7 @@ _PATHS: Mapping[str, str] = {
     "skipped_empty_store": "nothing is stored",
 }
 _LEAST, _SEEN, _MOST = 0.02, 0.005, 3
-_AROUND = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
+_PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
 def tell(found: Found) -> None:
@@ -61,34 +61,34 @@ def tell(found: Found) -> None:
 def reason(hit: Hit, found: Found) -> str:
     """What spoke for a hit most, in a sentence, with the words it shares with the question."""
     trace, said = found.trace, hit.parts
-    best = sorted((name for name in _SAID if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
+    best = sorted((name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
     words = ", ".join(f"“{word}”" for word in shared(trace.query, hit.record.search_text))
-    told = [_told(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
+    told = [_explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
     if words and "bm" not in best:
         told.append(f"it shares {words} with the question")
     return "; ".join(told) if told and not found.abstain else "little speaks for it: it is the nearest there is"
 
 
-def _told(name: str, hit: Hit, trace: Trace) -> str:
+def _explain_part(name: str, hit: Hit, trace: Trace) -> str:
     """A part of the score in words; who and when by name, where they are known."""
     if name == "speaker" and hit.record.speaker:
-        return f"{hit.record.speaker} said it, {_whom(hit.record.speaker, trace.understood)}"
+        return f"{hit.record.speaker} said it, {_describe_speaker(hit.record.speaker, trace.understood)}"
     times = trace.understood.get("times") or ()
     if name == "date" and times:
-        return f"it is from, or tells of, the time you ask about ({', '.join(_span(span) for span in times)})"
-    return _SAID[name]
+        return f"it is from, or tells of, the time you ask about ({', '.join(_describe_time(span) for span in times)})"
+    return _REASONS[name]
 
 
-def _whom(speaker: str, understood: Mapping[str, Any]) -> str:
+def _describe_speaker(speaker: str, understood: Mapping[str, Any]) -> str:
     about = [str(name) for name in understood.get("about") or ()]
-    if speaker in about or not (about or understood.get("role") in _MEANT):
+    if speaker in about or not (about or understood.get("role") in _ROLE_PHRASES):
         return "whom you ask about"
     if about:
         return f"and you ask about {' and '.join(about)}"
     return "who may be who asks" if understood["role"] == "user" else "the assistant, whom you ask about"
 
 
-def _span(span: Mapping[str, Any]) -> str:
+def _describe_time(span: Mapping[str, Any]) -> str:
     """A time in the question and the days it stands for, both included."""
     first, last = span["from"][:10], (datetime.fromisoformat(span["to"]) - timedelta(microseconds=1)).date().isoformat()
     return f"“{span['text']}”: {first}" + (f" to {last}" if last > first else "")
@@ -98,17 +98,17 @@ def shared(query: str, text: str) -> list[str]:
     """The words of a question that a text uses too, in whatever form, as the question has them."""
     from engrams.text.terms import terms
 
-    return _words(query, set(terms(text[:20_000])))
+    return _matching_words(query, set(terms(text[:20_000])))
 
 
-def _words(query: str, wanted: set[str]) -> list[str]:
+def _matching_words(query: str, wanted: set[str]) -> list[str]:
     """The words of a question with a term in ``wanted``; what is written without blanks, by its terms."""
     from engrams.text.terms import is_unspaced, terms
 
     counted = set(terms(query)) & wanted  # stop words only where the search counts them
     found: list[str] = []
     for word in query.split():
-        bare = word.strip(_AROUND)
+        bare = word.strip(_PUNCTUATION)
         some = [term for term in terms(bare) if term in counted] if bare else []
         found += some if is_unspaced(bare) else [bare] * bool(some)
     return list(dict.fromkeys(found))
@@ -128,29 +128,29 @@ def tell_table(found: Found) -> None:
     chosen, left = [row for row in rows if not row.dropped], [row for row in rows if row.dropped]
     if chosen:
         say("\nHow the scores add up:")
-        table(["#", "score", *heads, "other", "memory"], [_cells(row, str(places.get(row.id, "")), heads) for row in chosen], {1: "green"})
+        table(["#", "score", *heads, "other", "memory"], [_score_cells(row, str(places.get(row.id, "")), heads) for row in chosen], {1: "green"})
     if left:
         say(f"\nLeft out ({len(left)} of {len(rows)} looked at closely):")
         told = {row.id: f"“{fit(row.text, 20)}”" for row in rows} | {id: f"#{place}" for id, place in places.items()}
-        shown = [[f"{row.score:.2f}", _dropped(row, told), row.text] for row in left[:_SHOWN]]
+        shown = [[f"{row.score:.2f}", _drop_reason(row, told), row.text] for row in left[:_SHOWN]]
         table(["score", "why not", "memory"], shown, {1: "yellow"})
         if len(left) > _SHOWN:
             say(f"… and {len(left) - _SHOWN} more; --json shows all")
 
 
-def _cells(row: TraceRow, place: str, heads: Sequence[str]) -> list[str]:
+def _score_cells(row: TraceRow, place: str, heads: Sequence[str]) -> list[str]:
     groups = dict(_GROUPS)
     sums = {name: sum(row.parts.get(part, 0.0) for part in groups[name]) for name in heads}
     counted = {part for name in heads for part in groups[name]} | _ALONE
     other = sum(value for name, value in row.parts.items() if name not in counted)
-    return [place, f"{row.score:.2f}", *(_figure(sums[name]) for name in heads), _figure(other), row.text]
+    return [place, f"{row.score:.2f}", *(_format_score(sums[name]) for name in heads), _format_score(other), row.text]
 
 
-def _figure(value: float) -> str:
+def _format_score(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= _SEEN else "·"
 
 
-def _dropped(row: TraceRow, told: Mapping[str, str]) -> str:
+def _drop_reason(row: TraceRow, told: Mapping[str, str]) -> str:
     """The reason, with the number or the words of a memory in place of its id."""
     return " ".join(told.get(word, word) for word in row.dropped.split(" "))
 
@@ -173,10 +173,10 @@ def question(understood: Mapping[str, Any], query: str) -> str:
     from engrams.text.terms import terms
 
     role = str(understood.get("role", ""))
-    told = [_MEANT[role]] if role in _MEANT else []
+    told = [_ROLE_PHRASES[role]] if role in _ROLE_PHRASES else []
     if about := understood.get("about"):
         told.append(f"about {' and '.join(map(str, about))}")
-    told += [f"a time, {_span(span)}" for span in understood.get("times") or ()]
+    told += [f"a time, {_describe_time(span)}" for span in understood.get("times") or ()]
     if understood.get("wants_time"):
         told.append("you want to know when")
     if understood.get("latest"):
@@ -186,5 +186,5 @@ def question(understood: Mapping[str, Any], query: str) -> str:
     dense = str(understood.get("dense", ""))
     if dense and dense != query:
         told.append(f"its meaning is that of “{fit(dense, 80)}”")
-    words = _words(query, set(terms(str(understood.get("lexical", query)))))
+    words = _matching_words(query, set(terms(str(understood.get("lexical", query)))))
     return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to look for"])

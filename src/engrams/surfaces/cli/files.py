@@ -38,11 +38,11 @@ def import_(
     """
     results = []
     if dry_run:
-        results = [_looked(file, format) for file in files]
+        results = [_preview_file(file, format) for file in files]
     else:
         with frame.open() as (engine, scope):
             for file in files:
-                results.append(_imported(engine, scope, file, format, quiet=frame.json))
+                results.append(_import_file(engine, scope, file, format, quiet=frame.json))
             if wait:
                 with progress("working", quiet=frame.json) as bar:
                     engine.drain(3600, bar)
@@ -50,7 +50,7 @@ def import_(
         emit(results[0] if len(results) == 1 else results)
     else:
         for result in results:
-            _tell(result)
+            _print_result(result)
     lost = [result for result in results if result["bad"] and not (result["stored"] or result["existing"] or result["refused"])]
     if lost:
         raise InputError(f"Nothing in {lost[0]['file']} could be read.", hint="--format names the format where it was taken for another.")
@@ -70,10 +70,10 @@ def export(
     if target == "-" and format != "jsonl":
         raise InputError("Markdown is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
     path = Path(target)
-    if target != "-" and not overwrite and _occupied(path):
+    if target != "-" and not overwrite and _is_occupied(path):
         raise ConflictError(f"{target} is there already.", hint="Give --overwrite to replace it, or another name.")
     with frame.open() as (engine, scope), progress("exporting", quiet=frame.json) as bar:
-        number = _to_stdout(engine, scope, bar) if target == "-" else engine.dump(path, scope=scope, format=format, progress=bar)
+        number = _export_to_stdout(engine, scope, bar) if target == "-" else engine.dump(path, scope=scope, format=format, progress=bar)
     if target == "-":
         return
     if frame.json:
@@ -82,7 +82,7 @@ def export(
         say(f"{paint('exported', 'green')}  {number} memories to {target}")
 
 
-def _imported(engine: MemoryEngine, scope: tuple[str, ...], file: str, format: str, *, quiet: bool) -> dict[str, Any]:
+def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, format: str, *, quiet: bool) -> dict[str, Any]:
     start = time.perf_counter()
     with progress(Path(file).name, quiet=quiet) as bar:
         report = engine.load(file if file == "-" else Path(file), scope=scope, format=format, progress=bar)
@@ -91,7 +91,7 @@ def _imported(engine: MemoryEngine, scope: tuple[str, ...], file: str, format: s
     return {"file": file, **numbers, "bad": bad, "scopes": report.scopes, "seconds": round(time.perf_counter() - start, 3)}
 
 
-def _looked(file: str, format: str) -> dict[str, Any]:
+def _preview_file(file: str, format: str) -> dict[str, Any]:
     from engrams import formats
 
     result: dict[str, Any] = {"file": file, "stored": 0, "existing": 0, "refused": 0, "edges": 0, "bad": [], "scopes": {}, "seconds": 0.0}
@@ -112,7 +112,7 @@ def _looked(file: str, format: str) -> dict[str, Any]:
     return {**result, "format": named, "dry_run": True}
 
 
-def _tell(result: dict[str, Any]) -> None:
+def _print_result(result: dict[str, Any]) -> None:
     parts = [f"{result['stored']} memories"]
     parts += [
         f"{result[name]} {words}"
@@ -128,11 +128,11 @@ def _tell(result: dict[str, Any]) -> None:
         note(f"… and {len(result['bad']) - _SHOWN} more pieces that could not be read (--json lists all)")
 
 
-def _occupied(path: Path) -> bool:
+def _is_occupied(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
-def _to_stdout(engine: MemoryEngine, scope: tuple[str, ...], bar: Any) -> int:
+def _export_to_stdout(engine: MemoryEngine, scope: tuple[str, ...], bar: Any) -> int:
     """By way of a file, so that a failure half way prints nothing."""
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder:
         path = Path(folder) / "export.jsonl"

@@ -32,7 +32,7 @@ def plan(frame: Frame, job: Jobs = None) -> None:
     if frame.json:
         emit({"steps": [step.to_dict() for step in made.steps], "conflicts": [one.to_dict() for one in made.conflicts], "notes": made.notes})
         return
-    _steps(made.steps)
+    _print_steps(made.steps)
     if made.conflicts:
         note(f"{len(made.conflicts)} conflicts wait for a decision: `engrams garden conflicts`.")
     for each in made.notes:
@@ -45,7 +45,7 @@ def run(frame: Frame, job: Jobs = None) -> None:
     """Run a cycle now. `engrams garden undo` takes it back."""
     with frame.open() as (engine, scope):
         report = engine.garden.run(scope, job or ())
-    emit(report) if frame.json else _report(report)
+    emit(report) if frame.json else _print_report(report)
 
 
 @garden.command()
@@ -79,7 +79,7 @@ def status(frame: Frame) -> None:
     if now["state"] == "disabled":
         note("No cycle begins by itself: `--set garden.enabled=true`, or `garden.enabled = true` in config.toml.")
     for report in reports:
-        _report(report)
+        _print_report(report)
     if now["queue"]:
         rows = [[one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])] for one in now["queue"]]
         table(("id", "at", "priority", "why"), rows)
@@ -94,7 +94,7 @@ def conflicts(frame: Frame) -> None:
     if frame.json:
         emit({"conflicts": [one.to_dict() for one in found]})
     elif found:
-        _conflicts(found)
+        _print_conflicts(found)
         note("`engrams garden decide ONE OTHER --keep ONE` settles one; without --keep both stay.")
     else:
         say("No conflicts.")
@@ -145,23 +145,23 @@ def cancel(ids: Annotated[list[str], typer.Argument(help="Entries, as `engrams g
 @spread
 def pause(frame: Frame) -> None:
     """Let no cycle begin by itself until `engrams garden resume`."""
-    _paused(frame, on=True)
+    _set_paused(frame, on=True)
 
 
 @garden.command()
 @spread
 def resume(frame: Frame) -> None:
     """Let cycles begin by themselves again."""
-    _paused(frame, on=False)
+    _set_paused(frame, on=False)
 
 
-def _paused(frame: Frame, *, on: bool) -> None:
+def _set_paused(frame: Frame, *, on: bool) -> None:
     with frame.open() as (engine, scope):
         now = engine.garden.pause(scope, on=on)
     emit(now) if frame.json else say(str(now["state"]))
 
 
-def _steps(steps: Sequence[GardenStep]) -> None:
+def _print_steps(steps: Sequence[GardenStep]) -> None:
     if not steps:
         say("Nothing to do.")
         return
@@ -173,7 +173,7 @@ def _steps(steps: Sequence[GardenStep]) -> None:
     table(("job", "does", "memories", "why"), rows)
 
 
-def _conflicts(found: Sequence[StatementConflict]) -> None:
+def _print_conflicts(found: Sequence[StatementConflict]) -> None:
     rows = []
     for each in found:
         for side in (each.one, each.other):
@@ -182,7 +182,7 @@ def _conflicts(found: Sequence[StatementConflict]) -> None:
     table(("id", "since", "", "statement"), rows)
 
 
-def _report(report: CycleReport) -> None:
+def _print_report(report: CycleReport) -> None:
     did = ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number) or "nothing to do"
     colour = "green" if report.state == "complete" else "yellow"
     say(f"{paint(report.state, colour)}  {report.id}  {report.modified} changed, {report.compactions} merged away: {did}")

@@ -34,7 +34,7 @@ def add(
     key, secret = Keyring.of(settings.home).add(name, owner, right, clock.now(), days)
     build.audit(settings).note("key.add", owner=owner.key, target=key.id)
     if frame.json:
-        emit({**_told(key), "key": secret})
+        emit({**_key_to_dict(key), "key": secret})
         return
     say(secret)
     ends = f"until {day(key.expires_at)}" if key.expires_at else "for ever"
@@ -50,7 +50,7 @@ def list_(frame: Frame) -> None:
 
     found = Keyring.of(frame.load().settings.home).list()
     if frame.json:
-        emit({"keys": [_told(key) for key in found]})
+        emit({"keys": [_key_to_dict(key) for key in found]})
         return
     if not found:
         say("No keys. `engrams keys add NAME` makes one.")
@@ -73,10 +73,10 @@ def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams key
     settings = frame.load().settings
     key = Keyring.of(settings.home).revoke(id, clock.now())
     build.audit(settings).note("key.revoke", owner=key.owner.key, target=key.id)
-    emit(_told(key)) if frame.json else say(f"{paint('revoked', 'green')}  {key.id}")
+    emit(_key_to_dict(key)) if frame.json else say(f"{paint('revoked', 'green')}  {key.id}")
 
 
-def _told(key: object) -> dict[str, object]:
+def _key_to_dict(key: object) -> dict[str, object]:
     """A key without its hash."""
     names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at")
     return {name: getattr(key, name) for name in names}

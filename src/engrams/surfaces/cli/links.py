@@ -80,7 +80,7 @@ def related(
 ) -> None:
     """Show what links, tags and topics lead to from one memory."""
     with frame.open() as (engine, scope):
-        _told(engine.links.related(id, scope=scope, depth=depth, limit=limit), frame)
+        _print_related(engine.links.related(id, scope=scope, depth=depth, limit=limit), frame)
 
 
 @app.command()
@@ -96,10 +96,10 @@ def recall(
 ) -> None:
     """Recall memories: the newest, or what a question leads to over links."""
     with frame.open() as (engine, scope):
-        _told(engine.links.recall(query, scope=scope, mode=mode, limit=limit), frame)
+        _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), frame)
 
 
-def _told(found: tuple[Related, ...], frame: Frame) -> None:
+def _print_related(found: tuple[Related, ...], frame: Frame) -> None:
     if frame.json:
         emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
     elif not found:

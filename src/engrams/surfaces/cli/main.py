@@ -102,7 +102,7 @@ class Commands(TyperGroup):
 app = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from engrams import __version__
 
@@ -110,7 +110,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-_VERSION = typer.Option(False, "--version", help="Show the version and exit.", callback=_version, is_eager=True)
+_VERSION = typer.Option(False, "--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
 
 
 @app.callback(epilog="Every command takes --json, --home and --user; `engrams COMMAND --help` shows the rest.")
@@ -155,7 +155,7 @@ def run() -> NoReturn:
     """The console script."""
     ended: list[int] = []
     # First of all, and so the last that happens: whatever else waits for the end has had its turn.
-    atexit.register(_leave, ended)
+    atexit.register(_exit_now, ended)
     # One thread for the small matrices of a search: more of them wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Looking through every installed package for plugins of pydantic, of which we use none, takes longer than --help.
@@ -178,7 +178,7 @@ def run() -> NoReturn:
     sys.exit(code)
 
 
-def _leave(ended: Sequence[int]) -> None:
+def _exit_now(ended: Sequence[int]) -> None:
     """Taking an index and a hundred modules apart, object by object, takes a fifth of a short command: the system does it at once."""
     if not ended:
         return  # an error is on its way out, and Python shows it

@@ -40,7 +40,7 @@ class Frame:
         """The settings, and where each came from."""
         from engrams.settings import load
 
-        given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._overrides()}
+        given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._parse_overrides()}
         return load({name: value for name, value in given.items() if value is not None})
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Frame:
         finally:
             engine.close()
 
-    def _overrides(self) -> dict[str, Any]:
+    def _parse_overrides(self) -> dict[str, Any]:
         if not self.overrides:
             return {}
         from engrams.errors import SettingsError
@@ -96,7 +96,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     for group in sorted(groups.values(), key=lambda group: group is Frame):
         named = get_type_hints(group, include_extras=True)
         flat += [
-            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_default(f), annotation=named[f.name]) for f in fields(group)
+            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=named[f.name]) for f in fields(group)
         ]
 
     @wraps(command)
@@ -110,5 +110,5 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _default(item: Any) -> Any:
+def _field_default(item: Any) -> Any:
     return item.default_factory() if item.default_factory is not MISSING else item.default

@@ -39,7 +39,7 @@ def search(
     if frame.json:
         emit({"hits": [hit_json(hit) for hit in found.hits], "abstain": found.abstain})
         return
-    _warn(found)
+    _warn_weak(found)
     for place, hit in enumerate(found.hits, 1):
         tell_hit(place, hit)
 
@@ -87,14 +87,14 @@ def explain(
         return
     from engrams.surfaces.cli import explain
 
-    _warn(found)
+    _warn_weak(found)
     for place, hit in enumerate(found.hits, 1):
         tell_hit(place, hit)
         say(f"    {paint('why:', 'cyan')} {clean(explain.reason(hit, found))}")
     explain.tell(found)
 
 
-def _warn(found: Found) -> None:
+def _warn_weak(found: Found) -> None:
     if not found.hits:
         note("Nothing found.")
     elif found.abstain:

@@ -107,7 +107,7 @@ def tell_receipt(receipt: Receipt, text: str) -> None:
 
 def tell_record(record: Record) -> None:
     """Everything known about one memory, for a person; empty fields are left out."""
-    held = {name: shown for name, value in plain(record).items() if (shown := _shown(value))}
+    held = {name: shown for name, value in plain(record).items() if (shown := _display_value(value))}
     held["scope"] = record.scope.key
     text = held.pop("text")
     say(clean(text))
@@ -117,7 +117,7 @@ def tell_record(record: Record) -> None:
         say(f"{paint(name.ljust(size), 'dim')}  {clean(shown)}")
 
 
-def _shown(value: Any) -> str:
+def _display_value(value: Any) -> str:
     import json
 
     if isinstance(value, dict):

@@ -28,7 +28,7 @@ Passphrase = Annotated[
 
 
 @contextmanager
-def _vault(frame: Frame) -> Iterator[tuple[Any, Any, Scope]]:
+def _open_vault(frame: Frame) -> Iterator[tuple[Any, Any, Scope]]:
     """The engine, its vault, and the owner."""
     from engrams.build import vault
     from engrams.types import Scope
@@ -45,7 +45,7 @@ def log(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
 ) -> None:
     """Show the history of the files: who changed what, when and why."""
-    with _vault(frame) as (engine, vault, owner):
+    with _open_vault(frame) as (engine, vault, owner):
         vault.commit()
         path = vault.file(owner, engine.get(id, scope=owner).id) if id else ""
         entries = vault.git.log(limit, path)
@@ -67,7 +67,7 @@ def diff(
     other: Annotated[str, typer.Argument(help="From the first commit to this one.", show_default=False)] = "",
 ) -> None:
     """Show what changed in the files."""
-    with _vault(frame) as (_, vault, _owner):
+    with _open_vault(frame) as (_, vault, _owner):
         told = vault.git.diff(commit, other)
     if frame.json:
         emit({"diff": told})
@@ -81,7 +81,7 @@ def diff(
 @spread
 def blame(frame: Frame, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
     """Show with which commit each line of a memory's file came, and by whom."""
-    with _vault(frame) as (engine, vault, owner):
+    with _open_vault(frame) as (engine, vault, owner):
         vault.commit()
         lines = vault.git.blame(vault.file(owner, engine.get(id, scope=owner).id))
     if frame.json:
@@ -96,7 +96,7 @@ def blame(frame: Frame, id: Annotated[str, typer.Argument(help="The memory's id,
 @spread
 def revert(frame: Frame, commit: Commit) -> None:
     """Undo one commit, memory by memory; what has changed since is kept."""
-    with _vault(frame) as (_, vault, _owner):
+    with _open_vault(frame) as (_, vault, _owner):
         done = vault.revert(commit)
     if frame.json:
         emit(done)
@@ -116,7 +116,7 @@ def sync(
     local: Annotated[bool, typer.Option("--local", help="Leave the remote alone.")] = False,
 ) -> None:
     """Bring files and memory into step, and the remote where one is set."""
-    with _vault(frame) as (engine, vault, _owner):
+    with _open_vault(frame) as (engine, vault, _owner):
         # Opening it takes in what changed since; that is what was asked for, too.
         report = vault.began + vault.sync(accept)
         exchange = None if local or not engine.settings.vault.remote else vault.exchange()
@@ -157,7 +157,7 @@ def dream(
     undo: Annotated[bool, typer.Option("--undo", help="Put MEMORY.md back as it was before the last dream.")] = False,
 ) -> None:
     """Bring what lasts from the daily notes into MEMORY.md."""
-    with _vault(frame) as (engine, vault, owner):
+    with _open_vault(frame) as (engine, vault, owner):
         dreams = vault.days.dreams
         if undo:
             dreams.undo(owner)

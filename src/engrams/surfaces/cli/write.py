@@ -106,7 +106,7 @@ def add(
             receipts.append(receipt)
             if not (quiet or frame.json):
                 tell_receipt(receipt, turn.text)
-        if versioned and receipts:
+        if versioned and receipts and engine.vault is not None:
             engine.vault.write()
             engine.vault.commit(f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}")
     if frame.json and not quiet:
@@ -136,7 +136,7 @@ def edit(
     from engrams import formats
 
     new = formats.text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
-    given = dict(_field(change) for change in changes or ())
+    given = dict(_parse_field(change) for change in changes or ())
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
     with frame.open() as (engine, scope):
@@ -198,7 +198,7 @@ def purge(
     if bool(ids) == everything:
         raise InputError("Say what to purge.", hint="Give ids, or --all with the scope (--user, --project, …).")
     with frame.open() as (engine, scope):
-        doomed = _everything(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
+        doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
         confirmed(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
@@ -209,7 +209,9 @@ def purge(
             for total, part in ((removed, erased.removed), (remaining, erased.remaining)):
                 for name, number in part.items():
                     total[name] = total.get(name, 0) + number
-        history = engine.vault is not None and engine.vault.git.exists
+        from engrams.build import vault
+
+        history = engine.vault is not None and vault(engine).git.exists
     if frame.json:
         emit({"removed": removed, "remaining": remaining, **({"git_history": True} if history else {})})
     else:
@@ -221,7 +223,7 @@ def purge(
         raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
 
 
-def _everything(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
+def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
     from engrams.types import Status
 
     statuses = tuple(status for status in Status if status is not Status.PURGED)
@@ -236,7 +238,7 @@ def _everything(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
         after = page.next
 
 
-def _field(text: str) -> tuple[str, Any]:
+def _parse_field(text: str) -> tuple[str, Any]:
     name, sign, raw = text.partition("=")
     if not sign:
         raise InputError(f"--field needs NAME=VALUE, not {text!r}.")

@@ -39,14 +39,14 @@ def parse(raw: bytes) -> Event | None:
         return None
     if not isinstance(body, dict):
         return None
-    prompt = said(_text(body, "prompt"))
+    prompt = said(_text_field(body, "prompt"))
     return Event(
-        name=_text(body, "hook_event_name"),
-        session=_text(body, "session_id"),
+        name=_text_field(body, "hook_event_name"),
+        session=_text_field(body, "session_id"),
         said="" if _COMMAND.match(prompt) else prompt,
-        answer=said(_text(body, "last_assistant_message")),
-        transcript=_text(body, "transcript_path"),
-        folder=_text(body, "cwd"),
+        answer=said(_text_field(body, "last_assistant_message")),
+        transcript=_text_field(body, "transcript_path"),
+        folder=_text_field(body, "cwd"),
     )
 
 
@@ -67,6 +67,6 @@ def reply(event: Event, text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 
-def _text(body: Mapping[str, Any], name: str) -> str:
+def _text_field(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
     return value if isinstance(value, str) else ""

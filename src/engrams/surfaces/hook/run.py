@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engrams.types import Scope, Turn
 
 SECONDS = 5.0
-_LEARNING = 0.4
+_LEARNING_SHARE = 0.4
 """Share of the time that learning from what was said may take, where nobody waits for an answer."""
 
 
@@ -38,11 +38,11 @@ def run(call: Call) -> int:
     What goes wrong is told on standard error. After ``call.seconds`` the process ends without an answer.
     """
     told: list[str] = []
-    worker = threading.Thread(target=_work, args=(call, told), daemon=True)
+    worker = threading.Thread(target=_answer_stdin, args=(call, told), daemon=True)
     worker.start()
     worker.join(call.seconds)
     if worker.is_alive():
-        _complain(f"memory took longer than {call.seconds:g} s; the agent goes on without it")
+        _print_warning(f"memory took longer than {call.seconds:g} s; the agent goes on without it")
         sys.stderr.flush()
         # A thread that hangs in the store would keep the interpreter, and with it the agent, from going on.
         os._exit(0)
@@ -71,16 +71,16 @@ def answer(call: Call, event: Event) -> str:
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
     with open_engine(settings) as engine:
         place = scope.within("project", name) if name else scope
-        text = _exchange(engine, event, place, call.tokens)
+        text = _recall_and_keep(engine, event, place, call.tokens)
         # A session that the store does not know is one in which nothing was said.
         if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
             engine.sessions.end(event.session, scope=place)
         if not waits:
-            engine.drain(call.seconds * _LEARNING)
+            engine.drain(call.seconds * _LEARNING_SHARE)
     return events.reply(event, text)
 
 
-def _exchange(engine: MemoryEngine, event: Event, scope: Scope, tokens: int | None) -> str:
+def _recall_and_keep(engine: MemoryEngine, event: Event, scope: Scope, tokens: int | None) -> str:
     """First what is known, so that what is said now is not told back; then what is said is kept."""
     text = ""
     if event.name == "SessionStart":
@@ -89,13 +89,13 @@ def _exchange(engine: MemoryEngine, event: Event, scope: Scope, tokens: int | No
         made = engine.context(event.said, scope=scope, tokens=tokens)
         # The stable profile was given when the session began.
         text = "" if made.abstain else made.tail
-    turns = _turns(event)
+    turns = _new_turns(event)
     if turns:
         engine.observe(turns, scope=scope)
     return text
 
 
-def _turns(event: Event) -> list[Turn]:
+def _new_turns(event: Event) -> list[Turn]:
     """What this event adds: the prompt, or all that the transcript has to say; what was kept before has the same id."""
     from engrams.surfaces.hook.transcript import messages
 
@@ -106,29 +106,29 @@ def _turns(event: Event) -> list[Turn]:
             said = [*messages(event.transcript), ("assistant", event.answer)]
         case _:
             said = []
-    return [_turn(event.session, role, text) for role, text in dict.fromkeys(said) if text]
+    return [_to_turn(event.session, role, text) for role, text in dict.fromkeys(said) if text]
 
 
-def _turn(session: str, role: str, text: str) -> Turn:
+def _to_turn(session: str, role: str, text: str) -> Turn:
     from engrams.types import Turn
 
     digest = hashlib.blake2b("\x1e".join((session, role, text)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return Turn(text, "assistant" if role == "assistant" else "user", session=session, external_id=f"hook-{digest}")
 
 
-def _work(call: Call, told: list[str]) -> None:
+def _answer_stdin(call: Call, told: list[str]) -> None:
     try:
         event = events.parse(sys.stdin.buffer.read())
         if event is None:
-            _complain("what came in is no event")
+            _print_warning("what came in is no event")
             return
         if event.name in (*events.RECALLS, *events.KEEPS):
             told.append(answer(call, event))
     except Exception as fault:  # noqa: BLE001 - whatever is wrong with memory, the agent must go on
-        _complain(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
+        _print_warning(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
 
 
-def _complain(text: str) -> None:
+def _print_warning(text: str) -> None:
     sys.stderr.write(f"engrams hook: {text}\n")
 
 
@@ -148,9 +148,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         given, unknown = parser.parse_known_args(list(arguments))
         if unknown:
-            _complain(f"there is no option {' '.join(unknown)}; it is passed over")
+            _print_warning(f"there is no option {' '.join(unknown)}; it is passed over")
     except argparse.ArgumentError as fault:
-        _complain(f"{fault}; the agent goes on without memory")
+        _print_warning(f"{fault}; the agent goes on without memory")
         return 0
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}

@@ -8,7 +8,7 @@ from typing import Any
 
 from engrams.surfaces.hook.event import said
 
-_MOST = 20_000_000
+_MAX_BYTES = 20_000_000
 """Bytes at the end of the file that are looked at."""
 
 
@@ -20,15 +20,15 @@ def messages(path: str) -> list[tuple[str, str]]:
     try:
         file = Path(path).expanduser()
         with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - _MOST))
+            opened.seek(max(0, file.stat().st_size - _MAX_BYTES))
             lines = opened.read().splitlines()
     except (OSError, ValueError):
         return []
-    found = (_message(line) for line in lines)
+    found = (_parse_message(line) for line in lines)
     return [message for message in found if message is not None]
 
 
-def _message(line: bytes) -> tuple[str, str] | None:
+def _parse_message(line: bytes) -> tuple[str, str] | None:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
@@ -36,11 +36,11 @@ def _message(line: bytes) -> tuple[str, str] | None:
     if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant") or entry.get("isSidechain") or entry.get("isMeta"):
         return None
     held = entry.get("message")
-    text = said(_text(held.get("content"))) if isinstance(held, dict) else ""
+    text = said(_content_text(held.get("content"))) if isinstance(held, dict) else ""
     return (entry["type"], text) if text else None
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()

@@ -1,1 +1,1 @@
-"""The HTTP server: one socket for every part of engrams that speaks HTTP."""
+"""HTTP server: one socket for API, proxy and page."""

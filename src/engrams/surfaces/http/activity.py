@@ -1,4 +1,4 @@
-"""What the server did, minute by minute: for charts, and for each owner apart."""
+"""Per-owner activity by minute, for charts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TIMES = 500
 
 
 @dataclass(slots=True)
-class Minute:
+class ActivityMinute:
     """``at``: minutes since 1970. ``times``: milliseconds of its searches, the first 500."""
 
     at: int
@@ -23,19 +23,22 @@ class Minute:
     searches: int = 0
     times: list[float] = field(default_factory=list)
 
-    def share(self, part: float) -> float:
-        """The time below which that share of the searches stayed; 0 without any."""
+    def percentile(self, part: float) -> float:
+        """Return the search time below which ``part`` of the searches stayed.
+
+        ``part``: 0..1. Milliseconds; 0 without searches.
+        """
         return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))] if self.times else 0.0
 
 
-class Pulse:
-    """The last day, in this process's memory; of the thousand owners that were last seen."""
+class ActivityChart:
+    """Last day of activity, in memory, for the latest thousand owners."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owners: OrderedDict[str, deque[Minute]] = OrderedDict()
+        self._owners: OrderedDict[str, deque[ActivityMinute]] = OrderedDict()
 
-    def note(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
+    def record(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
         with self._lock:
             held = self._owners.setdefault(owner, deque(maxlen=MINUTES))
             self._owners.move_to_end(owner)
@@ -43,7 +46,7 @@ class Pulse:
                 self._owners.popitem(last=False)
             # A clock that goes backwards adds to the minute that is there.
             if not held or held[-1].at < minute:
-                held.append(Minute(minute))
+                held.append(ActivityMinute(minute))
             now = held[-1]
             now.requests += 1
             now.errors += status >= 500
@@ -52,7 +55,7 @@ class Pulse:
             if search and len(now.times) < _TIMES:
                 now.times.append(milliseconds)
 
-    def last(self, owner: str, since: int) -> Sequence[Minute]:
+    def minutes_since(self, owner: str, since: int) -> Sequence[ActivityMinute]:
         """The minutes from ``since`` on in which there was something."""
         with self._lock:
             return [minute for minute in self._owners.get(owner, ()) if minute.at >= since]

@@ -1,4 +1,4 @@
-"""The server's application: its guard, its errors, its parts, its start and end."""
+"""Application of the server: middleware, error handlers, mounts, lifespan."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import health, problems
-from engrams.surfaces.http.activity import Pulse
-from engrams.surfaces.http.auth import Gate
-from engrams.surfaces.http.metrics import Metrics
-from engrams.surfaces.http.mounts import Part, load
-from engrams.surfaces.http.observers import audited, charted, logged
-from engrams.surfaces.http.origins import Guard, is_loopback
-from engrams.surfaces.http.rest.fallback import Elsewhere
-from engrams.surfaces.http.retention import swept
-from engrams.surfaces.http.telemetry import Observer, Witness
-from engrams.surfaces.http.tracing import traced
+from engrams.surfaces.http.activity import ActivityChart
+from engrams.surfaces.http.auth import ApiKeyMiddleware
+from engrams.surfaces.http.metrics import RequestMetrics
+from engrams.surfaces.http.mounts import Mount, load_mounts
+from engrams.surfaces.http.observers import audit_observer, chart_observer, log_observer
+from engrams.surfaces.http.origins import OriginMiddleware, is_loopback
+from engrams.surfaces.http.rest.fallback import MethodNotAllowed
+from engrams.surfaces.http.retention import sweep_logs
+from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
+from engrams.surfaces.http.tracing import trace_observer
 
 
-def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] | None = None) -> FastAPI:
-    """The ASGI application over an open engine, which stays the caller's to close. ``parts``: None takes all there are.
+def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Mount] | None = None) -> FastAPI:
+    """Create the ASGI application over an open engine.
 
-    The end of its life waits for turns that are still being kept.
+    The engine stays the caller's to close. ``mounts``: None takes all. The end of its lifespan waits for turns that are still being
+    stored.
     """
-    chosen = load(engine, settings) if parts is None else tuple(parts)
+    chosen = load_mounts(engine, settings) if parts is None else tuple(parts)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -40,7 +41,7 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
             logs = (app.state.safety, app.state.feedback)
             for log in (app.state.audit, *logs):
                 stack.callback(log.close)
-            stack.callback(create_task(swept(logs)).cancel)
+            stack.callback(create_task(sweep_logs(logs)).cancel)
             if engine.vault is not None and settings.vault.watch != "off":
                 engine.vault.watch()
                 stack.push_async_callback(to_thread, engine.vault.unwatch)
@@ -52,37 +53,37 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Part] |
     # The framework's own traces and logs would hold addresses and messages that quote memory; ours do not (spans).
     quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
     app = FastAPI(title="engrams", version=__version__, lifespan=life, docs_url=None, redoc_url=None, telemetry=quiet)
-    _surround(app, engine, settings)
-    app.add_exception_handler(EngramsError, problems.handle)
+    _add_middleware(app, engine, settings)
+    app.add_exception_handler(EngramsError, problems.handle_error)
     routes = health.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
-    others = Elsewhere(routes.routes)
-    app.router.routes.extend(others.at(others.paths))
+    fallback = MethodNotAllowed(routes.routes)
+    app.router.routes.extend(fallback.routes_for(fallback.paths))
     for part in chosen:
         part.install(app)
     return app
 
 
 def needs_keys(settings: Settings) -> bool:
-    """Whether nobody may come in without a key."""
+    """Return True where no request may come without a key."""
     return settings.serve.require_keys == "always" or not is_loopback(settings.serve.host.strip("[]").casefold())
 
 
-def _surround(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
-    """What every request goes through, from the outside in: it is seen, web pages are kept out, keys are asked for."""
+def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
+    """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, pulse, metrics = build.audit(settings, engine.now), Pulse(), Metrics(engine)
+    log, pulse, metrics = build.audit(settings, engine.now), ActivityChart(), RequestMetrics(engine)
     app.state.audit, app.state.pulse = log, pulse
     app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
-        metrics.note,
-        charted(pulse, engine.now),
-        audited(log, reads=settings.audit.reads),
-        traced(),
-        logged(engine.now) if serve.log == "json" else None,
+        metrics.record,
+        chart_observer(pulse, engine.now),
+        audit_observer(log, reads=settings.audit.reads),
+        trace_observer(),
+        log_observer(engine.now) if serve.log == "json" else None,
     ]
     keys = Keyring.of(settings.home)
-    app.add_middleware(Gate, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
-    app.add_middleware(Guard, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
-    app.add_middleware(Witness, observers=[one for one in observers if one is not None], clock=engine.now)
+    app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
+    app.add_middleware(OriginMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
+    app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)
     app.include_router(metrics.router())

@@ -1,4 +1,4 @@
-"""GET /metrics: numbers for Prometheus. No label ever names a user or a memory."""
+"""GET /metrics for Prometheus; labels never name users or memories."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from starlette.responses import Response
 from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
-from engrams.surfaces.http.telemetry import Seen
+from engrams.surfaces.http.telemetry import ObservedRequest
 
 _MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 
-class Metrics:
-    """Requests as they are seen; the store's numbers when they are asked for."""
+class RequestMetrics:
+    """Counters and histograms of requests, with the collector of the store."""
 
     def __init__(self, engine: MemoryEngine) -> None:
         self._registry = CollectorRegistry()
@@ -30,16 +30,16 @@ class Metrics:
             "engrams_http_request_duration_seconds", "Until the last byte.", ["route"], buckets=_BUCKETS, registry=self._registry
         )
         self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
-        self._registry.register(Store(engine))
+        self._registry.register(StoreCollector(engine))
 
-    def note(self, seen: Seen) -> None:
+    def record(self, seen: ObservedRequest) -> None:
         method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
-        self._requests.labels(seen.act.path, method, str(seen.status)).inc()
-        self._seconds.labels(seen.act.path).observe(seen.seconds)
-        if seen.act.search:
+        self._requests.labels(seen.permission.path, method, str(seen.status)).inc()
+        self._seconds.labels(seen.permission.path).observe(seen.seconds)
+        if seen.permission.is_search:
             self._search.observe(seen.seconds)
 
-    def text(self) -> bytes:
+    def render(self) -> bytes:
         return generate_latest(self._registry)
 
     def router(self) -> APIRouter:
@@ -47,19 +47,19 @@ class Metrics:
 
         @routes.get("/metrics", include_in_schema=False)
         def metrics() -> Response:
-            return Response(self.text(), media_type=_MEDIA)
+            return Response(self.render(), media_type=_MEDIA)
 
         return routes
 
 
-class Store(Collector):
-    """What the store holds, and whether it answers."""
+class StoreCollector(Collector):
+    """Collector of the store's numbers and its reachability."""
 
     def __init__(self, engine: MemoryEngine) -> None:
         self._engine = engine
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing is read when it is registered."""
+        """Describe nothing: registering must not read the store."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
@@ -80,18 +80,18 @@ class Store(Collector):
         for status, number in counts["status"].items():
             memories.add_metric([status], number)
         yield memories
-        yield GaugeMetricFamily("engrams_store_bytes", "Size of the database's files.", value=_bytes(self._engine))
-        yield from _spent(self._engine)
+        yield GaugeMetricFamily("engrams_store_bytes", "Size of the database's files.", value=_store_bytes(self._engine))
+        yield from _model_metrics(self._engine)
 
 
-def _bytes(engine: MemoryEngine) -> int:
+def _store_bytes(engine: MemoryEngine) -> int:
     home = engine.settings.home.expanduser()
     base = Path(engine.settings.store.url) if engine.settings.store.url else home / "memory.db"
     return sum(file.stat().st_size for file in base.parent.glob(f"{base.name}*") if file.is_file())
 
 
-def _spent(engine: MemoryEngine) -> Iterator[Metric]:
-    """Calls and tokens of the language model, by what they were for."""
+def _model_metrics(engine: MemoryEngine) -> Iterator[Metric]:
+    """Yield calls and tokens of the language model by purpose."""
     meter = getattr(engine.chat_model, "meter", None)
     if meter is None:
         return

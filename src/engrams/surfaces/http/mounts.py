@@ -1,4 +1,4 @@
-"""Mounts of the server, found by name: surfaces do not import each other."""
+"""Mounts of the server, found by name since surfaces are independent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps web pages out: a page must not reach a server on its reader's own machine by a name or an origin it controls."""
+"""Block requests of foreign web pages (DNS rebinding, cross-origin calls)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _EXPOSED = b"etag, location, retry-after, x-request-id"
 _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 
 
-class Guard:
-    """Refuses (403) a ``Host`` that a stranger could own, and a web ``Origin`` other than this machine or this server.
+class OriginMiddleware:
+    """Refuse (403) foreign ``Host`` and ``Origin`` headers.
 
     An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the
     names under which containers know their host, ``own``, the name the server was told to listen on, and ``names``, those of a
-    reverse proxy. Pages of ``origins`` may ask, and read the answers (CORS).
+    reverse proxy. Pages of ``origins`` may call and read the answers (CORS).
     """
 
     def __init__(self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
@@ -35,17 +35,17 @@ class Guard:
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").casefold()
         origin = headers.get(b"origin", b"").decode("latin-1").casefold()
-        if host and not self._trusts(name_of(host)):
+        if host and not self._is_trusted(host_name(host)):
             await _refuse("host", "Host", scope, receive, send)
         elif origin in self._origins and origin:
-            await self._share(headers, scope, receive, send)
+            await self._answer_allowed_origin(headers, scope, receive, send)
         elif origin and not _is_local(origin) and urlsplit(origin).netloc != host:
             await _refuse("origin", "Origin", scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    async def _share(self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a page of another site: what it asks beforehand here, everything else with leave to read it."""
+    async def _answer_allowed_origin(self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an allowed origin: preflights here, other requests with CORS headers."""
         leave = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"Origin")]
         if scope["type"] == "http" and scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
             wanted = headers.get(b"access-control-request-headers", b"authorization, content-type")
@@ -65,23 +65,23 @@ class Guard:
 
         await self._app(scope, receive, shared)
 
-    def _trusts(self, name: str) -> bool:
-        return name in self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _address(name) is not None
+    def _is_trusted(self, name: str) -> bool:
+        return name in self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _parse_address(name) is not None
 
 
-def name_of(host: str) -> str:
-    """The host without its port; ``::1`` of ``[::1]:8100``."""
+def host_name(host: str) -> str:
+    """Strip the port from a host; ``::1`` of ``[::1]:8100``."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
 def is_loopback(name: str) -> bool:
-    address = _address(name)
+    address = _parse_address(name)
     return name == "localhost" or name.endswith(".localhost") or (address is not None and address.is_loopback)
 
 
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(name)
     except ValueError:
@@ -89,10 +89,10 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _is_local(origin: str) -> bool:
-    """Pages of this machine, and programs that call their own pages ``app://`` or ``vscode-webview://``: no web site can."""
+    """Accept pages of this machine and of programs (``app://``, ``vscode-webview://``)."""
     parts = urlsplit(origin)
     if parts.scheme in ("http", "https"):
-        return is_loopback(name_of(parts.netloc))
+        return is_loopback(host_name(parts.netloc))
     return bool(parts.scheme)
 
 

@@ -1,4 +1,4 @@
-"""Everything one can do here: the right it takes, its name in the audit log and metrics, and what tracing calls it."""
+"""Table of operations: right, name in audit log, name in traces."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ OPEN = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """``operation``: the name of the GenAI conventions for it, for those that have one. ``read``: it changes nothing."""
+class Permission:
+    """Right and name of one operation.
+
+    ``operation``: its name in the GenAI conventions, if it has one.
+    """
 
     name: str
     right: str
@@ -19,23 +22,23 @@ class Act:
     operation: str = ""
 
     @property
-    def read(self) -> bool:
+    def is_read(self) -> bool:
         return self.right == "read"
 
     @property
-    def search(self) -> bool:
+    def is_search(self) -> bool:
         return self.operation == "search_memory"
 
 
-def _acts(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], Act]]]:
-    found: dict[tuple[str, int], list[tuple[tuple[str, ...], Act]]] = {}
+def _index_permissions(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]]:
+    found: dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]] = {}
     for method, path, right, name, operation in rows:
         parts = tuple(path.strip("/").split("/"))
-        found.setdefault((method, len(parts)), []).append((parts, Act(name, right, path, operation)))
+        found.setdefault((method, len(parts)), []).append((parts, Permission(name, right, path, operation)))
     return found
 
 
-_ACTS = _acts(
+_PERMISSIONS = _index_permissions(
     ("POST", "/v1/memories", "write", "memory.add", "create_memory"),
     ("GET", "/v1/memories", "read", "memory.list", ""),
     ("GET", "/v1/memories/{id}", "read", "memory.read", ""),
@@ -118,27 +121,30 @@ _ACTS = _acts(
     ("GET", "/", OPEN, "view.page", ""),
 )
 
-_OWN_V1 = frozenset(parts[1] for rows in _ACTS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
-_NOTHING = Act("nothing", "read", "other")
-_PROXIED = Act("proxy", PROXY, "proxy")
-_CHAT = Act("proxy.chat", PROXY, "/v1/chat/completions")
-_FILES = Act("view.page", OPEN, "/ui/")
+_V1_SEGMENTS = frozenset(parts[1] for rows in _PERMISSIONS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
+_NOTHING = Permission("nothing", "read", "other")
+_PROXIED = Permission("proxy", PROXY, "proxy")
+_CHAT = Permission("proxy.chat", PROXY, "/v1/chat/completions")
+_FILES = Permission("view.page", OPEN, "/ui/")
 
 
-def act_of(method: str, path: str) -> Act:
-    """What a request does. A path of ours that there is not takes the right to read; every other one is the proxy's."""
+def find_permission(method: str, path: str) -> Permission:
+    """Find the permission of a request.
+
+    An unknown path below ours takes the right to read; every other path is the proxy's.
+    """
     method = "GET" if method == "HEAD" else method
     parts = tuple(path.strip("/").split("/"))
-    for known, act in _ACTS.get((method, len(parts)), ()):
+    for known, act in _PERMISSIONS.get((method, len(parts)), ()):
         if all(mine == its or mine.startswith("{") for mine, its in zip(known, parts, strict=True)):
             return act
     if path.startswith("/ui/") and method == "GET":
         return _FILES
-    if parts[0] == "v1" and len(parts) > 1 and parts[1] in _OWN_V1:
+    if parts[0] == "v1" and len(parts) > 1 and parts[1] in _V1_SEGMENTS:
         return _NOTHING
     return _CHAT if path == _CHAT.path else _PROXIED
 
 
-def described() -> set[tuple[str, str]]:
-    """Every method and path in the table."""
-    return {(method, act.path) for (method, _), rows in _ACTS.items() for _, act in rows}
+def list_operations() -> set[tuple[str, str]]:
+    """List every method and path of the table."""
+    return {(method, act.path) for (method, _), rows in _PERMISSIONS.items() for _, act in rows}

@@ -1,4 +1,4 @@
-"""Errors of engrams as HTTP: one table of statuses, one body (RFC 9457)."""
+"""Engine errors as HTTP problem bodies (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _STATUS: dict[type[errors.EngramsError], int] = {
 
 
 def status_of(fault: errors.EngramsError) -> int:
-    """The HTTP status of an error; its nearest class in the table decides."""
+    """Return the HTTP status of an error by its nearest class."""
     return next((_STATUS[kind] for kind in type(fault).__mro__ if kind in _STATUS), 500)
 
 
-def problem(fault: errors.EngramsError) -> Response:
-    """The error as an ``application/problem+json`` answer, its hint beside its message."""
+def to_problem(fault: errors.EngramsError) -> Response:
+    """Build an ``application/problem+json`` answer with message and hint."""
     status = status_of(fault)
     body = {"type": "about:blank", "title": type(fault).__name__, "status": status, "detail": fault.message, "hint": fault.hint}
     return Response(json.dumps(body), status, media_type="application/problem+json")
 
 
-async def handle(_: Request, fault: Exception) -> Response:
-    """The handler that the app registers for EngramsError."""
+async def handle_error(_: Request, fault: Exception) -> Response:
+    """Handle EngramsError for the app."""
     assert isinstance(fault, errors.EngramsError)
-    return problem(fault)
+    return to_problem(fault)
 
 
-def unforeseen() -> Response:
-    """What nobody foresaw: told without what it says, which may quote memory; the server's own log has the place."""
+def internal_error() -> Response:
+    """Build the 500 answer without the error text, which may quote memory."""
     body = {
         "type": "about:blank",
         "title": "Internal Server Error",

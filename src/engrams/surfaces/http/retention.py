@@ -1,4 +1,4 @@
-"""What is too old in the logs goes, also where nothing new is written."""
+"""Remove old log entries, also while nothing new is written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HOUR = 3600.0
 _log = logging.getLogger(__name__)
 
 
-class Log(Protocol):
-    """The part of a log that is needed here."""
+class SweepableLog(Protocol):
+    """Log with a sweep."""
 
     def sweep(self) -> int: ...
 
 
-async def swept(logs: Iterable[Log], seconds: float = _HOUR) -> None:
-    """Sweep them at once, and then so often; without an end."""
+async def sweep_logs(logs: Iterable[SweepableLog], seconds: float = _HOUR) -> None:
+    """Sweep the logs now and then every ``seconds``, for ever."""
     kept = tuple(logs)
     while True:
         for log in kept:

@@ -31,10 +31,10 @@ def serve(settings: Settings) -> None:
 
     SettingsError: the address cannot or must not be listened on.
     """
-    check(settings)
+    check_settings(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
-        runner = server(create_app(engine, settings))
+        runner = create_server(create_app(engine, settings))
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
         _exit_on_term()
@@ -42,7 +42,7 @@ def serve(settings: Settings) -> None:
             runner.run(sockets=[listener])
 
 
-def server(app: FastAPI) -> uvicorn.Server:
+def create_server(app: FastAPI) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log."""
     config = uvicorn.Config(
         app,
@@ -56,7 +56,7 @@ def server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def check(settings: Settings) -> None:
+def check_settings(settings: Settings) -> None:
     """Refuse unsafe settings: reachable without a key, or its own upstream (SettingsError)."""
     serve = settings.serve
     host = serve.host.strip("[]").casefold()

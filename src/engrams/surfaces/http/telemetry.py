@@ -1,4 +1,4 @@
-"""What is told of every request, and to whom: metrics, charts, the audit log, traces and the log. Never what memory says."""
+"""Report requests to observers, without bodies."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams.clock import new_id
 from engrams.ports import Clock
-from engrams.surfaces.http.permissions import PROXY, Act, act_of
-from engrams.surfaces.http.problems import unforeseen
+from engrams.surfaces.http.permissions import PROXY, Permission, find_permission
+from engrams.surfaces.http.problems import internal_error
 from engrams.surfaces.http.rest.caller import KEY, OWNER
 
 if TYPE_CHECKING:
@@ -24,14 +24,15 @@ _HEADER = b"x-request-id"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One request. ``seconds`` until its last byte; ``owner``: a scope's key, empty where it was about nobody's memory.
+class ObservedRequest:
+    """Finished request.
 
-    ``parent``: the trace it belongs to, as the client's ``traceparent`` names it. ``start``: nanoseconds since 1970.
+    ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned; ``parent``: the client's
+    ``traceparent``; ``start``: nanoseconds since 1970.
     """
 
     id: str
-    act: Act
+    permission: Permission
     method: str
     status: int
     seconds: float
@@ -42,11 +43,14 @@ class Seen:
     parent: str
 
 
-Observer = Callable[[Seen], None]
+Observer = Callable[[ObservedRequest], None]
 
 
-class Witness:
-    """Gives every request an id (the client's own where it sent one) and tells its observers how it went."""
+class TelemetryMiddleware:
+    """Give every request an id and report it to the observers.
+
+    The id is the client's own where it sent one.
+    """
 
     def __init__(self, app: ASGIApp, observers: Sequence[Observer], clock: Clock) -> None:
         self._app, self._observers, self._clock = app, tuple(observers), clock
@@ -55,7 +59,7 @@ class Witness:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        act = act_of(scope["method"], scope["path"])
+        act = find_permission(scope["method"], scope["path"])
         headers = dict(scope["headers"])
         given = headers.get(_HEADER, b"")
         id = given.decode() if _ID.fullmatch(given) else new_id(self._clock())
@@ -74,18 +78,17 @@ class Witness:
             await self._app(scope, receive, tell)
         except Exception:
             if not status:
-                await unforeseen()(scope, receive, tell)
+                await internal_error()(scope, receive, tell)
             raise
         finally:
             seconds = time.perf_counter() - began
             parent = headers.get(b"traceparent", b"").decode("latin-1")
-            seen = _seen(scope, Seen(id, act, scope["method"], status or 499, seconds, start, "", "local", "", parent))
+            seen = _add_caller(scope, ObservedRequest(id, act, scope["method"], status or 499, seconds, start, "", "local", "", parent))
             for observer in self._observers:
                 observer(seen)
 
 
-def _seen(scope: MutableMapping[str, Any], seen: Seen) -> Seen:
-    """With what was found out on the way."""
+def _add_caller(scope: MutableMapping[str, Any], seen: ObservedRequest) -> ObservedRequest:
     key: Key | None = scope.get(KEY)
     target = str(scope.get("path_params", {}).get("id", ""))
     return replace(seen, owner=scope.get(OWNER, ""), actor=key.id if key else "local", target=target)

@@ -1,4 +1,4 @@
-"""Traces, after the GenAI conventions for memory, where OpenTelemetry is installed. Queries and texts are never in them."""
+"""OpenTelemetry traces by the GenAI conventions, without queries and texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 
 from engrams import __version__
-from engrams.surfaces.http.telemetry import Observer, Seen
+from engrams.surfaces.http.telemetry import ObservedRequest, Observer
 
 OPERATION = "gen_ai.operation.name"
 PROVIDER = "gen_ai.provider.name"
@@ -18,20 +18,20 @@ ERROR = "error.type"
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
-def traced() -> Observer | None:
-    """An observer that makes a span of every operation on memory; None without the SDK."""
+def trace_observer() -> Observer | None:
+    """Create an observer that makes spans; None without the SDK."""
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         return None
     from opentelemetry import propagate, trace
 
     tracer = trace.get_tracer("engrams", __version__)
 
-    def note(seen: Seen) -> None:
-        if not seen.act.operation:
+    def note(seen: ObservedRequest) -> None:
+        if not seen.permission.operation:
             return
         context = propagate.extract({"traceparent": seen.parent}) if seen.parent else None
         attributes: dict[str, str | int] = {
-            OPERATION: seen.act.operation,
+            OPERATION: seen.permission.operation,
             PROVIDER: "engrams",
             STORE: seen.owner,
             "http.response.status_code": seen.status,
@@ -40,7 +40,7 @@ def traced() -> Observer | None:
             attributes[RECORD] = seen.target
         if seen.status >= 400:
             attributes[ERROR] = str(seen.status)
-        name = f"{seen.act.operation} engrams"
+        name = f"{seen.permission.operation} engrams"
         span = tracer.start_span(name, context, kind=trace.SpanKind.CLIENT, attributes=attributes, start_time=seen.start)
         if seen.status >= 500:
             span.set_status(trace.StatusCode.ERROR)
@@ -50,7 +50,10 @@ def traced() -> Observer | None:
 
 
 def start_export() -> bool:
-    """Send spans where the environment says (OTEL_EXPORTER_OTLP_ENDPOINT); whether it says so and can be done."""
+    """Export spans to the OTLP endpoint of the environment.
+
+    False: none is set, or the exporter is not installed.
+    """
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:

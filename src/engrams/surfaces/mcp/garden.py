@@ -96,7 +96,7 @@ class Garden:
 
     def list_conflicts(self) -> Clashes:
         """Statements about the person that cannot both be so. Ask them which one holds; never guess."""
-        return Clashes([_clash(each) for each in self._engine.garden.conflicts(self._bound.root)])
+        return Clashes([_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)])
 
     def settle_conflict(
         self, one: Id, other: Id, keep: Annotated[str, Field(description="The id of the one that holds; empty: both stay.")] = ""
@@ -124,6 +124,6 @@ class Garden:
         return Undone(done.cycle, list(done.restored), list(done.left))
 
 
-def _clash(conflict: StatementConflict) -> Clash:
+def _to_conflict(conflict: StatementConflict) -> Clash:
     sides = [Statement(each.id, each.text, each.recorded_at.isoformat()) for each in (conflict.one, conflict.other)]
     return Clash(sides[0], sides[1], conflict.reason, conflict.keep)

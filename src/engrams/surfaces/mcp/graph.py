@@ -17,7 +17,7 @@ from engrams.surfaces.mcp.scoped import Bound, told
 from engrams.types import Record, Status
 
 _PAGE = 500
-_PIECES = Where("or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True)))
+_GRAPH_RECORDS = Where("or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True)))
 """What entities and relations are kept as, here and when that server's file is imported."""
 
 _TOOLS = {
@@ -100,79 +100,79 @@ class Graph:
 
     def create_entities(self, entities: list[Entity]) -> Entities:
         """Add entities; those whose name is known already are left as they are. Gives the new ones."""
-        nodes, _ = self._read()
+        nodes, _ = self._read_records()
         new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
-        self._store({"entities": list(new.values())})
+        self._import_graph({"entities": list(new.values())})
         return Entities(entities=list(new.values()))
 
     def create_relations(self, relations: list[Relation]) -> Relations:
         """Add relations between entities, in active voice. Gives the new ones."""
-        nodes, known = self._read()
+        nodes, known = self._read_records()
         for name in (each[end] for each in relations for end in ("from", "to")):
-            _known(nodes, name)
-        new = [each for each in relations if _ends(each) not in known]
-        self._store({"relations": new})
+            _require_node(nodes, name)
+        new = [each for each in relations if _relation_key(each) not in known]
+        self._import_graph({"relations": new})
         return Relations(relations=new)
 
     def add_observations(self, observations: list[Seen]) -> Results:
         """Add what was observed about entities that exist. Gives what was new of it."""
-        nodes, _ = self._read()
+        nodes, _ = self._read_records()
         added = []
         for each in observations:
-            node = _known(nodes, each["entityName"])
+            node = _require_node(nodes, each["entityName"])
             new = [text for text in dict.fromkeys(each["contents"]) if text not in node.observations]
             added.append(New(entityName=each["entityName"], addedObservations=new))
         given = [
             Entity(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
             for each in added
         ]
-        self._store({"entities": [entity for entity in given if entity["observations"]]})
+        self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
         return Results(results=added)
 
     def delete_entities(self, entityNames: list[str]) -> Done:  # noqa: N803 - the name clients send
         """Forget entities, what was observed about them, and their relations."""
-        nodes, known = self._read()
+        nodes, known = self._read_records()
         gone = set(entityNames)
         ids = [one for name in gone & set(nodes) for one in nodes[name].records]
-        self._forget((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
+        self._forget_ids((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
         return Done(success=True, message="Entities deleted.")
 
     def delete_observations(self, deletions: list[Unseen]) -> Done:
         """Forget single observations."""
-        nodes, _ = self._read()
+        nodes, _ = self._read_records()
         held = ((nodes[each["entityName"]].observations, each["observations"]) for each in deletions if each["entityName"] in nodes)
-        self._forget(known[text] for known, texts in held for text in texts if text in known)
+        self._forget_ids(known[text] for known, texts in held for text in texts if text in known)
         return Done(success=True, message="Observations deleted.")
 
     def delete_relations(self, relations: list[Relation]) -> Done:
         """Forget relations."""
-        _, known = self._read()
-        self._forget(known[_ends(each)] for each in relations if _ends(each) in known)
+        _, known = self._read_records()
+        self._forget_ids(known[_relation_key(each)] for each in relations if _relation_key(each) in known)
         return Done(success=True, message="Relations deleted.")
 
     def read_graph(self) -> Whole:
         """All entities and relations."""
-        nodes, known = self._read()
-        return _whole(nodes, known, set(nodes))
+        nodes, known = self._read_records()
+        return _select_graph(nodes, known, set(nodes))
 
     def search_nodes(self, query: str) -> Whole:
         """The entities that a question is about, and the relations between them."""
-        found = self._engine.search(query, scope=self._bound.root, where=_PIECES)
-        nodes, known = self._read()
+        found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
+        nodes, known = self._read_records()
         names = {str(hit.record.meta.get("entity", "")) for hit in found.hits}
         ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
-        return _whole(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
+        return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
 
     def open_nodes(self, names: list[str]) -> Whole:
         """Entities by name, and the relations between them."""
-        nodes, known = self._read()
-        return _whole(nodes, known, set(names) & set(nodes))
+        nodes, known = self._read_records()
+        return _select_graph(nodes, known, set(names) & set(nodes))
 
-    def _read(self) -> tuple[dict[str, Node], dict[tuple[str, str, str], str]]:
+    def _read_records(self) -> tuple[dict[str, Node], dict[tuple[str, str, str], str]]:
         """Entities by name; relations, as (from, type, to), with their records."""
         nodes: dict[str, Node] = {}
         known: dict[tuple[str, str, str], str] = {}
-        for record in self._records():
+        for record in self._list_records():
             name, triple = record.meta.get("entity"), record.meta.get("triple")
             if not isinstance(name, str):
                 if isinstance(triple, list) and len(triple) == 3:
@@ -186,16 +186,16 @@ class Graph:
                 node.observations[record.text.removeprefix(f"{name}: ")] = record.id
         return nodes, known
 
-    def _records(self) -> Iterator[Record]:
+    def _list_records(self) -> Iterator[Record]:
         after, most = "", min(_PAGE, self._engine.settings.limits.results)
         while True:
-            page = self._engine.list(scope=self._bound.root, where=_PIECES, order="oldest", after=after, limit=most)
+            page = self._engine.list(scope=self._bound.root, where=_GRAPH_RECORDS, order="oldest", after=after, limit=most)
             yield from page.records
             if not page.next:
                 return
             after = page.next
 
-    def _store(self, graph: dict[str, Any]) -> None:
+    def _import_graph(self, graph: dict[str, Any]) -> None:
         """As the file of that server is imported. What was forgotten and is said again comes back."""
         items = list(mcp.read([(0, {"entities": [], "relations": [], **graph})]))
         wrong = [item.message for item in items if isinstance(item, Bad)]
@@ -210,22 +210,22 @@ class Graph:
                     self._engine.restore(record.id, scope=self._bound.root)
         self._engine.load(items, scope=self._bound.root)
 
-    def _forget(self, ids: Iterable[str]) -> None:
+    def _forget_ids(self, ids: Iterable[str]) -> None:
         for one in dict.fromkeys(ids):
             self._engine.forget(one, scope=self._bound.root)
 
 
-def _known(nodes: dict[str, Node], name: str) -> Node:
+def _require_node(nodes: dict[str, Node], name: str) -> Node:
     if name not in nodes:
         raise NotFoundError(f"There is no entity {name!r}.", hint="Create it first with create_entities.")
     return nodes[name]
 
 
-def _ends(relation: Relation) -> tuple[str, str, str]:
+def _relation_key(relation: Relation) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _whole(nodes: dict[str, Node], known: dict[tuple[str, str, str], str], names: set[str]) -> Whole:
+def _select_graph(nodes: dict[str, Node], known: dict[tuple[str, str, str], str], names: set[str]) -> Whole:
     """These entities, and the relations that begin and end with them."""
     chosen = [
         Entity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names

@@ -20,7 +20,7 @@ class Later:
         self._engine: MemoryEngine | None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._opened(), name)
+        return getattr(self._open_engine(), name)
 
     def __enter__(self) -> MemoryEngine:
         return self  # type: ignore[return-value]
@@ -30,7 +30,7 @@ class Later:
             if self._engine is not None:
                 self._engine.close()
 
-    def _opened(self) -> MemoryEngine:
+    def _open_engine(self) -> MemoryEngine:
         with self._lock:
             if self._engine is None:
                 from engrams.build import open as open_engine

@@ -90,7 +90,7 @@ class Mem0:
         run_id: Run = "",
     ) -> Events:
         """Remember a text or a conversation."""
-        scope = self._scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
+        scope = self._call_scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.")
         if messages:
@@ -112,8 +112,8 @@ class Mem0:
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
     ) -> Items:
         """Find memories that answer a question, best first."""
-        found = self._engine.search(query, scope=self._scope(_flat(filters or {})), limit=limit)
-        return Items([_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
+        found = self._engine.search(query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit)
+        return Items([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
 
     def get_memories(
         self,
@@ -123,17 +123,17 @@ class Mem0:
     ) -> Items:
         """Memories, newest first, a page at a time."""
         most = min(page_size, self._engine.settings.limits.results)
-        page = self._engine.list(scope=self._scope(_flat(filters or {})), after=cursor, limit=most)
-        return Items([_item(record, None) for record in page.records], page.next)
+        page = self._engine.list(scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most)
+        return Items([_to_item(record, None) for record in page.records], page.next)
 
     def get_memory(self, memory_id: Id) -> Item:
         """One memory by its id."""
-        return _item(self._bound.get(memory_id), None)
+        return _to_item(self._bound.get(memory_id), None)
 
     def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Item:
         """Correct a memory. What it said before stays in its history."""
         record = self._bound.get(memory_id)
-        return _item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
+        return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
 
     def delete_memory(self, memory_id: Id) -> Said:
         """Forget a memory."""
@@ -141,7 +141,7 @@ class Mem0:
         self._engine.forget(record.id, scope=self._bound.root)
         return Said(record.id, "Memory deleted.")
 
-    def _scope(self, named: Mapping[str, Any]) -> Scope:
+    def _call_scope(self, named: Mapping[str, Any]) -> Scope:
         """RefusedError: it names another user. InputError: it names what there is not."""
         unknown = sorted(set(named) - set(_NAMES))
         if unknown:
@@ -154,17 +154,17 @@ class Mem0:
         return self._bound.at(named.get("app_id", ""), named.get("run_id", ""))
 
 
-def _flat(filters: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:
     """The equalities of a filter, however they are joined by AND."""
     flat: dict[str, Any] = {}
-    for name, value in _pairs(filters):
+    for name, value in _filter_pairs(filters):
         if name in flat and flat[name] != value:
             raise InputError(f"The filter asks for two values of {name}.")
         flat[name] = value
     return flat
 
 
-def _pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in filters.items():
         if name != "AND":
             yield name, value
@@ -174,6 +174,6 @@ def _pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             raise InputError("AND is a list of objects.")
 
 
-def _item(record: Record, score: float | None) -> Item:
+def _to_item(record: Record, score: float | None) -> Item:
     owner = record.scope.owner.labels[-1]
     return Item(record.id, outputs.shown(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta))

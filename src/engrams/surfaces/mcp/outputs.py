@@ -171,8 +171,8 @@ def memory(record: Record) -> Memory:
         speaker=record.speaker,
         role=record.role,
         session=record.session,
-        valid_from=_time(record.valid_from),
-        valid_to=_time(record.valid_to),
+        valid_from=_iso_time(record.valid_from),
+        valid_to=_iso_time(record.valid_to),
         tags=list(record.tags),
         importance=record.importance,
         confidence=record.confidence,
@@ -213,7 +213,7 @@ def written(receipt: Receipt) -> Written:
 
 
 def edit(entry: HistoryEntry) -> Edit:
-    before, after = _plain(entry.before), _plain(entry.after)
+    before, after = _to_json(entry.before), _to_json(entry.after)
     return Edit(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
 
 
@@ -234,14 +234,14 @@ def state(bound: Bound) -> State:
     )
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     match value:
         case datetime():
             return value.isoformat()
         case dict():
-            return {str(name): _plain(held) for name, held in value.items()}
+            return {str(name): _to_json(held) for name, held in value.items()}
         case list() | tuple():
-            return [_plain(held) for held in value]
+            return [_to_json(held) for held in value]
         case str():
             return str(value)
         case None | bool() | int() | float():
@@ -250,5 +250,5 @@ def _plain(value: Any) -> Any:
             return str(value)
 
 
-def _time(value: datetime | None) -> str | None:
+def _iso_time(value: datetime | None) -> str | None:
     return value.isoformat() if value else None

@@ -50,7 +50,7 @@ class Fetch:
         """Find memories that answer a question, best first."""
         found = self._bound.engine.search(query, scope=self._bound.root)
         hits = [hit.record for hit in found.hits]
-        return Results([Result(record.id, _title(outputs.shown(record)), f"memory://{record.id}") for record in hits])
+        return Results([Result(record.id, _short_title(outputs.shown(record)), f"memory://{record.id}") for record in hits])
 
     def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> Document:
         """The whole of one memory."""
@@ -59,9 +59,9 @@ class Fetch:
         told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}
         if record.speaker or record.role:
             told_by["speaker"] = record.speaker or record.role
-        return Document(record.id, _title(text), text, f"memory://{record.id}", told_by)
+        return Document(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
 
 
-def _title(text: str) -> str:
+def _short_title(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

@@ -36,7 +36,7 @@ PROFILES = {
 }
 """Profile -> the module and class of its tools; only the chosen one is loaded."""
 
-_TELLS = {
+_INSTRUCTIONS = {
     "engrams": (
         "Long-term memory of one person. Search it before saying that you do not know something about them. "
         "Add what they tell you that will matter later: facts, preferences, decisions, corrections."
@@ -58,12 +58,12 @@ def create(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPS
     """
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server: MCPServer[Any] = MCPServer("engrams", title="engrams", instructions=_TELLS[profile], version=__version__, log_level="WARNING")
+    server: MCPServer[Any] = MCPServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
     bound = Bound(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
-    _resources(server, bound)
-    _prompt(server, bound)
+    _add_resources(server, bound)
+    _add_prompt(server, bound)
     return server
 
 
@@ -116,7 +116,7 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
 
 
-def _resources(server: MCPServer[Any], bound: Bound) -> None:
+def _add_resources(server: MCPServer[Any], bound: Bound) -> None:
     @server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")
     def profile() -> str:
         """What is known about this person whatever the question."""
@@ -136,7 +136,7 @@ def _resources(server: MCPServer[Any], bound: Bound) -> None:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 
 
-def _prompt(server: MCPServer[Any], bound: Bound) -> None:
+def _add_prompt(server: MCPServer[Any], bound: Bound) -> None:
     @server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")
     def recall(question: str) -> str:
         try:

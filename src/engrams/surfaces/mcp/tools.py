@@ -71,12 +71,12 @@ class Tools:
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.", hint="text is for one statement, messages for a conversation.")
         if messages:
-            receipts = self._engine.observe([_turn(each, place, session, key) for place, each in enumerate(messages)], scope=scope)
+            receipts = self._engine.observe([_to_turn(each, place, session, key) for place, each in enumerate(messages)], scope=scope)
         else:
             turn = Turn(text, session=session, external_id=key)
             receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
         for receipt in receipts:
-            self._label(receipt, tags or [])
+            self._add_tags(receipt, tags or [])
         return outputs.Added([outputs.written(receipt) for receipt in receipts])
 
     def memory_search(
@@ -188,7 +188,7 @@ class Tools:
         edge = self._engine.links.link(first.id, second.id, scope=self._bound.root, weight=weight)
         return outputs.Linked(edge.source, edge.target, edge.weight, True)
 
-    def _label(self, receipt: Receipt, tags: list[str]) -> None:
+    def _add_tags(self, receipt: Receipt, tags: list[str]) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":
             return
         record = self._engine.get(receipt.id, scope=self._bound.root)
@@ -197,6 +197,6 @@ class Tools:
             self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
 
 
-def _turn(message: Message, place: int, session: str, key: str) -> Turn:
+def _to_turn(message: Message, place: int, session: str, key: str) -> Turn:
     at = moment(message.get("at", ""), "at")
     return Turn(message["content"], message["role"], message.get("name", ""), at, session, f"{key}:{place}" if key else "")

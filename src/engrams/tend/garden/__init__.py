@@ -1,1 +1,1 @@
-"""Looking after a whole memory between conversations: plan, apply, report, undo (003)."""
+"""Garden: scheduled maintenance of an owner's memory (003)."""

@@ -1,4 +1,4 @@
-"""A chat model looks through memory: it is shown a part, asks for more, says what to change, and reports (003)."""
+"""Garden agent: a chat model reviews memory and proposes steps (003)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engrams.types import Edge, EdgeType, Record
 _SHOWN = 60
 _MORE = 20
 _MISSES = 2
-"""Answers without a report, after the last that may come without one, until a cycle is incomplete (003)."""
+"""Answers without a due report until a cycle is incomplete (003)."""
 _ANSWER = 1024
 _WAKES = 5
 _REASON = 240
@@ -49,7 +49,10 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(slots=True)
 class AgentVisit:
-    """What came of it. ``reported``: it ended as it should. ``wakes``: (minutes, why)."""
+    """Results of one visit.
+
+    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for.
+    """
 
     reported: bool = False
     summary: str = ""
@@ -62,17 +65,23 @@ class AgentVisit:
 
 
 class GardenAgent:
-    """One visit. Nothing is stored here: ``steps`` are for the cycle to carry out."""
+    """Agent of one visit. Stores nothing; the cycle commits its ``steps``."""
 
     def __init__(self, chat: Chat, garden: GardenScope, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
-        """``search``: ids of memories that are about something. ``queue``: what is to be looked at again, for the model."""
+        """Set up a visit.
+
+        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model.
+        """
         self._chat, self._garden, self._search, self._queue = chat, garden, search, queue
         self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
 
     def visit(self, made: AgentVisit, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> None:
-        """Ask until there is a report, or no tokens or answers are left; what comes of it is put into ``made`` as it comes. ``spent``
-        is told of every answer, ``alive`` called before each. ModelError: the model failed."""
+        """Ask the model until it reports, or tokens or answers run out.
+
+        Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
+        failed.
+        """
         section = self._garden.settings
         told = prompts.load("garden").render(
             steps=str(section.model_steps),
@@ -104,7 +113,6 @@ class GardenAgent:
             messages += [Message("assistant", answer.text), Message("user", "\n".join(heard))]
 
     def _select_latest(self) -> list[Record]:
-        """What a visit begins with: what changed last."""
         return sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)[:_SHOWN]
 
     def _format_list(self, records: Sequence[Record]) -> str:
@@ -117,7 +125,7 @@ class GardenAgent:
         return "\n".join(lines) or "none"
 
     def _run_action(self, action: dict[str, Any], made: AgentVisit) -> str:
-        """Carry out one action; what to tell the model of it."""
+        """Run one action; returns the reply to the model."""
         reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
         match action["do"]:
             case "look":
@@ -142,7 +150,7 @@ class GardenAgent:
         return [self._shown[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(self._shown)]
 
     def _find_refusal(self, do: str, records: Sequence[Record]) -> str:
-        """Why not; empty: it may be. What the model wants is held to what rules would let pass."""
+        """Return why an action is refused; empty: allowed, as rules would."""
         if not records or (do != "put_away" and len(records) < 2):
             return "no such memories"
         if any(record.id in self._garden.taken for record in records):

@@ -1,4 +1,4 @@
-"""Statements that cannot both be so: shown to somebody who decides, or settled as a new one would have settled them (003)."""
+"""Conflicting statements: listed for a decision, or resolved by rules (003)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 
 
 def find_conflicts(garden: GardenScope) -> list[StatementConflict]:
-    """Pairs that are marked as contradicting each other, and values of one slot that has room for one; the latest first."""
+    """Find contradictions and competing values of single-valued slots, latest first."""
     known = {record.id: record for _, record in garden.untouched()}
     found: dict[tuple[str, str], str] = {}
     for edge in garden.links:
@@ -35,7 +35,7 @@ def _make_conflict(one: Record, other: Record, reason: str) -> StatementConflict
 
 
 def settle_conflicts(garden: GardenScope, found: list[StatementConflict]) -> list[GardenStep]:
-    """Each conflict decided for the one that holds."""
+    """Resolve each conflict in favour of the statement it would keep."""
     steps = []
     for conflict in found[: garden.settings.max_changes]:
         if {conflict.one.id, conflict.other.id} & garden.taken:
@@ -46,7 +46,10 @@ def settle_conflicts(garden: GardenScope, found: list[StatementConflict]) -> lis
 
 
 def decide_conflict(garden: GardenScope, keep: Record, drop: Record, reason: str) -> GardenStep:
-    """One of two statements holds from when it was said; the other did until then, or never, if it is the later one."""
+    """Build the step that supersedes one of two statements.
+
+    An earlier loser ends when the winner begins; a later one never held.
+    """
     fields = {"status": Status.SUPERSEDED, "superseded_by": keep.id}
     later = _valid_since(keep) > _valid_since(drop)
     ended = {"valid_to": _valid_since(keep), "ended_at": garden.now} if later else {"retired_at": garden.now}
@@ -62,7 +65,7 @@ def decide_conflict(garden: GardenScope, keep: Record, drop: Record, reason: str
 
 
 def _find_slot_pairs(records: list[Record]) -> list[tuple[Record, Record]]:
-    """Neighbours in time of one slot with room for one value, where the values differ and both hold now."""
+    """Pair consecutive, differing values of single-valued slots that hold now."""
     slots: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
         holds = record.kind in _FACTS and record.subject and is_affirmative(record) and not is_ending(record) and record.valid_to is None
@@ -73,7 +76,7 @@ def _find_slot_pairs(records: list[Record]) -> list[tuple[Record, Record]]:
 
 
 def _pick_trusted(one: Record, other: Record) -> Record:
-    """What is trusted less never closes what is trusted more; of equals the later one holds."""
+    """Pick the more trusted record; of equals the later one."""
     return max(one, other, key=lambda record: (record.trust, _valid_since(record), record.id))
 
 

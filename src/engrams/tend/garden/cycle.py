@@ -1,4 +1,4 @@
-"""One cycle: job after job, each with what it changed in one write; what was done is not done again."""
+"""Garden cycle: runs jobs in order, each committed once with its changes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,24 @@ Chore: TypeAlias = Callable[[Scope], int]
 _TRIES = 20
 _PAGE = 500
 _MOST = 20_000
-"""Statements that are compared with each other; of more, the latest."""
+"""Statements compared with each other; of more, the latest."""
 _ROWS = 500
 _TOLD = 10
 _CONFIRMED = frozenset(("merge", "prune", "conflicts", "agent"))
-"""Jobs that put something away."""
+"""Jobs that archive or supersede, and so need confirmation."""
 _MEANING = frozenset(("merge", "links"))
 
 
 class OwnerPresentError(Exception):
-    """Somebody is here: the cycle waits."""
+    """Raised where the owner is active: the cycle pauses."""
 
 
 @dataclass(frozen=True, slots=True)
 class GardenDeps:
-    """What a cycle works with. ``chores``: jobs of others that it starts. ``search``: ids of what is found in an owner's memory."""
+    """Dependencies of a cycle.
+
+    ``chores``: jobs of other components that it starts. ``search``: ids of hits in an owner's memory.
+    """
 
     store: Store
     embedder: Embedder
@@ -55,8 +58,11 @@ class GardenDeps:
 
 @dataclass(frozen=True, slots=True)
 class CycleRequest:
-    """What is asked for. ``job``: of the queue. ``jobs``: which (empty: as set). ``manual``: a person asked; then nobody's presence and
-    no pause holds it up, and what waits for confirmation is done. ``alive``: tells the queue that the work goes on."""
+    """Request for a cycle.
+
+    ``job``: id of the queued job. ``jobs``: names of the jobs to run (empty: as configured). ``manual``: a person asked; then neither
+    presence nor a pause holds it up, and steps that need confirmation are done. ``alive``: renews the job's lease.
+    """
 
     owner: Scope
     why: str
@@ -67,7 +73,7 @@ class CycleRequest:
 
 
 class CycleRunner:
-    """Plans and carries out. One at a time for an owner: the queue sees to that."""
+    """Plans and runs cycles; the queue runs one per owner."""
 
     def __init__(self, deps: GardenDeps) -> None:
         self.deps, self.states = deps, GardenStates(deps.store)
@@ -76,7 +82,10 @@ class CycleRunner:
     # ------------------------------------------------------------------------------------------------------- planning
 
     def plan(self, owner: Scope, jobs: Sequence[str] = ()) -> GardenPlan:
-        """Everything that rules would do now, none of it done; a memory is in one step at most."""
+        """Plan the rule-based steps of all jobs; changes nothing.
+
+        A memory is in one step at most.
+        """
         garden, notes = self.load_scope(owner, self._select_jobs(jobs))
         steps: list[GardenStep] = []
         for job in self._select_jobs(jobs):
@@ -86,7 +95,10 @@ class CycleRunner:
         return GardenPlan(owner, tuple(steps), tuple(conflict.find_conflicts(garden)), tuple(notes))
 
     def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenScope, list[str]]:
-        """What there is to look after, and what is left out; with vectors where one of ``jobs`` compares meanings."""
+        """Load an owner's statements, with notes on what is left out.
+
+        Vectors are loaded where one of ``jobs`` compares meanings.
+        """
         deps, notes = self.deps, []
         every = tuple(self._load_statements(owner))
         if len(every) > _MOST:
@@ -104,7 +116,7 @@ class CycleRunner:
         return GardenScope(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
 
     def _plan_job(self, job: str, garden: GardenScope) -> list[GardenStep]:
-        """What one of the rules' jobs would do."""
+        """Plan the steps of one rule-based job."""
         match job:
             case "verify":
                 return prune.verify_files(garden)
@@ -126,8 +138,10 @@ class CycleRunner:
     # ------------------------------------------------------------------------------------------------------- running
 
     def run(self, request: CycleRequest) -> CycleReport:
-        """A cycle, or the rest of one that was interrupted; ``ended`` says that it is over. ModelError and BudgetError end its model's
-        part only."""
+        """Run a cycle, or the rest of an interrupted one.
+
+        ``ended`` of the report says that it is over. ModelError and BudgetError end its model's part only.
+        """
         progress = self._begin_cycle(request)
         try:
             for job in self._select_jobs(request.jobs):
@@ -143,14 +157,14 @@ class CycleRunner:
         return replace(report, ended=self.deps.clock().isoformat())
 
     def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, SessionRow]:
-        """The state once a cycle is over, and the row that a batch is to store."""
+        """Build the state after a cycle, and the row to commit."""
         counts = self.deps.store.counts(Reach(owner, (owner,), tree=True))
         row = self.states.load_row(owner, self.deps.clock())
         state = decode(row.data).with_report(report, int(counts.get("status", {}).get(Status.ACTIVE, 0)))
         return state, replace(row, data=encode(state))
 
     def is_blocked(self, owner: Scope) -> bool:
-        """Whether the owner paused the garden, or somebody spoke lately."""
+        """Return whether the owner paused the garden, or was active lately."""
         if self.states.get(owner).paused:
             return True
         since = self.deps.clock() - timedelta(minutes=self._section.quiet_minutes)
@@ -158,8 +172,10 @@ class CycleRunner:
         return any(row.state == "active" and row.last_active > since for row in rows)
 
     def _begin_cycle(self, request: CycleRequest) -> CycleProgress:
-        """A new cycle; or the one that was interrupted goes on behind the last job that it began, where its own job is tried again.
-        Another job's is recorded as interrupted."""
+        """Begin a cycle, or continue this job's interrupted one.
+
+        A cycle of another job is recorded as interrupted.
+        """
         now = self.deps.clock()
         fresh = CycleProgress(CycleReport(new_id(now), request.why, now.isoformat()), job=request.job)
 
@@ -188,20 +204,20 @@ class CycleRunner:
             try:
                 return self._commit_job(request.owner, job, steps, _add_notes(progress, notes, found))
             except ConflictError:
-                # Somebody learned or changed something this moment: look again.
+                # Memory changed meanwhile: plan again.
                 if not left:
                     raise
         raise AssertionError("unreachable")
 
     def _commit_job(self, owner: Scope, job: str, steps: Sequence[GardenStep], progress: CycleProgress) -> CycleProgress:
-        """One write: the changes, the way back from them, and that this job is done."""
+        """Commit the changes of a job, its undo log and its completion."""
         progress = replace(_add_count(progress, job, len(steps)), done=(*progress.done, job))
         progress = replace(progress, report=_add_totals(progress.report, steps))
         self.commit_steps(owner, steps, progress.report.id, progress)
         return progress
 
     def commit_steps(self, owner: Scope, steps: Sequence[GardenStep], cycle: str, progress: CycleProgress | None = None) -> None:
-        """Carry steps out, with the way back from them. ConflictError: a memory, or what is known, has changed since."""
+        """Commit steps with their undo log. ConflictError: something changed meanwhile."""
         now, store = self.deps.clock(), self.deps.store
         row = self.states.load_row(owner, now)
         state = decode(row.data) if progress is None else replace(decode(row.data), going=progress)
@@ -220,7 +236,10 @@ class CycleRunner:
         store.commit(batch)
 
     def _make_undo_log(self, owner: Scope, steps: Sequence[GardenStep]) -> tuple[list[Any], list[Any]]:
-        """(id, version after) of what changes; (source, target, type, weight before, count before) of links, None: there was none."""
+        """Build the undo log of steps: changed records and links.
+
+        Records: [id, version after]. Links: [source, target, type, weight before (None: no link), count before].
+        """
         records = [[change.id, (change.expect or 0) + 1] for step in steps for change in step.changes]
         touched = {(e.source, e.target, e.type): e for step in steps for e in (*step.edges, *step.unlink)}
         nodes = list(dict.fromkeys(source for source, _, _ in touched))
@@ -237,18 +256,18 @@ class CycleRunner:
     # ------------------------------------------------------------------------------------------------------- the model
 
     def tokens_left(self) -> int | None:
-        """Tokens that are left of today's; None: there is no limit, or no model."""
+        """Return the tokens left today; None: no limit, or no model."""
         limit = self.deps.settings.chat.daily_tokens
         if not limit or self.deps.chat is None:
             return None
         return limit - self.deps.store.spend(self.deps.clock().astimezone(UTC).date().isoformat(), 0, 0)[1]
 
     def _model_tokens(self) -> int:
-        """Tokens there are for the model; 0: it is not asked."""
+        """Return the model's token budget; 0: it is not asked."""
         return compute_allowance(self.tokens_left(), self._section) if self.deps.chat is not None else 0
 
     def _run_agent(self, request: CycleRequest, progress: CycleProgress) -> CycleProgress:
-        """The model's turn. That it began is noted first: a visit that was interrupted is not made again."""
+        """Run the model's visit; its begin is saved first, against repetition."""
         owner, chat = request.owner, self.deps.chat
         tokens = self._model_tokens()
         progress = replace(progress, done=(*progress.done, "agent"))

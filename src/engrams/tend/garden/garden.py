@@ -1,4 +1,4 @@
-"""The garden, from outside: plan, run, undo, decide, and when the next cycle begins."""
+"""Garden interface: plan, run, undo, decide, schedule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class CycleUndo:
-    """``restored``: memories that are as before. ``left``: those that were changed since, and stay as they are."""
+    """Result of undoing a cycle.
+
+    ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and stay.
+    """
 
     cycle: str
     restored: tuple[str, ...]
@@ -33,7 +36,10 @@ class CycleUndo:
 
 
 class MemoryGarden:
-    """Reached as ``engine.garden``. It looks after all of an owner's memory, whatever part of it a scope names. Thread safe."""
+    """Maintenance of all of an owner's memory, reached as ``engine.garden``. Thread safe.
+
+    Any scope of an owner stands for the owner.
+    """
 
     def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
         self._deps, self._run = deps, run
@@ -44,24 +50,27 @@ class MemoryGarden:
     # ------------------------------------------------------------------------------------------------------- looking
 
     def plan(self, scope: Place, jobs: Sequence[str] = ()) -> GardenPlan:
-        """What a cycle would do now; changes nothing. ``jobs``: which of them (none: as set)."""
+        """Plan a cycle without changing anything. ``jobs``: their names (none: as configured)."""
         return self._cycles.plan(_owner_of(scope), _check_jobs(jobs))
 
     def conflicts(self, scope: Place) -> tuple[StatementConflict, ...]:
-        """Statements that cannot both be so and wait for a decision, the latest first."""
+        """Return conflicting statements that wait for a decision, latest first."""
         return tuple(conflict.find_conflicts(self._cycles.load_scope(_owner_of(scope))[0]))
 
     def reports(self, scope: Place) -> tuple[CycleReport, ...]:
-        """The last cycles, oldest first."""
+        """Return the reports of the last cycles, oldest first."""
         return self._states.get(_owner_of(scope)).reports
 
     def queue(self, scope: Place) -> tuple[QueueEntry, ...]:
-        """When cycles are to begin: the highest priority first, then the earliest."""
+        """Return scheduled cycles by priority, then time."""
         return list_entries(self._deps.store, _owner_of(scope))
 
     def status(self, scope: Place) -> dict[str, Any]:
-        """``state``: running, paused, scheduled, idle or disabled (none begins by itself); the queue, the last report, tokens and calls
-        of the last day, and which cycles can be undone."""
+        """Return state, queue, last report, usage and undoable cycles.
+
+        ``state``: running, interrupted, paused, scheduled, idle or disabled (none begins by itself). ``usage``: tokens and calls of the
+        last day.
+        """
         owner = _owner_of(scope)
         state, queue = self._states.get(owner), self.queue(owner)
         day = self._deps.clock() - timedelta(days=1)
@@ -89,7 +98,10 @@ class MemoryGarden:
     # ------------------------------------------------------------------------------------------------------- doing
 
     def run(self, scope: Place, jobs: Sequence[str] = ()) -> CycleReport:
-        """One cycle, here and now. ConflictError: another one is running, or it failed and is tried again later."""
+        """Run one cycle now. ConflictError: another one runs, or it failed.
+
+        A failed cycle is tried again later.
+        """
         owner, chosen = _owner_of(scope), _check_jobs(jobs)
         now = self._deps.clock()
         known = {report.id for report in self.reports(owner)}
@@ -104,8 +116,10 @@ class MemoryGarden:
         raise ConflictError(f"The cycle did not end: {failed[0] if failed else 'it was taken over'}", hint="`engrams status` shows it.")
 
     def undo(self, scope: Place, cycle: str = "") -> CycleUndo:
-        """Take a cycle back (none: the last one that changed something): everything it changed is as before, but for what was changed
-        since. NotFoundError: there is no such cycle, or it is too long ago."""
+        """Undo a cycle (none: the last one that changed something).
+
+        Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it is too long ago.
+        """
         owner = _owner_of(scope)
         now, store = self._deps.clock(), self._deps.store
         state = self._states.get(owner)
@@ -131,8 +145,10 @@ class MemoryGarden:
         return CycleUndo(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
-        """Settle a conflict: ``keep`` holds and the other does not any more; without ``keep`` both stay, and are not asked about again.
-        The one that was put away. NotFoundError: one of them is not there."""
+        """Resolve a conflict: ``keep`` holds, the other one is superseded.
+
+        Without ``keep`` both stay, and are not listed again. Returns the superseded record. NotFoundError: one of them is not there.
+        """
         owner = _owner_of(scope)
         garden, _ = self._cycles.load_scope(owner)
         known = {record.id: record for record in garden.records}
@@ -153,7 +169,10 @@ class MemoryGarden:
         return self._deps.store.get(owner, [drop])[0]
 
     def pause(self, scope: Place, *, on: bool = True) -> dict[str, Any]:
-        """No cycle begins by itself until ``on=False``; one that runs stops behind its next job. The status."""
+        """Pause scheduled cycles until ``on=False``; returns the status.
+
+        A running cycle stops behind its current job.
+        """
         owner, now = _owner_of(scope), self._deps.clock()
         self._states.change(owner, now, lambda state: replace(state, paused=on))
         if not on and self._section.enabled:
@@ -161,18 +180,18 @@ class MemoryGarden:
         return self.status(owner)
 
     def wake(self, scope: Place, at: datetime, *, priority: int = 0, why: str = "") -> str:
-        """Have a cycle begin then; the id of the entry."""
+        """Schedule a cycle; returns the id of the entry."""
         owner, now = _owner_of(scope), self._deps.clock()
         return self._deps.store.enqueue([make_wake_job(owner, new_id(now), at, why, priority)], now)[0]
 
     def cancel(self, ids: str | Sequence[str], *, scope: Place) -> int:
-        """Take entries off the queue; how many there were."""
+        """Cancel scheduled cycles; returns how many there were."""
         own = {entry.id for entry in self.queue(scope)}
         some = [ids] if isinstance(ids, str) else list(ids)
         return self._deps.store.cancel([id for id in some if id in own])
 
     def clear_reports(self, owner: Scope) -> None:
-        """Something was purged: words about this memory, which may tell of it, go."""
+        """Clear texts of reports and queue entries; they may quote purged text."""
         now, store = self._deps.clock(), self._deps.store
         self._states.change(
             owner, now, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
@@ -184,20 +203,20 @@ class MemoryGarden:
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def run_job(self, job: Job) -> None:
-        """The handler of both kinds of job."""
+        """Handle wake and garden jobs."""
         if job.kind == WAKE:
             self._request_cycle(job)
         else:
             self._run_cycle(job)
 
     def _request_cycle(self, job: Job) -> None:
-        """The time of an entry has come: ask for a cycle."""
+        """Enqueue the cycle of an entry whose time has come."""
         now = self._deps.clock()
         item = [str(job.payload["scope"]), str(job.payload.get("why", "")), [], False]
         self._deps.store.commit(Batch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
 
     def _run_cycle(self, job: Job) -> None:
-        """One owner's cycle, those that a person asked for first; the others are left to the next job."""
+        """Run one owner's cycle, manual ones first; re-enqueue the others."""
         items = sorted(job.payload.get("items", ()), key=lambda item: not item[3])
         if not items:
             self._deps.store.finish(job.lease, self._deps.clock())
@@ -213,19 +232,19 @@ class MemoryGarden:
         self._commit_end(owner, report, done)
 
     def _commit_end(self, owner: Scope, report: CycleReport, done: Batch) -> None:
-        """That it is over and that its job is done is one write: a cycle that has a report is not begun again."""
+        """Commit the report with the end of its job."""
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:
                 self._deps.store.commit(replace(done, sessions=(row,), jobs=(*done.jobs, *self._next_wakes(owner, report, state))))
                 return
             except ConflictError:
-                # Somebody paused it this moment; or the job was taken over, and then looking again is of no use.
+                # The state changed meanwhile: retry. Where the job was taken over, retries fail too.
                 if not left:
                     raise
 
     def _next_wakes(self, owner: Scope, report: CycleReport, state: GardenState) -> tuple[JobSpec, ...]:
-        """The next one: when somebody has gone, or when the model wants to look again."""
+        """Build the next entry: after a pause, or as the model asked."""
         now = self._deps.clock()
         if not self._section.enabled or state.paused:
             return ()
@@ -237,10 +256,10 @@ class MemoryGarden:
         return (make_wake_job(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
 
     def _renew_lease(self, job: Job) -> None:
-        """Keep the job; a worker that lost it must not go on."""
+        """Renew the lease. ConflictError: another worker has the job."""
         until = self._deps.clock() + timedelta(seconds=self._deps.settings.jobs.lease_seconds)
         if not self._deps.store.renew(job.lease, until):
-            raise ConflictError("The cycle was taken over by another worker.", hint="That one goes on with it.")
+            raise ConflictError("The cycle was taken over by another worker.", hint="That worker continues it.")
 
     def _previous_fields(self, record: Record) -> dict[str, Any]:
         (entry,) = [each for each in self._deps.store.history(record.scope.owner, record.id) if each.version == record.version]
@@ -248,7 +267,7 @@ class MemoryGarden:
 
 
 def _restore_links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-    """Links to be as before, and those to go."""
+    """Split logged links into those to restore and those to remove."""
     added, gone = [], []
     for source, target, type, weight, count in log:
         edge = Edge(owner, source, target, EdgeType(type), weight or 0.0, 0)
@@ -256,7 +275,7 @@ def _restore_links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Ed
             gone.append(edge)
         else:
             added.append(replace(edge, count=count))
-    # A link's count grows by what a write says: taken off first, it is what it was.
+    # A write adds to a link's count: remove the link first to restore the count.
     return tuple(added), (*gone, *added)
 
 

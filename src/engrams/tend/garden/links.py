@@ -1,4 +1,4 @@
-"""Links that no single conversation could have made, and links that use has earned (003)."""
+"""Links across sessions between related memories, and links from use (003)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engrams.tend.garden.plan import GardenScope, GardenStep, order_pair, previe
 from engrams.types import Edge, EdgeType
 
 _EACH = 3
-"""New links of one memory in one cycle."""
+"""New links per memory and cycle."""
 _STRONGER = 0.1
 _RELATED = 0.5
-"""Where a model's card says nothing of what is related."""
+"""Floor of related memories where the model's card has none."""
 
 
 def link_related(garden: GardenScope, card: Card) -> list[GardenStep]:
-    """Memories of different sessions that are about the same are linked, the nearest first."""
+    """Link similar memories of different sessions, nearest first."""
     known = {order_pair(edge.source, edge.target) for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     counts: Counter[int] = Counter()
     steps: list[GardenStep] = []
@@ -37,7 +37,10 @@ def link_related(garden: GardenScope, card: Card) -> list[GardenStep]:
 
 
 def strengthen_links(garden: GardenScope) -> list[GardenStep]:
-    """What searches keep finding together is linked, and its link grows by a tenth, to 1 at most."""
+    """Link memories that searches find together; known links grow by a tenth.
+
+    A weight is 1 at most.
+    """
     texts = {record.id: record for record in garden.records}
     weights = {order_pair(edge.source, edge.target): edge for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     steps: list[GardenStep] = []
@@ -52,7 +55,7 @@ def strengthen_links(garden: GardenScope) -> list[GardenStep]:
         ):
             continue
         known = weights.get(ends)
-        # What was counted once is not counted again in every cycle: a link has grown as often as its count says.
+        # Count each co-occurrence once over all cycles: a link's count says how often it has grown.
         if known is not None and (known.weight >= 1.0 or known.count * garden.settings.link_after_searches >= edge.weight):
             continue
         weight = garden.settings.link_weight if known is None else min(known.weight + _STRONGER, 1.0)

@@ -1,4 +1,4 @@
-"""Statements that say the same become one: it keeps what each was linked with, rests on, and how often it was said (003)."""
+"""Merge of duplicate statements, with their links, evidence and strengths (003)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from engrams.write.slots import canonical_predicate
 
 _BLOCK = 512
 _NEAREST = 16
-"""Others that one is compared with closely. More of the same come in the next cycle."""
+"""Neighbours per row; more duplicates are merged in the next cycle."""
 _MOST_EVIDENCE = 64
 _OVERLAP = 0.8
 _MOVED_TYPES = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
 
 
 def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
-    """Groups of statements above ``merge`` in cosine that differ in no number, name, date or negation: the strongest stays."""
+    """Merge near-identical statements into the strongest of each group.
+
+    Their cosine is above ``merge``, and they differ in no number, name, date or negation.
+    """
     groups: dict[int, list[int]] = {}
     into: dict[int, int] = {}
     for one, other in find_near_pairs(garden, garden.settings.merge_cosine):
         if len(into) >= garden.settings.max_changes:
             break
         stays, goes = sorted((one, other), key=lambda place: _rank(garden.records[place]), reverse=True)
-        # Only with the one that stays: what is like something like it need not be like it.
+        # Compare with the remaining one only: similarity is not transitive.
         if goes in into or goes in groups or stays in into or not is_mergeable(garden.records[stays], garden.records[goes]):
             continue
         into[goes] = stays
@@ -38,8 +41,10 @@ def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
 
 
 def find_near_pairs(garden: GardenScope, floor: float) -> list[tuple[int, int]]:
-    """Pairs of places whose cosine is above ``floor``, the nearest first; of each, with its nearest few: much that is alike would
-    make more pairs than there is memory."""
+    """Find index pairs with a cosine above ``floor``, nearest first.
+
+    Each row is paired with its nearest 16 at most, which bounds the number of pairs.
+    """
     free = [place for place, _ in garden.untouched() if garden.vectors.shape[1] and garden.vectors[place].any()]
     rows = garden.vectors[free]
     found: dict[tuple[int, int], float] = {}
@@ -58,7 +63,7 @@ def find_near_pairs(garden: GardenScope, floor: float) -> list[tuple[int, int]]:
 
 
 def is_mergeable(one: Record, other: Record) -> bool:
-    """Whether two statements can be one: of the same about the same, in nearly the same words."""
+    """Return whether two statements say the same in nearly the same words."""
     kind = (one.scope, one.kind, fold(one.subject), canonical_predicate(one.predicate), is_affirmative(one), is_ending(one))
     if kind != (
         other.scope,
@@ -79,7 +84,10 @@ def is_mergeable(one: Record, other: Record) -> bool:
 
 
 def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> GardenStep:
-    """One memory takes others in: their strengths add up, its confidence is the highest, and it rests on all that they rest on."""
+    """Build the step that merges records into ``stays``.
+
+    Strengths add up, the confidence is the highest, and the evidence is that of all.
+    """
     every = (stays, *goes)
     evidence = {(quote.source, quote.quote): quote for record in every for quote in record.evidence}
     fields: dict[str, Any] = {
@@ -106,7 +114,7 @@ def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str 
 
 
 def _move_edges(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge, ...]:
-    """What was linked with those that go is linked with the one that stays, as strongly as with any of them."""
+    """Move edges of merged records to the remaining one; highest weights win."""
     known = {(edge.source, edge.target, edge.type): edge.weight for edge in links}
     found: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
     for edge in links:
@@ -122,5 +130,5 @@ def _move_edges(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge
 
 
 def _rank(record: Record) -> tuple[Any, ...]:
-    """The one that stays: said most often, believed most, and of equals the older one."""
+    """Rank for staying: strength, then confidence times trust, then age."""
     return (record.strength, record.confidence * record.trust, -record.recorded_at.timestamp(), record.id)

@@ -1,4 +1,4 @@
-"""How long the garden rests, and what a cycle may spend. Pure."""
+"""Pause between garden cycles, and their token budget. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _DOUBLED = 6
 
 
 def compute_pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
-    """Minutes until the next cycle. ``asked``: what the model wants (None: it named nothing). ``left``: tokens that are left of
-    today's (None: nobody knows). ``failures``: cycles in a row that came to no end.
+    """Return the minutes until the next cycle.
 
-    Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as
-    long with each failure, 64 times at most (003).
+    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None: unknown). ``failures``: failed cycles in a
+    row. Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice
+    as long with each failure, 64 times at most (003).
     """
     if left is None or left <= 0:
         return section.max_pause_minutes
@@ -23,7 +23,7 @@ def compute_pause(asked: float | None, left: int | None, failures: int, section:
 
 
 def compute_allowance(left: int | None, section: GardenSettings) -> int:
-    """Tokens that a cycle may use: its own budget, and no more than its share of what is left of today's (003)."""
+    """Return a cycle's token budget, capped by a share of today's (003)."""
     if left is None:
         return section.model_tokens
     return max(min(section.model_tokens, int(left * section.budget_share)), 0)

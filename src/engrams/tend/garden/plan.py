@@ -1,4 +1,4 @@
-"""What a cycle would change: steps that can be shown, carried out in one write, and taken back."""
+"""Garden plans: steps that are shown, committed and undone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.NEGATIVE, Kind.RULE, Kind.CORRECTION)
-"""What is tended. What was said stays as it was said."""
+"""Kinds that the garden changes; turns stay as they are."""
 
 Verb = Literal["merge", "archive", "doubt", "supersede", "link", "tag", "unlink"]
 
 
 @dataclass(frozen=True, slots=True)
 class GardenStep:
-    """One thing to do. ``ids``: the memories it is about, the one that stays first; ``texts``: theirs, for people."""
+    """One change. ``ids``: its memories, the remaining one first; ``texts``: theirs."""
 
     job: str
     verb: Verb
@@ -34,13 +34,13 @@ class GardenStep:
     unlink: tuple[Edge, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Convert to JSON values."""
         return {"job": self.job, "verb": self.verb, "ids": list(self.ids), "texts": list(self.texts), "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
 class StatementConflict:
-    """Two statements that cannot both be so. ``keep``: the one that would hold if nobody decided."""
+    """Two conflicting statements. ``keep``: the one that rules would keep."""
 
     one: Record
     other: Record
@@ -48,14 +48,14 @@ class StatementConflict:
     keep: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Convert to JSON values."""
         sides = [{"id": each.id, "text": each.text, "at": each.recorded_at.isoformat()} for each in (self.one, self.other)]
         return {"one": sides[0], "other": sides[1], "reason": self.reason, "keep": self.keep}
 
 
 @dataclass(frozen=True, slots=True)
 class GardenPlan:
-    """What a cycle would do now. ``notes``: what it would leave, and why."""
+    """Planned steps of a cycle. ``notes``: what is left out, and why."""
 
     owner: Scope
     steps: tuple[GardenStep, ...] = ()
@@ -65,9 +65,10 @@ class GardenPlan:
 
 @dataclass(frozen=True, slots=True)
 class GardenScope:
-    """What a job looks at: an owner's active statements, oldest first, and their vectors [records, dimension] (zeros: none).
+    """Active statements of an owner, oldest first, as input of a job.
 
-    ``links``: edges at any of them. ``settled``: pairs of ids that somebody has decided about.
+    ``vectors``: [records, dimension], zeros for none. ``links``: edges at any of them. ``settled``: pairs of ids with a decision.
+    ``taken``: ids that a step already changes.
     """
 
     owner: Scope
@@ -80,20 +81,20 @@ class GardenScope:
     taken: set[str] = field(default_factory=set)
 
     def untouched(self) -> list[tuple[int, Record]]:
-        """Those that no step has changed yet, with their places."""
+        """Return (index, record) of records that no step changes yet."""
         return [(place, record) for place, record in enumerate(self.records) if record.id not in self.taken]
 
 
 def order_pair(one: str, other: str) -> tuple[str, str]:
-    """Two ids, whichever comes first."""
+    """Order two ids."""
     return (one, other) if one < other else (other, one)
 
 
 def make_change(record: Record, fields: Mapping[str, Any], action: str) -> Change:
-    """A change of the record as it was seen."""
+    """Make a change that expects the record's current version."""
     return Change(record.scope.owner, record.id, fields, action, record.version)
 
 
 def preview_texts(records: Sequence[Record]) -> tuple[str, ...]:
-    """Their texts, as far as a line goes."""
+    """Return the texts, cut to 200 characters."""
     return tuple(record.text if len(record.text) <= 200 else f"{record.text[:199]}…" for record in records)

@@ -1,4 +1,4 @@
-"""What nobody believes and nobody repeats is put away; what a file no longer says is doubted (003)."""
+"""Pruning of weak memories, and verification of facts against files (003)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from engrams.tend.garden.plan import GardenScope, GardenStep, make_change, previ
 from engrams.types import Kind, Record, Status
 
 STALE = "stale"
-"""The metadata of a fact whose files are gone or have changed: which, and when that was seen."""
+"""Metadata key of facts with changed or missing files: which, and when seen."""
 
 
 def prune_weak(garden: GardenScope) -> list[GardenStep]:
-    """Confidence below ``prune`` and strength of 1, a day old at least. Corrections and what a person said come last, so that
-    they stay where there is more to put away than a cycle does."""
+    """Archive memories with confidence below ``prune`` and strength of 1.
+
+    They are at least ``prune_hours`` old. Corrections and what a person said come last, so that they stay where more is weak than a
+    cycle removes.
+    """
     section = garden.settings
     before = garden.now - timedelta(hours=section.prune_hours)
     weak = [one for _, one in garden.untouched() if one.strength <= 1 and one.recorded_at <= before]
@@ -26,24 +29,27 @@ def prune_weak(garden: GardenScope) -> list[GardenStep]:
 
 
 def current_confidence(record: Record, section: GardenSettings, now: datetime) -> float:
-    """How much it is believed, 0 to 1."""
+    """Return the confidence now, 0 to 1, decayed where ``decay`` is on."""
     return decayed_confidence(record, now) if section.decay else record.confidence
 
 
 def is_guarded(record: Record) -> bool:
-    """Whether it is a correction, or was put in by a person as it stands."""
+    """Return whether it is a correction, or written by a person verbatim."""
     return record.kind is Kind.CORRECTION or (record.provenance.channel == "user" and not record.provenance.extractor)
 
 
 def archive_record(garden: GardenScope, record: Record, reason: str, job: str = "prune") -> GardenStep:
-    """One memory is put away; no read finds it until it is taken back."""
+    """Build the step that archives one memory; it can be undone."""
     garden.taken.add(record.id)
     change = make_change(record, {"status": Status.ARCHIVED, "retired_at": garden.now}, "archive")
     return GardenStep(job, "archive", (record.id,), preview_texts((record,)), reason, (change,))
 
 
 def verify_files(garden: GardenScope) -> list[GardenStep]:
-    """Facts that rest on files: less is believed of those whose files are gone, or have changed since. Each state of a file counts once."""
+    """Lower the confidence of facts whose source files changed or are gone.
+
+    Each state of a file counts once.
+    """
     steps: list[GardenStep] = []
     for _, record in garden.untouched():
         if len(steps) >= garden.settings.max_changes:
@@ -64,15 +70,15 @@ def verify_files(garden: GardenScope) -> list[GardenStep]:
 
 
 def _file_state(name: str, root: str, since: datetime) -> str:
-    """``gone``, or the time of a change after ``since``; empty: as it was, or out of reach."""
+    """Return ``gone``, the time of a later change, or empty (unchanged, unreachable)."""
     folder = Path(root).expanduser().resolve()
     path = folder / name if "\0" not in name else folder
     if not root or folder not in path.resolve().parents:
-        return ""  # nobody learns from memory which files there are elsewhere
+        return ""  # memory must not reveal files outside the root
     try:
         changed_at = path.stat().st_mtime
     except (FileNotFoundError, NotADirectoryError):
         return "gone"
     except OSError:
-        return ""  # not ours to read, or no name of a file at all: nothing is known about it
+        return ""  # unreadable, or no file name
     return str(int(changed_at)) if changed_at > since.timestamp() else ""

@@ -1,4 +1,4 @@
-"""When cycles begin: entries of the queue, and what puts them there (003)."""
+"""Queue of garden cycles, and the events that add entries (003)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engrams.settings import GardenSettings
 from engrams.types import Scope, Status
 
 _GROWN = 1.05
-"""How much larger a memory must be than after its last cycle to be too large again."""
+"""Growth since the last cycle from which size triggers another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One time at which a cycle is to begin. A higher ``priority`` goes first."""
+    """Scheduled cycle. A higher ``priority`` goes first."""
 
     id: str
     at: datetime
@@ -26,19 +26,21 @@ class QueueEntry:
 
 
 def list_entries(jobs: Jobs, owner: Scope) -> tuple[QueueEntry, ...]:
-    """The owner's entries: the highest priority first, then the earliest. What is overdue is still to come."""
+    """List an owner's entries by priority, then time; overdue ones included."""
     found = [_to_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
 
 
 def make_wake_job(owner: Scope, name: str, at: datetime, why: str, priority: int = 0, *, debounce: bool = False) -> JobSpec:
-    """An entry. Of one ``name`` there is one: the earlier time counts, with ``debounce`` the newer."""
+    """Make an entry; per ``name`` the earlier stays (``debounce``: the newer)."""
     return JobSpec(WAKE, f"{owner.key}|{name}", {"scope": owner.key, "why": why[:240]}, at, priority, debounce)
 
 
 def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: Records, size: int) -> tuple[JobSpec, ...]:
-    """What learning something asks for: a cycle after some hours, after some minutes of quiet, or at once, where memory has grown
-    too large. ``size``: active memories after the last cycle."""
+    """Make the entries due after learning: by hours, idle minutes, or size.
+
+    ``size``: active memories after the last cycle.
+    """
     found = []
     if section.trigger_hours:
         found.append(

@@ -1,4 +1,4 @@
-"""What is known of an owner's garden between cycles: one row, changed by compare and swap."""
+"""Garden state of an owner: one row, changed by compare and swap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engrams.types import Scope
 
 _TRIES = 50
 _KEPT = 10
-"""Reports, and cycles that can be undone."""
+"""Reports and undoable cycles kept."""
 _DAY = timedelta(days=1)
 
 Ending = Literal["complete", "incomplete", "interrupted", "paused"]
@@ -22,8 +22,11 @@ Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 
 @dataclass(frozen=True, slots=True)
 class CycleReport:
-    """How a cycle went. ``modified``: memories that changed; ``compactions``: how many went into others. ``next_minutes``: when the
-    model wants to go on (None: it was not asked). ``jobs``: what each did, in numbers. incomplete: the model gave no report."""
+    """Report of a cycle.
+
+    ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model
+    asked for (None: it was not asked). ``jobs``: steps of each job. ``state`` incomplete: the model gave no report.
+    """
 
     id: str
     why: str
@@ -43,8 +46,10 @@ class CycleReport:
 
 @dataclass(frozen=True, slots=True)
 class CycleProgress:
-    """A cycle that has begun. ``done``: jobs that are over, whatever became of them; none of them is done again. ``job``: of the
-    queue, whose next attempt goes on with it."""
+    """Progress of a running cycle.
+
+    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job whose next attempt continues it.
+    """
 
     report: CycleReport
     done: tuple[str, ...] = ()
@@ -53,8 +58,11 @@ class CycleProgress:
 
 @dataclass(frozen=True, slots=True)
 class GardenState:
-    """``undo``: by cycle, what to take back. ``usage``: (time, tokens, calls) of the last day. ``failures``: cycles in a row without
-    an end. ``size``: active memories after the last one. ``settled``: pairs of memories that somebody has decided about."""
+    """State of an owner's garden.
+
+    ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``: failed cycles in a row. ``size``: active
+    memories after the last cycle. ``settled``: pairs of ids with a decision.
+    """
 
     paused: bool = False
     going: CycleProgress | None = None
@@ -66,17 +74,17 @@ class GardenState:
     settled: tuple[tuple[str, str], ...] = ()
 
     def with_report(self, report: CycleReport, size: int) -> GardenState:
-        """The state after a cycle. A pause is no failure, and resets none."""
+        """Return the state after a cycle; pauses leave ``failures`` unchanged."""
         failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
         return replace(self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size)
 
     def with_usage(self, at: datetime, tokens: int, calls: int) -> GardenState:
-        """The state after a use of the model; what is older than a day is let go of."""
+        """Return the state after model use; entries older than a day go."""
         recent = tuple(entry for entry in self.usage if parse_time(entry[0]) > at - _DAY)
         return replace(self, usage=(*recent, (at.isoformat(), tokens, calls)))
 
     def with_undo(self, cycle: str, records: list[Any], links: list[Any]) -> GardenState:
-        """The state after changes that can be taken back."""
+        """Return the state with an undo log of these changes."""
         entry = self.undo.get(cycle, {"records": [], "links": []})
         entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
         kept = {name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle}  # ids sort by time
@@ -84,28 +92,28 @@ class GardenState:
 
 
 class GardenStates:
-    """The rows of all owners. Every change is a compare and swap, so that several processes may make one."""
+    """Garden states of all owners, changed by compare and swap."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def load_row(self, owner: Scope, now: datetime) -> SessionRow:
-        """The row as it stands, made where there is none. Given back in a batch, it is a conflict where anybody changed it since."""
+        """Load the row, created where missing; committing a stale one conflicts."""
         row = self._store.load(owner, GARDEN_ROW)
         if row is not None:
             return row
         try:
             return self._store.save(SessionRow(GARDEN_ROW, owner, "closed", now, now), expect=0)
         except ConflictError:
-            return self.load_row(owner, now)  # somebody else made it this moment
+            return self.load_row(owner, now)  # another process created it
 
     def get(self, owner: Scope) -> GardenState:
-        """Reading writes nothing."""
+        """Load the state; reading writes nothing."""
         row = self._store.load(owner, GARDEN_ROW)
         return GardenState() if row is None else decode(row.data)
 
     def change(self, owner: Scope, now: datetime, change: Callable[[GardenState], GardenState]) -> GardenState:
-        """Change it, beginning anew where somebody else came first."""
+        """Change the state, retrying on conflicts."""
         for left in reversed(range(_TRIES)):
             row = self.load_row(owner, now)
             fresh = change(decode(row.data))

@@ -1,4 +1,4 @@
-"""Tags that mean the same become one, and links to tags that a memory does not have go (003)."""
+"""Unification of tag spellings, and removal of orphaned tag links (003)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PREFIX = "tag:"
 
 
 def unify_tags(garden: GardenScope) -> list[GardenStep]:
-    """One spelling for each tag, the one most used; and links as the memories' own tags say."""
+    """Replace tags by their most used spelling; remove orphaned tag links."""
     names = _find_spellings(garden)
     steps: list[GardenStep] = []
     linked: dict[str, list[Edge]] = defaultdict(list)
@@ -39,7 +39,7 @@ def unify_tags(garden: GardenScope) -> list[GardenStep]:
 
 
 def _find_spellings(garden: GardenScope) -> dict[str, str]:
-    """Each tag that is spelt otherwise more often: what it becomes. Tags are the same whose words are, folded and stemmed."""
+    """Map rarer spellings to the most used one, compared folded and stemmed."""
     counts = Counter(tag for record in garden.records for tag in record.tags)
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for tag in counts:

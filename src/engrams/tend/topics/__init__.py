@@ -1,4 +1,4 @@
-"""Memories grouped by what they are about. Off the path; a read uses what is there."""
+"""Topics: memories grouped by subject in the background."""
 
 from engrams.tend.topics.topics import MemoryTopics as MemoryTopics
 from engrams.tend.topics.topics import TopicChange as TopicChange

@@ -1,4 +1,4 @@
-"""The topics of one scope while they change."""
+"""Changes to the topics of one scope."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 def make_topic_id(kind: str, parts: Iterable[str]) -> str:
-    """The same parts give the same id: whoever makes a topic twice makes one."""
+    """Return a stable id of the parts, so repetition makes one topic."""
     return f"{kind}:{hashlib.blake2b(chr(31).join(parts).encode(), digest_size=8).hexdigest()}"
 
 
 def exact_reach(scope: Scope) -> Reach:
-    """This scope and no other: what belongs together in one is not told in another."""
+    """Reach of this scope alone."""
     return Reach(scope.owner, (scope,))
 
 
 def load_topics(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
-    """The scope's topics whose centres are of this model, and those of another one, which nothing compares with."""
+    """Load the scope's topics of this model, and those of other models."""
     topics = [topic for topic in store.topics(exact_reach(scope)) if not topic.concept]
     return [topic for topic in topics if topic.model == model], [topic for topic in topics if topic.model != model]
 
 
 def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str, list[str]]:
-    """Ids of the members of each of these topics, oldest first."""
+    """Load member ids by topic, oldest first."""
     found: dict[str, list[str]] = {topic.id: [] for topic in topics}
     for edge in store.edges(owner, list(found), (EdgeType.IN_TOPIC,)) if found else ():
         if edge.target in found:
@@ -45,7 +45,7 @@ def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[st
 
 
 class TopicBoard:
-    """Loads the topics and their members, changes them, and says what is to be written."""
+    """Editable topics and members of a scope, with the write they need."""
 
     def __init__(self, store: Store, scope: Scope, card: Card, at: datetime) -> None:
         self._store, self._scope, self._model, self._at = store, scope, card.id, at
@@ -61,11 +61,11 @@ class TopicBoard:
         self._unlink: list[Edge] = []
 
     def place_by_member(self) -> dict[str, int]:
-        """The place of each member's topic."""
+        """Map each member to the index of its topic."""
         return {name: place for place, names in enumerate(self.members) for name in names}
 
     def remove_missing(self, stay: Collection[str]) -> int:
-        """Members that no longer count leave; how many. What is left gives the centre, and its oldest the label."""
+        """Remove members outside ``stay``; returns how many. Centres and labels follow."""
         left = 0
         for place, names in enumerate(self.members):
             gone = [name for name in names if name not in stay]
@@ -76,7 +76,7 @@ class TopicBoard:
         return left
 
     def add_member(self, record: Record, row: Floats, floor: float) -> bool:
-        """A memory joins the nearest topic, or begins one: whether it began one."""
+        """Add a memory to the nearest topic, or begin one. True: begun."""
         place = self._centres.nearest(row, floor)
         if place >= 0:
             self._centres.join(place, row)
@@ -88,7 +88,7 @@ class TopicBoard:
         return self._centres.members[place] == 1
 
     def split_large(self, most: int, floor: float, texts: Mapping[str, str]) -> int:
-        """Topics that changed and are too large become several, where their members fall apart; how many did."""
+        """Split changed topics of more than ``most`` members; returns how many."""
         done = 0
         for place in sorted(self._changed):
             names = self.members[place]
@@ -115,15 +115,12 @@ class TopicBoard:
                 self._changed.add(fresh)
         return done
 
-    def changed(self) -> list[int]:
-        return sorted(self._changed)
-
     def rename(self, place: int, label: str, named: bool) -> None:
         self.topics[place] = replace(self.topics[place], label=label, named=named)
         self._changed.add(place)
 
     def build_batch(self) -> Batch | None:
-        """What changed since the last time, as one write; None: nothing did."""
+        """Build the write of all changes since the last call; None: none."""
         topics = [*self._gone, *(self._to_topic(place) for place in sorted(self._changed))]
         if not topics and not self._unlink:
             return None

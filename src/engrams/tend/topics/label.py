@@ -1,4 +1,4 @@
-"""What a topic is called, and the word its memories share."""
+"""Topic names, and tags shared by members."""
 
 from __future__ import annotations
 
@@ -39,19 +39,22 @@ _log = logging.getLogger(__name__)
 
 
 def first_characters(text: str) -> str:
-    """The first 80 characters, on one line."""
+    """Return the first 80 characters, on one line."""
     return " ".join(text.split())[:FIRST].rstrip()
 
 
 def find_common_tag(records: Sequence[Record]) -> str:
-    """The tag that most of them have, if more than one has it; else nothing."""
+    """Return the most frequent tag of at least two records; else empty."""
     counts = Counter(tag for record in records for tag in set(record.tags))
     best = min(counts, key=lambda tag: (-counts[tag], tag), default="")
     return best if best and counts[best] > 1 else ""
 
 
 def infer_tag(texts: Sequence[str]) -> str:
-    """A word that stands in two of the texts at least and in half of them, 4 to 32 letters, no stop word: that in most (003)."""
+    """Return the most frequent word of at least half the texts (003).
+
+    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none.
+    """
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(find_tag_words(text))
@@ -60,12 +63,15 @@ def infer_tag(texts: Sequence[str]) -> str:
 
 
 def find_tag_words(text: str) -> set[str]:
-    """The words of a text that can be tags: 4 to 32 letters, folded, no stop words."""
+    """Find possible tags: folded words of 4 to 32 letters."""
     return {word for word in _WORD.findall(fold(text)) if _SHORTEST <= len(word) <= _WIDEST and word not in STOP}
 
 
 def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
-    """A name of 2 to 4 words for each group of texts; empty where the model gave none that will do, or failed."""
+    """Ask for names of 2 to 4 words, one per group.
+
+    Empty where the model failed or gave no usable name.
+    """
     names: list[str] = []
     for start in range(0, len(groups), _AT_ONCE):
         some = groups[start : start + _AT_ONCE]

@@ -1,4 +1,4 @@
-"""Topics into one, concepts over several, and the tag that members share. Pure but for the links they look up."""
+"""Merged topics, concepts over topics, and inferred tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 
 def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
-    """One write in which each group of like topics becomes its largest member; how many are gone then."""
+    """Build the write that merges groups of similar topics into their largest.
+
+    Returns it with the number of topics that go.
+    """
     into: dict[str, str] = {}
     rows: list[Topic] = []
     for places in link_groups(_stack_centres(topics), floor):
@@ -35,7 +38,7 @@ def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: dateti
 
 
 def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
-    """The edges at topics that go, at those they go into: weights and counts of what comes together add up."""
+    """Move edges of merged topics; weights and counts add up."""
     sums: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
     fresh: dict[tuple[str, str, EdgeType], int] = {}
     for edge in edges:
@@ -50,7 +53,7 @@ def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]
         sums[key] = (whole, count + edge.count)
         if (edge.source, edge.target) != ends:
             fresh[key] = fresh.get(key, 0) + edge.count
-    # A store adds the count that it is given to the one that is there.
+    # A store adds the given count to the stored one.
     return tuple(Edge(edges[0].owner, *key, sums[key][0], count) for key, count in fresh.items())
 
 
@@ -62,7 +65,10 @@ def abstract_concepts(
     named: Callable[[Sequence[Sequence[str]]], list[str]],
     at: datetime,
 ) -> tuple[Batch | None, list[Topic]]:
-    """One write that puts a concept over each group of near topics in place of the old concepts, and the concepts."""
+    """Build the write that replaces the concepts over groups of near topics.
+
+    Returns it (None: no change) with the new concepts.
+    """
     groups = [[topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)]
     names = named([[topic.label for topic in group] for group in groups])
     made, edges = [], []
@@ -87,7 +93,10 @@ def abstract_concepts(
 
 
 def infer_tags(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
-    """For each group without a common tag, the word that its texts share: the fields to change, and the links to the tag."""
+    """Infer a tag for each group without a common one.
+
+    Returns (id, changed fields) of the records, and the links to the tags.
+    """
     edits: dict[str, dict[str, Any]] = {}
     edges: list[Edge] = []
     for records in groups:

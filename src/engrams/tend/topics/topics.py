@@ -1,4 +1,4 @@
-"""Topics: made, kept up, merged and abstracted from, one scope at a time."""
+"""Topics of a scope: grouped, refreshed, merged and abstracted."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
 @dataclass(frozen=True, slots=True)
 class TopicChange:
-    """What was done, in numbers: memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``;
-    memories ``tagged``."""
+    """Counts of changes.
+
+    Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``; memories ``tagged``.
+    """
 
     joined: int = 0
     left: int = 0
@@ -44,7 +46,7 @@ class TopicChange:
 
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
-    """A topic and its active members, oldest first. ``links``: other topics and concepts, with what links them."""
+    """A topic with its active members, oldest first, and its links."""
 
     topic: Topic
     members: tuple[Record, ...]
@@ -52,7 +54,10 @@ class TopicGroup:
 
 
 class MemoryTopics:
-    """Thread safe. Nothing here runs by itself but ``run``, after so many searches; a model is asked without any lock held."""
+    """Topics of all scopes. Thread safe; no model call holds a lock.
+
+    Only ``run`` is started by itself, after a number of searches.
+    """
 
     kind = TOPICS
 
@@ -61,7 +66,7 @@ class MemoryTopics:
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> None:
-        """Bring every scope of an owner up to date."""
+        """Refresh the topics of every scope of an owner."""
         for scope in self._store.scopes(Scope.parse(job.key)):
             self._refresh(scope)
             self._store.renew(job.lease, self._clock() + timedelta(seconds=_LEASE))
@@ -70,18 +75,18 @@ class MemoryTopics:
     # ------------------------------------------------------------------------------------------------------- looking
 
     def list(self, scope: Place, limit: int = 200) -> tuple[TopicGroup, ...]:
-        """The largest topics in reach, the largest first. One whose members are all gone is not told."""
+        """List topics in reach with active members, largest first."""
         return self._load_groups(reach_of(Scope.of(scope)), limit)
 
     def concepts(self, scope: Place) -> tuple[tuple[Topic, tuple[str, ...]], ...]:
-        """Each concept in reach, with the ids of the topics that it was abstracted from."""
+        """Return concepts in reach, each with the ids of its topics."""
         reach = reach_of(Scope.of(scope))
         found = [topic for topic in self._store.topics(reach) if topic.concept]
         edges = self._store.edges(reach.owner, [topic.id for topic in found], (EdgeType.ABSTRACTED_FROM,)) if found else ()
         return tuple((topic, tuple(edge.target for edge in edges if edge.source == topic.id)) for topic in found)
 
     def orphans(self, scope: Place, limit: int = 100) -> tuple[Record, ...]:
-        """Memories that should be in a topic and are in none: a search by topics does not find them until ``refresh``."""
+        """Return memories without a topic; topic search misses them until ``refresh``."""
         found: list[Record] = []
         for each in self._list_scopes(scope):
             for page in self._iter_pages(each):
@@ -94,11 +99,11 @@ class MemoryTopics:
     # ------------------------------------------------------------------------------------------------------- tending
 
     def refresh(self, scope: Place) -> TopicChange:
-        """Members that no longer count leave, new memories join, and what is too large is split."""
+        """Remove stale members, add new memories, split large topics."""
         return sum((self._refresh(each) for each in self._list_scopes(scope)), TopicChange())
 
     def dedupe(self, scope: Place) -> TopicChange:
-        """Topics of one scope whose centres are as good as one become one: members move, weights of links add up."""
+        """Merge topics of one scope with nearly equal centres."""
         at, merged = self._clock(), 0
         with self._lock:
             for each in self._list_scopes(scope):
@@ -110,8 +115,10 @@ class MemoryTopics:
         return TopicChange(merged=merged)
 
     def abstract(self, scope: Place) -> tuple[Topic, ...]:
-        """Concepts over topics that are near each other, named by the model where one is set. Only ever when asked; those that
-        were there are replaced."""
+        """Replace concepts over near topics, named by the model if any.
+
+        Runs only when called.
+        """
         made: list[Topic] = []
         for each in self._list_scopes(scope):
             topics, _ = load_topics(self._store, each, self._embedder.card.id)
@@ -135,7 +142,7 @@ class MemoryTopics:
             names = known[topic.id]
             members = tuple(records[name] for name in names if name in records and self._is_groupable(records[name], topic.scope))
             if members:
-                # The label may be how one of them began that was forgotten since.
+                # The label may quote a member that was forgotten.
                 stale = len(members) < len(names) and not topic.named
                 shown = replace(topic, label=label.first_characters(members[0].text)) if stale else topic
                 groups.append(TopicGroup(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
@@ -171,7 +178,10 @@ class MemoryTopics:
         return TopicChange(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
 
     def _label(self, scope: Scope) -> TopicChange:
-        """Names for topics that have none yet, and tags for members that share none. The model is asked without the lock."""
+        """Name unnamed topics, and tag members that share no tag.
+
+        The model is asked without the lock.
+        """
         section = self._settings
         if section.names == "text" and not section.tags:
             return TopicChange()
@@ -209,7 +219,7 @@ class MemoryTopics:
         return [one for one in every if one in reach.scopes or (reach.tree and one.key.startswith(below))]
 
     def _iter_pages(self, scope: Scope) -> Iterator[Sequence[Record]]:
-        """What is to be grouped in exactly this scope, oldest first."""
+        """Yield pages of groupable memories of exactly this scope, oldest first."""
         after = ""
         while True:
             page = self._store.find(Query(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE))

@@ -105,15 +105,15 @@ _HEADS: dict[str, ModKind] = {
 }
 
 
-def _unit(text: str) -> str:
+def _unit_name(text: str) -> str:
     return _UNITS[text.lstrip("个個")]
 
 
-def _year(m: Hit) -> Piece | None:
+def _on_year(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _week(m: Hit) -> Piece | None:
+def _on_week(m: Hit) -> Piece | None:
     """上周二; in "上周一起" the 一 is of the next word."""
     offset, day = _WHICH[m["w"]], m["d"]
     if day == "末":
@@ -123,75 +123,75 @@ def _week(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="week", offset=offset)
 
 
-def _month(m: Hit) -> Piece | None:
+def _on_month(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="quarter" if m["q"] else "month", offset=_WHICH[m["w"]])
 
 
-def _weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: Hit) -> Piece | None:
     if m["d"] == "末":
         return Part("unit", m.start(), m.end(), unit="weekend")
     return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]])
 
 
-def _day(m: Hit) -> Piece | None:
+def _on_day(m: Hit) -> Piece | None:
     hours = HOURS[_PARTS[m["h"]]] if m["h"] else None
     return Part("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
 
 
-def _ago(m: Hit) -> Piece | None:
-    return counted(m, _unit(m["u"]), 1 if m["f"] else -1)
+def _on_ago(m: Hit) -> Piece | None:
+    return counted(m, _unit_name(m["u"]), 1 if m["f"] else -1)
 
 
-def _stretch(m: Hit) -> Piece | None:
+def _on_stretch(m: Hit) -> Piece | None:
     count = 5 if m["v"] else number(m["n"])
     if m["w"] == "前":
-        return Part("about", m.start(), m.end(), unit=_unit(m["u"]), offset=-1, count=(1, max(count, 3)))
+        return Part("about", m.start(), m.end(), unit=_unit_name(m["u"]), offset=-1, count=(1, max(count, 3)))
     sign = 1 if m["w"] in ("未来", "接下来", "今后", "未來", "接下來", "今後") else -1
-    return Part("stretch", m.start(), m.end(), unit=_unit(m["u"]), offset=sign, count=(count, count))
+    return Part("stretch", m.start(), m.end(), unit=_unit_name(m["u"]), offset=sign, count=(count, count))
 
 
-def _lately(m: Hit) -> Piece | None:
+def _on_lately(m: Hit) -> Piece | None:
     return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _dom(m: Hit) -> Piece | None:
+def _on_dom(m: Hit) -> Piece | None:
     return Part("dom", m.start(), m.end(), day=number(m["d"]))
 
 
-def _season(m: Hit) -> Piece | None:
+def _on_season(m: Hit) -> Piece | None:
     """A season after a year, "this" or "in"; alone it is the season as such."""
     before = m.text[max(0, m.start() - 1) : m.start()]
     return Part("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
 
 
-def _holiday(m: Hit) -> Piece | None:
+def _on_holiday(m: Hit) -> Piece | None:
     return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
 
 
-def _clock(m: Hit) -> Piece | None:
+def _on_clock(m: Hit) -> Piece | None:
     return on_time(_PARTS, m)
 
 
-def _quarter(m: Hit) -> Piece | None:
+def _on_quarter(m: Hit) -> Piece | None:
     return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
 
 
-def _edge(m: Hit) -> Piece | None:
+def _on_edge(m: Hit) -> Piece | None:
     """年底 belongs to the year before it, or to this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
     alone = Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
     return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)
 
 
-def _half(m: Hit) -> Piece | None:
+def _on_half(m: Hit) -> Piece | None:
     return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
 
 
-def _bound(m: Hit) -> Piece | None:
+def _on_bound(m: Hit) -> Piece | None:
     return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
 
 
-def _head(m: Hit) -> Piece | None:
+def _on_head(m: Hit) -> Piece | None:
     return Mod(_HEADS[m[0]], m.start(), m.end())
 
 
@@ -214,34 +214,34 @@ _RULES: tuple[Rule, ...] = (
     ),
     (
         rf"(?:(?P<v>几|幾|数|數)|(?P<n>{NUMBER}))(?P<u>{_U})(?:多)?(?P<half>半)?(?:(?:以|之)?前|(?P<f>(?:以|之)?[后後]))(?!天|年|面|来|期)",
-        _ago,
+        _on_ago,
     ),
-    (r"(?P<half>半)(?P<u>年|个月|個月|天|小时|小時|个小时|個小時)(?:多)?(?:(?:以|之)?前|(?P<f>(?:以|之)?[后後]))", _ago),
+    (r"(?P<half>半)(?P<u>年|个月|個月|天|小时|小時|个小时|個小時)(?:多)?(?:(?:以|之)?前|(?P<f>(?:以|之)?[后後]))", _on_ago),
     (
         rf"(?P<w>过去|過去|最近|近|这|這|前|未来|未來|接下来|接下來|今后|今後)的?(?:(?P<v>几|幾|数|數)|(?P<n>{NUMBER}))(?P<u>{_U})(?:以?来|以?來|里|裡|内|內|间|間)?",
-        _stretch,
+        _on_stretch,
     ),
-    (r"最近|近来|近來|近日|近期|前阵子|前陣子|前段时间|前段時間|这阵子|這陣子|这段时间|這段時間", _lately),
-    (r"大前年|前年|去年|今年|本年|明年|后年|後年", _year),
-    (rf"(?P<w>上上|下下|上|这|這|本|下)(?:个|個)?{_WEEK}(?P<d>{_ONE})?", _week),
-    (r"(?P<w>上上|下下|上|这|這|本|当|下)(?:个|個)?(?:月(?!亮|饼|餅|球|光|经|薪)|(?P<q>季度))", _month),
-    (rf"(?<![每一二两兩三四五六七八九十几幾\d个個整]){_WEEK}(?P<d>{_ONE})", _weekday),
-    (r"(?P<w>大前|前|昨|今|明|大后|后|後)(?:天|日(?=[早晚上下中凌])|(?<=今)日|(?<=昨)日|(?<=明)日(?!香))", _day),
-    (r"(?P<w>今|昨|明|前)(?P<h>早(?!已|就)|晚|夜|晨)上?", _day),
+    (r"最近|近来|近來|近日|近期|前阵子|前陣子|前段时间|前段時間|这阵子|這陣子|这段时间|這段時間", _on_lately),
+    (r"大前年|前年|去年|今年|本年|明年|后年|後年", _on_year),
+    (rf"(?P<w>上上|下下|上|这|這|本|下)(?:个|個)?{_WEEK}(?P<d>{_ONE})?", _on_week),
+    (r"(?P<w>上上|下下|上|这|這|本|当|下)(?:个|個)?(?:月(?!亮|饼|餅|球|光|经|薪)|(?P<q>季度))", _on_month),
+    (rf"(?<![每一二两兩三四五六七八九十几幾\d个個整]){_WEEK}(?P<d>{_ONE})", _on_weekday),
+    (r"(?P<w>大前|前|昨|今|明|大后|后|後)(?:天|日(?=[早晚上下中凌])|(?<=今)日|(?<=昨)日|(?<=明)日(?!香))", _on_day),
+    (r"(?P<w>今|昨|明|前)(?P<h>早(?!已|就)|晚|夜|晨)上?", _on_day),
     (
         rf"(?<![第每\d一二三四五六七八九十个個])(?P<m>{MONTH})月(?!天|亮|饼|餅|球|光|经|薪|台|底薪)份?(?:(?P<d>{DAY})[日号號](?:[到至~—-](?P<d2>{DAY})[日号號])?)?",
         on_date,
     ),
-    (rf"(?<![第\d一二三四五六七八九十])(?P<d>{DAY})[号號](?!线|線|楼|樓|门|門|院|馆|館|店|机|機|码|碼|球|室|位|车|車|房|桌)", _dom),
-    (r"(?P<s>[春夏秋冬])(?:天|季)", _season),
-    (rf"(?P<h>{'|'.join(_HOLIDAYS)})(?:节|節)?", _holiday),
-    (_CLOCK, _clock),
-    (rf"(?P<u>{_PART})", _clock),
-    (r"第?(?P<q>[一二三四1-4])季度", _quarter),
-    (r"(?P<w>上|下)半年", _half),
-    (r"(?P<u>年|月|周)?(?P<e>底|初|中旬|上旬|下旬|末|(?<=[年月])中(?!旬|国|國|心|学|學|午))", _edge),
-    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _bound),
-    ("|".join(sorted(_HEADS, key=len, reverse=True)), _head),
+    (rf"(?<![第\d一二三四五六七八九十])(?P<d>{DAY})[号號](?!线|線|楼|樓|门|門|院|馆|館|店|机|機|码|碼|球|室|位|车|車|房|桌)", _on_dom),
+    (r"(?P<s>[春夏秋冬])(?:天|季)", _on_season),
+    (rf"(?P<h>{'|'.join(_HOLIDAYS)})(?:节|節)?", _on_holiday),
+    (_CLOCK, _on_clock),
+    (rf"(?P<u>{_PART})", _on_clock),
+    (r"第?(?P<q>[一二三四1-4])季度", _on_quarter),
+    (r"(?P<w>上|下)半年", _on_half),
+    (r"(?P<u>年|月|周)?(?P<e>底|初|中旬|上旬|下旬|末|(?<=[年月])中(?!旬|国|國|心|学|學|午))", _on_edge),
+    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _on_bound),
+    ("|".join(sorted(_HEADS, key=len, reverse=True)), _on_head),
 )
 
 GRAMMAR = grammar(

@@ -42,24 +42,24 @@ class Scene:
 
         Of a word of the future and a word of the past the nearer counts.
         """
-        start, stop = self._clause(at)
-        future = self._nearest(self.grammar.future, at, start, stop)
-        past = self._nearest(self.grammar.past, at, start, stop)
+        start, stop = self._clause_bounds(at)
+        future = self._nearest_match(self.grammar.future, at, start, stop)
+        past = self._nearest_match(self.grammar.past, at, start, stop)
         if future is not None:
             return past is None or future <= past
         return until and past is None and bool(self.grammar.present.search(self.low, start, stop))
 
     def told(self, at: int) -> bool:
         """Whether the clause around ``at`` speaks of the past in so many words."""
-        return self.grammar.past.search(self.low, *self._clause(at)) is not None
+        return self.grammar.past.search(self.low, *self._clause_bounds(at)) is not None
 
-    def _clause(self, at: int) -> tuple[int, int]:
+    def _clause_bounds(self, at: int) -> tuple[int, int]:
         first = max(0, at - 160)
         start = max((m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first)
         found = self.grammar.clause.search(self.low, at, at + 120)
         return start, found.start() if found else at + 120
 
-    def _nearest(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
+    def _nearest_match(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
         return min((abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None)
 
 
@@ -67,33 +67,33 @@ def compose(pieces: Sequence[Piece], scene: Scene) -> list[Node]:
     """The intervals, in order of the text; a part that means no possible time is left out."""
     nodes: list[Node] = []
     suffixes: list[Mod] = []
-    for piece in reversed(_join(list(pieces), scene)):
+    for piece in reversed(_join_parts(list(pieces), scene)):
         if isinstance(piece, Mod):
             if piece.suffix:
                 suffixes.append(piece)
             else:
-                _prefix(piece, nodes, scene)
+                _apply_prefix(piece, nodes, scene)
             continue
         if piece.kind == "clock":
             continue
         node = Node(piece.at, piece.end, piece, recurs=recurs(piece))
         while suffixes and _touches(scene, node.end, suffixes[-1].at):
-            _apply(suffixes.pop(), node, scene)
+            _apply_modifier(suffixes.pop(), node, scene)
         nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
         suffixes.clear()
-        if nodes and (merged := _linked(node, nodes[-1], scene.grammar.to, scene)):
+        if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
             nodes[-1] = merged
         else:
             nodes.append(node)
     nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
-    return [node for node in reversed(nodes) if _settle(node, scene)]
+    return [node for node in reversed(nodes) if _resolve_node(node, scene)]
 
 
 def _touches(scene: Scene, end: int, at: int) -> bool:
     return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
 
 
-def _prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
+def _apply_prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
     node = nodes[-1] if nodes else None
     if node is None or not _touches(scene, mod.end, node.at):
         if mod.instead is not None:
@@ -101,20 +101,20 @@ def _prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
         return
     if mod.kind not in ("from", "between"):
         if node.part is None or node.part.kind not in ("about", "stretch"):
-            _apply(mod, node, scene)
+            _apply_modifier(mod, node, scene)
         return
     link = scene.grammar.both if mod.kind == "between" else scene.grammar.to
-    if len(nodes) > 1 and (merged := _linked(node, nodes[-2], link, scene)):
+    if len(nodes) > 1 and (merged := _link_range(node, nodes[-2], link, scene)):
         nodes[-2:] = [merged]
     if nodes[-1].ranged or (nodes[-1].part and nodes[-1].part.last_day):
         nodes[-1].at = mod.at
 
 
-def _apply(mod: Mod, node: Node, scene: Scene) -> None:
+def _apply_modifier(mod: Mod, node: Node, scene: Scene) -> None:
     """Change the node; where the two do not go together it stays as it is."""
     try:
         ahead = mod.kind == "by" or scene.ahead(node.at, until=mod.kind == "until")
-        part = _day_itself(node.part, mod)
+        part = _christmas_day(node.part, mod)
         span = node.span if node.span or not part else resolve(part, Sight(scene.now, ahead))
         if span is None:
             return
@@ -127,19 +127,19 @@ def _apply(mod: Mod, node: Node, scene: Scene) -> None:
         node.span, node.at, node.end = changed, min(node.at, mod.at), max(node.end, mod.end)
 
 
-def _day_itself(part: Part | None, mod: Mod) -> Part | None:
+def _christmas_day(part: Part | None, mod: Mod) -> Part | None:
     """Two days before Christmas are counted from the 25th."""
     return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
 
 
-def _linked(first: Node, last: Node, link: re.Pattern[str], scene: Scene) -> Node | None:
+def _link_range(first: Node, last: Node, link: re.Pattern[str], scene: Scene) -> Node | None:
     """The range from one node to the next where words between them say so."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
-    if not (_is_end(first.part) and _is_end(last.part)):
+    if not (_is_range_end(first.part) and _is_range_end(last.part)):
         return None
     try:
-        span = _ends(first, last, scene)
+        span = _range_interval(first, last, scene)
     except (ValueError, OverflowError):  # an end outside the calendar: two times, not a range
         return None
     if span.start >= span.end:
@@ -147,11 +147,11 @@ def _linked(first: Node, last: Node, link: re.Pattern[str], scene: Scene) -> Nod
     return Node(first.at, last.end, None, span, first.recurs and last.recurs, ranged=True)
 
 
-def _is_end(part: Part | None) -> bool:
+def _is_range_end(part: Part | None) -> bool:
     return part is not None and part.kind in _ENDS and not part.hours
 
 
-def _ends(first: Node, last: Node, scene: Scene) -> Interval:
+def _range_interval(first: Node, last: Node, scene: Scene) -> Interval:
     assert first.part is not None
     assert last.part is not None
     sight = Sight(scene.now, scene.ahead(first.at))
@@ -165,7 +165,7 @@ def _ends(first: Node, last: Node, scene: Scene) -> Interval:
     return Interval(begin.start, end.end, "range")
 
 
-def _settle(node: Node, scene: Scene) -> bool:
+def _resolve_node(node: Node, scene: Scene) -> bool:
     if node.span is None and node.part is not None:
         try:
             loose = node.recurs or node.part.lean is None
@@ -175,18 +175,18 @@ def _settle(node: Node, scene: Scene) -> bool:
     return node.span is not None
 
 
-def _join(pieces: list[Piece], scene: Scene) -> list[Piece]:
+def _join_parts(pieces: list[Piece], scene: Scene) -> list[Piece]:
     """Parts of one date side by side become one part: "Monday" "last week", "March" "last year", "yesterday" "morning"."""
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
         if isinstance(piece, Part) and isinstance(last, Part) and 0 <= piece.at - last.end <= 12:
             gap = scene.low[last.end : piece.at]
-            if scene.grammar.join.fullmatch(gap) and (one := _one(last, piece, gap, scene.now)) is not None:
+            if scene.grammar.join.fullmatch(gap) and (one := _merge_parts(last, piece, gap, scene.now)) is not None:
                 joined[-1] = replace(one, at=last.at, end=piece.end)
                 continue
         if isinstance(piece, Part) and len(joined) > 1 and isinstance(last, Mod) and isinstance(joined[-2], Part):
-            if (one := _over(joined[-2], last, piece, scene)) is not None:
+            if (one := _join_over(joined[-2], last, piece, scene)) is not None:
                 joined[-2:] = [one]
                 continue
             opened = len(joined) > 2 and isinstance(joined[-3], Mod) and joined[-3].kind == "from"
@@ -196,16 +196,16 @@ def _join(pieces: list[Piece], scene: Scene) -> list[Piece]:
     return joined
 
 
-def _over(a: Part, mod: Mod, b: Part, scene: Scene) -> Part | None:
+def _join_over(a: Part, mod: Mod, b: Part, scene: Scene) -> Part | None:
     """One part for two with a word between them that also opens a range ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None
     gap = scene.low[a.end : b.at]
-    one = _one(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    one = _merge_parts(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
     return replace(one, at=a.at, end=b.end) if one else None
 
 
-def _one(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
+def _merge_parts(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
     """One part for two, whichever comes first; None where they are two times."""
     for near, far in ((a, b), (b, a)):
         open_year = near.kind in _YEARLY and near.year is None and near.lean is None
@@ -222,11 +222,11 @@ def _one(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
         if near.kind == "dom" and near.offset is None and far.kind == "unit" and far.unit == "month" and "," not in gap:
             return replace(near, offset=far.offset)
         if far.kind == "clock" and near.kind in ("date", "weekday", "dom", "holiday", "unit") and not near.last_day and not near.edge:
-            return _clocked(near, far)
+            return _add_clock(near, far)
     return None
 
 
-def _clocked(day: Part, time: Part) -> Part | None:
+def _add_clock(day: Part, time: Part) -> Part | None:
     if day.kind == "unit" and day.unit != "day":
         return None
     if not day.hours or not time.hours:

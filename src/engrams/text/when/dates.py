@@ -83,7 +83,7 @@ def unit(name: str, now: datetime, offset: int) -> Interval:
     if name == "weekend":
         return weekend(today, offset)
     if name == "month":
-        return months(*_ym(move(today.replace(day=1), offset)), 1, "month")
+        return months(*_year_month(move(today.replace(day=1), offset)), 1, "month")
     if name == "quarter":
         first = move(date(today.year, (today.month - 1) // 3 * 3 + 1, 1), 3 * offset)
         return months(first.year, first.month, 3, "range")
@@ -96,7 +96,7 @@ def unit(name: str, now: datetime, offset: int) -> Interval:
     raise ValueError(name)
 
 
-def _ym(day: date) -> tuple[int, int]:
+def _year_month(day: date) -> tuple[int, int]:
     return day.year, day.month
 
 
@@ -163,7 +163,7 @@ def feast(key: str, year: int) -> Interval:
         thursday = first + ((3 - first.weekday()) % 7 + 21) * DAY
         return days(thursday + (key == "blackfriday") * DAY, 1)
     if key == "lunar":
-        return days(date(year, 1, 1) + (_LUNAR[_within(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range")
+        return days(date(year, 1, 1) + (_LUNAR[_table_index(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range")
     if key in _EASTER_FEASTS:
         shift, count = _EASTER_FEASTS[key]
         return days(easter(year) + shift * DAY, count, "day" if count == 1 else "range")
@@ -171,7 +171,7 @@ def feast(key: str, year: int) -> Interval:
     return days(date(year, month, first_day), count, "day" if count == 1 else "range")
 
 
-def _within(year: int, first: int, count: int) -> int:
+def _table_index(year: int, first: int, count: int) -> int:
     if not first <= year < first + count:
         raise ValueError(year)
     return year - first

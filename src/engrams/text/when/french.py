@@ -152,7 +152,7 @@ _STRONG = wordset("en depuis jusqu avant apres des annee annees an de ete hiver 
 _DATED = re.compile(r"\s+(?:\d|dernier|prochain|matin|soir)")
 
 
-def _month(m: Hit) -> Piece | None:
+def _on_month(m: Hit) -> Piece | None:
     before = m.before(m.start())
     after = (
         "en",
@@ -177,18 +177,18 @@ def _month(m: Hit) -> Piece | None:
     return FR.on_month(m) if m["y"] or before in after else None
 
 
-def _weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: Hit) -> Piece | None:
     """Mardi is a day, "le mardi" and "chaque mardi" a habit, unless a date follows."""
     before = m.before(m.start())
     habit = before in ("chaque", "un", "les") or (before == "le" and not _DATED.match(m.low, m.end()))
     return None if habit else FR.on_weekday(m)
 
 
-def _holiday(m: Hit) -> Piece | None:
+def _on_holiday(m: Hit) -> Piece | None:
     return None if m.before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
 
 
-def _eve(m: Hit) -> Piece | None:
+def _on_eve(m: Hit) -> Piece | None:
     return Mod("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
 
 
@@ -220,15 +220,15 @@ _RULES: tuple[Rule, ...] = (
     (rf"(?P<w>ce|cet|cette)\s+{_THING}\b", FR.on_rel),
     (r"(?:le|du|au)\s+(?P<u>week-?end)\b", FR.on_weekend),
     (rf"(?:(?:le|du)\s+)?(?:(?P<d0>{_DAY})\s*(?:-|–|au|et|a)\s*(?:le\s+)?)?(?P<d>{_DAY})\s+{_MON}(?:\s+{_Y})?(?!\w)", FR.on_date),
-    (rf"{_MON}\s+{_Y}", _month),
-    (rf"(?P<m>{anyof(month for month in FR.months if month[-2:] not in ('nv', 'vr'))})\b", _month),
+    (rf"{_MON}\s+{_Y}", _on_month),
+    (rf"(?P<m>{anyof(month for month in FR.months if month[-2:] not in ('nv', 'vr'))})\b", _on_month),
     (
         rf"(?:le\s+|au\s+)?(?:t(?P<q>[1-4])|(?P<o>premier|1er|deuxieme|2e|troisieme|3e|quatrieme|4e)\s+trimestre)(?:\s+(?:de\s+)?{_Y})?(?!\w)",
         FR.on_quarter,
     ),
-    (rf"(?P<d>{anyof(FR.weekdays)})\b", _weekday),
-    (rf"(?P<u>{anyof(FR.holidays)})\b", _holiday),
-    (r"(?:la\s+veille|(?P<f>le\s+lendemain))\s+(?:de|du|d')\s*", _eve),
+    (rf"(?P<d>{anyof(FR.weekdays)})\b", _on_weekday),
+    (rf"(?P<u>{anyof(FR.holidays)})\b", _on_holiday),
+    (r"(?:la\s+veille|(?P<f>le\s+lendemain))\s+(?:de|du|d')\s*", _on_eve),
     (rf"(?:(?:en|pendant|durant)\s+|au\s+(?=printemps)|(?:pendant\s+|durant\s+)?l'|cet\s+)(?P<s>{anyof(FR.seasons)})\b", FR.on_season),
     (rf"(?P<s>{anyof(FR.seasons)})(?=\s+(?:de\s+)?(?:19|20)\d\d\b)", FR.on_season),
     (r"(?:les\s+)?annees\s+(?P<y>(?:19|20)\d0|[3-9]0)\b", numeric.on_decade),

@@ -125,7 +125,7 @@ _FUTURE = (
 _STRONG = wordset("in im seit bis ab nach vor von jahr jahre jahres um anfang mitte ende sommer winter herbst fruhling fruhjahr")
 
 
-def _part(m: Hit) -> Piece | None:
+def _on_part(m: Hit) -> Piece | None:
     """Morgen alone is tomorrow; after an article or another day it is the morning."""
     before = m.before(m.start())
     if m[0] != "morgen" or before in ("heute", "gestern"):
@@ -135,22 +135,22 @@ def _part(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="day", offset=1)
 
 
-def _numeric(m: Hit) -> Piece | None:
+def _on_numeric(m: Hit) -> Piece | None:
     return Part("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
 
 
-def _month(m: Hit) -> Piece | None:
+def _on_month(m: Hit) -> Piece | None:
     """A bare month after a word that times take; the abbreviations only in dates."""
     before = m.before(m.start())
     after = ("im", "seit", "bis", "ab", "vor", "nach", "anfang", "mitte", "ende", "zum", "zwischen", "und", "von", "monat")
     return DE.on_month(m) if m["y"] or (before in after and len(m["m"]) > 2) else None
 
 
-def _habit(m: Hit) -> Piece | None:
+def _on_weekday(m: Hit) -> Piece | None:
     return None if m.before(m.start()) in ("jeden", "jedem", "einen", "einem", "ein", "jeder") else DE.on_weekday(m)
 
 
-def _holiday(m: Hit) -> Piece | None:
+def _on_holiday(m: Hit) -> Piece | None:
     return None if m.before(m.start()) in ("frohe", "schone", "jedes", "jede") else DE.on_holiday(m)
 
 
@@ -180,17 +180,17 @@ _RULES: tuple[Rule, ...] = (
         rf"(?:(?P<d0>\d{{1,2}})\.?\s*(?:-|–|bis|bis\s+zum|und)\s*(?:dem\s+)?)?(?P<d>\d{{1,2}}|ersten|zweiten|dritten)\.?\s+{_MON}(?:\s+{_Y})?(?!\w)",
         DE.on_date,
     ),
-    (r"(?<=am\s)(?P<d>\d{1,2})\.(?P<m>(?:0?[1-9]|1[0-2]))\.(?![\d])", _numeric),
-    (rf"{_MON}\s+{_Y}", _month),
-    (rf"(?P<m>{_FULL})\b", _month),
+    (r"(?<=am\s)(?P<d>\d{1,2})\.(?P<m>(?:0?[1-9]|1[0-2]))\.(?![\d])", _on_numeric),
+    (rf"{_MON}\s+{_Y}", _on_month),
+    (rf"(?P<m>{_FULL})\b", _on_month),
     (rf"(?:im\s+)?(?:q(?P<q>[1-4])|(?P<o>ersten|zweiten|dritten|vierten)\s+quartal)(?:\s+{_Y})?(?!\w)", DE.on_quarter),
-    (rf"(?P<d>{anyof(DE.weekdays)})\s?(?P<h>{_PART})?(?!\w)", _habit),
-    (rf"(?P<u>{anyof(DE.holidays)})\b", _holiday),
+    (rf"(?P<d>{anyof(DE.weekdays)})\s?(?P<h>{_PART})?(?!\w)", _on_weekday),
+    (rf"(?P<u>{anyof(DE.holidays)})\b", _on_holiday),
     (rf"(?:im|seit\s+dem|bis\s+zum|vor\s+dem|nach\s+dem|ab)\s+(?P<s>{anyof(DE.seasons)})\b", DE.on_season),
     (rf"(?P<s>{anyof(DE.seasons)})(?=\s+(?:19|20)\d\d\b)", DE.on_season),
     (r"(?:die|den|der)\s+(?P<y>(?:(?:19|20)\d0|[3-9]0))er(?:n|\s+jahre|\s+jahren)?\b", numeric.on_decade),
     (r"(?:um|gegen)\s+(?P<h>\d{1,2})(?:[:.](?P<n>\d\d))?(?:\s+uhr\b)?(?!\w)", DE.on_time),
-    (rf"(?:am\s+)?(?P<u>{_PART})\b", _part),
+    (rf"(?:am\s+)?(?P<u>{_PART})\b", _on_part),
     (rf"{_E}\s+", DE.on_edge),
     (rf"{_N}?\s*(?P<u>tage?|wochen?|monate?|jahre?|nacht|abend)\s+(?:vor|(?P<f>nach))\s+(?:dem\s+|der\s+)?", DE.on_shift),
     (rf"(?P<b>{anyof(DE.bounds)})\s", DE.on_bound),

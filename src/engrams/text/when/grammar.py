@@ -139,10 +139,10 @@ def grammar(  # each argument is one pattern of the language
     spaced: bool = True,
 ) -> Grammar:
     """Compile the rules into one scanner, each a group without groups of its own: the rule that matches is then run alone."""
-    groups = "|".join(f"({_bare(pattern)})" for pattern, _ in rules)
+    groups = "|".join(f"({_without_groups(pattern)})" for pattern, _ in rules)
     return Grammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
-        heads=_heads(pattern for pattern, _ in rules),
+        heads=_first_letters(pattern for pattern, _ in rules),
         rules=tuple(rules),
         join=re.compile(join),
         to=re.compile(links[0]),
@@ -155,11 +155,11 @@ def grammar(  # each argument is one pattern of the language
     )
 
 
-def _bare(pattern: str) -> str:
+def _without_groups(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
-def _heads(patterns: Iterable[str]) -> frozenset[str]:
+def _first_letters(patterns: Iterable[str]) -> frozenset[str]:
     """The first three letters of every word in the patterns: a word that begins otherwise begins no time."""
     words = re.findall(r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns))
     return frozenset(form[:3] for word in words for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,)))

@@ -110,11 +110,11 @@ _BOUNDS: dict[str, ModKind] = {
 }
 
 
-def _year(m: Hit) -> Piece | None:
+def _on_year(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _era(m: Hit) -> Piece | None:
+def _on_era(m: Hit) -> Piece | None:
     year = _ERAS[m["era"]] + (1 if m["n"] == "元" else number(m["n"]))
     if not m["m"]:
         return Part("year", m.start(), m.end(), year=year)
@@ -122,83 +122,83 @@ def _era(m: Hit) -> Piece | None:
     return Part("date" if kind == "date" else "month", m.start(), m.end(), year=year, month=number(m["m"]), day=day)
 
 
-def _week(m: Hit) -> Piece | None:
+def _on_week(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="weekend" if m["e"] else "week", offset=_WHICH[m["w"]])
 
 
-def _month(m: Hit) -> Piece | None:
+def _on_month(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="month", offset=_WHICH[m["w"]])
 
 
-def _weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: Hit) -> Piece | None:
     if m.text.endswith(("毎週", "毎", "各", "隔週"), 0, m.start()):
         return None
     return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]], lean=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _weekend(m: Hit) -> Piece | None:
+def _on_weekend(m: Hit) -> Piece | None:
     return Part("unit", m.start(), m.end(), unit="weekend", offset=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _day(m: Hit) -> Piece | None:
+def _on_day(m: Hit) -> Piece | None:
     offset, hours = _DAYS[m[0]]
     return Part("unit", m.start(), m.end(), unit="day", offset=offset, hours=HOURS[hours] if hours else None)
 
 
-def _ago(m: Hit) -> Piece | None:
+def _on_ago(m: Hit) -> Piece | None:
     return counted(m, _UNITS[m["u"]], 1 if m["f"] else -1)
 
 
-def _stretch(m: Hit) -> Piece | None:
+def _on_stretch(m: Hit) -> Piece | None:
     count = 5 if m["v"] else number(m["n"])
     return Part(
         "stretch", m.start(), m.end(), unit=_UNITS[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
     )
 
 
-def _lately(m: Hit) -> Piece | None:
+def _on_lately(m: Hit) -> Piece | None:
     return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _other_day(m: Hit) -> Piece | None:
+def _on_other_day(m: Hit) -> Piece | None:
     return Part("about", m.start(), m.end(), unit="day", offset=-1, count=(1, 14))
 
 
-def _dom(m: Hit) -> Piece | None:
+def _on_dom(m: Hit) -> Piece | None:
     return Part("dom", m.start(), m.end(), day=number(m["d"]))
 
 
-def _season(m: Hit) -> Piece | None:
+def _on_season(m: Hit) -> Piece | None:
     return Part("season", m.start(), m.end(), index=SEASONS[m["s"] or m["s2"]])
 
 
-def _holiday(m: Hit) -> Piece | None:
+def _on_holiday(m: Hit) -> Piece | None:
     return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
 
 
-def _clock(m: Hit) -> Piece | None:
+def _on_clock(m: Hit) -> Piece | None:
     return on_time(_PARTS, m)
 
 
-def _quarter(m: Hit) -> Piece | None:
+def _on_quarter(m: Hit) -> Piece | None:
     return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
 
 
-def _edge(m: Hit) -> Piece | None:
+def _on_edge(m: Hit) -> Piece | None:
     return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]])
 
 
-def _edge_unit(m: Hit) -> Piece | None:
+def _on_edge_unit(m: Hit) -> Piece | None:
     unit = {"年": "year", "月": "month"}[m["u"]]
     edge = "end" if m["e"] == "末" else "start"
     return Mod("edge", m.start(), m.end(), suffix=True, name=edge, instead=Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=edge))
 
 
-def _half(m: Hit) -> Piece | None:
+def _on_half(m: Hit) -> Piece | None:
     return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
 
 
-def _bound(m: Hit) -> Piece | None:
+def _on_bound(m: Hit) -> Piece | None:
     return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
 
 
@@ -208,33 +208,33 @@ _U = "分間?|時間|日間?|晩|週間?|[かヶカヵケ箇]月|四半期|年�
 _RULES: tuple[Rule, ...] = (
     *numeric.digits(month_first=False),
     (r"(?P<y>(?:19|20)\d0|[3-9]0)年代", on_decade),
-    (rf"(?P<era>令和|平成|昭和)(?P<n>\d{{1,2}}|元|[一二三四五六七八九十]{{1,3}})年(?:(?P<m>{MONTH})月(?:(?P<d>{DAY})日)?)?", _era),
+    (rf"(?P<era>令和|平成|昭和)(?P<n>\d{{1,2}}|元|[一二三四五六七八九十]{{1,3}})年(?:(?P<m>{MONTH})月(?:(?P<d>{DAY})日)?)?", _on_era),
     (rf"(?<!\d)(?P<y>{YEAR})年(?!間|生|度生)(?:の?(?P<m>{MONTH})月(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?)?", on_date),
-    (rf"{_ND}(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})(?P<half>半)?(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))(?!半)", _ago),
-    (r"(?P<half>半)(?P<u>年|時間|日)(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))", _ago),
-    (rf"(?P<w>過去|ここ|この|直近|最近の?|今後|これから)(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})", _stretch),
-    (r"最近|近頃|ちかごろ|このごろ|この頃|ここのところ", _lately),
-    (r"先日|こないだ|この間(?!の?[月火水木金土日]曜)", _other_day),
-    (r"一昨年|おととし|去年|昨年|今年|本年|再来年|来年", _year),
-    (r"(?P<w>先々|先|今|再来|来)週(?P<e>末)?", _week),
-    (r"(?P<w>先々|先|今|再来|来)月", _month),
-    ("|".join(sorted(_DAYS, key=len, reverse=True)), _day),
-    (r"(?:(?P<w>この前|この間|前|先|次|今度|来る)の)?(?P<d>[月火水木金土日])曜日?", _weekday),
-    (r"(?:(?P<w>この前|この間|前|次|今度)の)?(?<!毎)週末", _weekend),
+    (rf"{_ND}(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})(?P<half>半)?(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))(?!半)", _on_ago),
+    (r"(?P<half>半)(?P<u>年|時間|日)(?:ほど|くらい|ぐらい)?(?:前|(?P<f>後))", _on_ago),
+    (rf"(?P<w>過去|ここ|この|直近|最近の?|今後|これから)(?:(?P<v>数)|(?P<n>{NUMBER}))(?P<u>{_U})", _on_stretch),
+    (r"最近|近頃|ちかごろ|このごろ|この頃|ここのところ", _on_lately),
+    (r"先日|こないだ|この間(?!の?[月火水木金土日]曜)", _on_other_day),
+    (r"一昨年|おととし|去年|昨年|今年|本年|再来年|来年", _on_year),
+    (r"(?P<w>先々|先|今|再来|来)週(?P<e>末)?", _on_week),
+    (r"(?P<w>先々|先|今|再来|来)月", _on_month),
+    ("|".join(sorted(_DAYS, key=len, reverse=True)), _on_day),
+    (r"(?:(?P<w>この前|この間|前|先|次|今度|来る)の)?(?P<d>[月火水木金土日])曜日?", _on_weekday),
+    (r"(?:(?P<w>この前|この間|前|次|今度)の)?(?<!毎)週末", _on_weekend),
     (rf"{_ND}(?P<m>{MONTH})月(?!曜|給|謝|間|額)(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?", on_date),
-    (r"(?<![\d月])(?P<d>3[01]|[12]\d|[1-9])日(?=[にはのま、。]|から|\Z)(?!の間|の前)", _dom),
-    (r"(?<![\w])(?P<s>[春夏秋冬])(?=に|休み|頃|から|まで)|(?<=[年の])(?P<s2>[春夏秋冬])(?!日|本|田|山|川|子)", _season),
-    (rf"(?P<h>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})", _holiday),
+    (r"(?<![\d月])(?P<d>3[01]|[12]\d|[1-9])日(?=[にはのま、。]|から|\Z)(?!の間|の前)", _on_dom),
+    (r"(?<![\w])(?P<s>[春夏秋冬])(?=に|休み|頃|から|まで)|(?<=[年の])(?P<s2>[春夏秋冬])(?!日|本|田|山|川|子)", _on_season),
+    (rf"(?P<h>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})", _on_holiday),
     (
         rf"(?P<u>{'|'.join(_PARTS)})?の?(?<!\d)(?P<h>\d{{1,2}}|十[一二]?|[一二三四五六七八九])時(?!間|代|々|点|期|計|刻)(?:(?P<half>半)|(?P<n>\d{{1,2}})分)?",
-        _clock,
+        _on_clock,
     ),
-    (rf"(?P<u>{'|'.join(_PARTS)})(?!日|食|刊|鮮)", _clock),
-    (r"第(?P<q>[1-4一二三四])四半期", _quarter),
-    (r"(?P<w>上半期|下半期|前半|後半)", _half),
-    (r"(?P<u>年|月)(?P<e>末|始|初)(?!め)", _edge_unit),
-    (rf"(?P<e>{'|'.join(sorted(_EDGES, key=len, reverse=True))})", _edge),
-    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _bound),
+    (rf"(?P<u>{'|'.join(_PARTS)})(?!日|食|刊|鮮)", _on_clock),
+    (r"第(?P<q>[1-4一二三四])四半期", _on_quarter),
+    (r"(?P<w>上半期|下半期|前半|後半)", _on_half),
+    (r"(?P<u>年|月)(?P<e>末|始|初)(?!め)", _on_edge_unit),
+    (rf"(?P<e>{'|'.join(sorted(_EDGES, key=len, reverse=True))})", _on_edge),
+    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _on_bound),
 )
 
 

@@ -19,11 +19,11 @@ def change(mod: Mod, span: Interval, now: datetime) -> Interval:
         case "edge":
             return dates.edge(span, mod.name)
         case "nth":
-            return _nth(mod, span)
+            return _apply_nth(mod, span)
         case "within":
             return dates.unit(mod.unit, start, 0)
         case "shift":
-            return _shift(mod, span)
+            return _apply_shift(mod, span)
         case "since":
             return Interval(start, now if start < now else END, "range")
         case "after":
@@ -36,7 +36,7 @@ def change(mod: Mod, span: Interval, now: datetime) -> Interval:
             return span
 
 
-def _nth(mod: Mod, span: Interval) -> Interval:
+def _apply_nth(mod: Mod, span: Interval) -> Interval:
     start, end, grain = span
     if grain not in _LONG:
         raise ValueError(grain)
@@ -45,9 +45,9 @@ def _nth(mod: Mod, span: Interval) -> Interval:
         middle = dates.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
         return Interval(start, middle, "range") if mod.count == 0 else Interval(middle, end, "range")
     if mod.unit == "day":
-        found = dates.days(_count(first, last, mod.count, 1), 1)
+        found = dates.days(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
-        found = dates.days(_count(first, last - 6 * DAY, mod.count, 7), 7, "week")
+        found = dates.days(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
     elif mod.unit == "month":
         month = dates.move(first, mod.count) if mod.count >= 0 else last.replace(day=1)
         found = dates.months(month.year, month.month, 1, "month")
@@ -62,11 +62,11 @@ def _nth(mod: Mod, span: Interval) -> Interval:
     return found
 
 
-def _count(first: date, last: date, count: int, size: int) -> date:
+def _count_from(first: date, last: date, count: int, size: int) -> date:
     return first + count * size * DAY if count >= 0 else last
 
 
-def _shift(mod: Mod, span: Interval) -> Interval:
+def _apply_shift(mod: Mod, span: Interval) -> Interval:
     """The n-th unit before the interval begins, or after it ends."""
     start, end, _ = span
     count = mod.count

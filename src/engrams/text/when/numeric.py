@@ -50,7 +50,7 @@ def full_year(text: str) -> int:
     return 1900 + value if value >= 70 else 2000 + value
 
 
-def _iso(m: Hit) -> Piece | None:
+def _on_iso(m: Hit) -> Piece | None:
     part = Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
     if not m["h"]:
         return part
@@ -69,11 +69,11 @@ def _iso(m: Hit) -> Piece | None:
     return Part("fixed", part.at, part.end, span=Interval(start, start + timedelta(minutes=1), "minute"))
 
 
-def _year_month(m: Hit) -> Piece | None:
+def _on_year_month(m: Hit) -> Piece | None:
     return Part("month", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]))
 
 
-def _slash(month_first: bool) -> Handler:
+def _slash_handler(month_first: bool) -> Handler:
     """05/07/2023 is May 7 where the language says the month first, unless that is impossible; else 5 July."""
 
     def handle(m: Hit) -> Piece | None:
@@ -84,13 +84,13 @@ def _slash(month_first: bool) -> Handler:
     return handle
 
 
-def _dots(m: Hit) -> Piece | None:
+def _on_dots(m: Hit) -> Piece | None:
     return Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
 
 
 def digits(month_first: bool) -> tuple[Rule, ...]:
     """The rules for dates of digits alone."""
-    return ((_ISO, _iso), (_YEAR_MONTH, _year_month), (_SLASH, _slash(month_first)), (_DOTS, _dots))
+    return ((_ISO, _on_iso), (_YEAR_MONTH, _on_year_month), (_SLASH, _slash_handler(month_first)), (_DOTS, _on_dots))
 
 
 def year(strong: Set[str]) -> Rule:

@@ -31,25 +31,25 @@ def recurs(part: Part) -> bool:
 
 def resolve(part: Part, sight: Sight) -> Interval:
     """ValueError or OverflowError where there is no such time (31 February, the year 10000)."""
-    span = _base(part, sight)
+    span = _resolve_base(part, sight)
     if part.edge:
         span = dates.edge(span, part.edge)
-    return _at(span, part.hours) if part.hours else span
+    return _at_hours(span, part.hours) if part.hours else span
 
 
-def _base(part: Part, sight: Sight) -> Interval:
+def _resolve_base(part: Part, sight: Sight) -> Interval:
     now = sight.now
     match part.kind:
         case "date" | "month" | "season" | "holiday" | "quarter":
-            return _yearly(part, sight)
+            return _resolve_yearly(part, sight)
         case "year":
             return dates.months(part.year or 0, 1, 12, "year")
         case "weekday":
-            return dates.days(_weekday(part, sight), 1)
+            return dates.days(_resolve_weekday(part, sight), 1)
         case "dom":
-            return dates.days(_day_of_month(part, sight), 1)
+            return dates.days(_resolve_day_of_month(part, sight), 1)
         case "unit":
-            return _unit(part, sight)
+            return _resolve_unit(part, sight)
         case "about":
             low, high = part.count
             ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
@@ -64,7 +64,7 @@ def _base(part: Part, sight: Sight) -> Interval:
             return dates.days(now.date(), 1)
 
 
-def _unit(part: Part, sight: Sight) -> Interval:
+def _resolve_unit(part: Part, sight: Sight) -> Interval:
     if part.offset is not None:
         return dates.unit(part.unit, sight.now, part.offset)
     this = dates.unit(part.unit, sight.now, 0)
@@ -73,17 +73,17 @@ def _unit(part: Part, sight: Sight) -> Interval:
     return dates.unit(part.unit, sight.now, -1)
 
 
-def _at(span: Interval, hours: tuple[int, int]) -> Interval:
+def _at_hours(span: Interval, hours: tuple[int, int]) -> Interval:
     first, last = hours
     start, end = span.start + timedelta(minutes=first), span.start + timedelta(minutes=last)
     return Interval(start, end, "minute" if last - first == 1 else "hour")
 
 
-def _of_year(part: Part) -> Callable[[int], Interval]:
+def _year_factory(part: Part) -> Callable[[int], Interval]:
     match part.kind:
         case "date":
             last = max(part.day, part.last_day)
-            return lambda year: dates.days(date(year, part.month, part.day), _length(year, part, last), "range" if part.last_day else "day")
+            return lambda year: dates.days(date(year, part.month, part.day), _day_count(year, part, last), "range" if part.last_day else "day")
         case "month":
             return lambda year: dates.months(year, part.month, 1, "month")
         case "season":
@@ -94,46 +94,46 @@ def _of_year(part: Part) -> Callable[[int], Interval]:
             return lambda year: dates.feast(part.name, year)
 
 
-def _length(year: int, part: Part, last: int) -> int:
+def _day_count(year: int, part: Part, last: int) -> int:
     return (date(year, part.month, last) - date(year, part.month, part.day)).days + 1
 
 
-def _yearly(part: Part, sight: Sight) -> Interval:
-    make = _of_year(part)
+def _resolve_yearly(part: Part, sight: Sight) -> Interval:
+    make = _year_factory(part)
     if part.year is not None:
         return make(part.year)
     now = sight.now
     today = dates.midnight(now.date())
-    around = [span for year in range(now.year - 8, now.year + 9) if (span := _try(make, year)) is not None]
+    around = [span for year in range(now.year - 8, now.year + 9) if (span := _make_or_none(make, year)) is not None]
     count = part.count[0] - 1
     if part.lean == 0:
         running = [span for span in around if span.start <= now < span.end]
         return running[0] if running else make(now.year)
     if part.lean == -1:
-        return _pick([span for span in reversed(around) if span.end <= today], count)
+        return _pick_span([span for span in reversed(around) if span.end <= today], count)
     if part.lean == 1:
-        return _pick([span for span in around if span.start > now], count)
+        return _pick_span([span for span in around if span.start > now], count)
     if sight.ahead:
-        return _pick([span for span in around if span.end > today], 0)
+        return _pick_span([span for span in around if span.end > today], 0)
     if sight.near and part.kind == "date" and (soon := [span for span in around if today < span.start < today + _SOON]):
         return soon[0]
-    return _pick([span for span in reversed(around) if span.start <= now], 0)
+    return _pick_span([span for span in reversed(around) if span.start <= now], 0)
 
 
-def _try(make: Callable[[int], Interval], year: int) -> Interval | None:
+def _make_or_none(make: Callable[[int], Interval], year: int) -> Interval | None:
     try:
         return make(year)
     except (ValueError, OverflowError):  # 29 February, or a year outside the calendar: not a candidate
         return None
 
 
-def _pick(spans: list[Interval], index: int) -> Interval:
+def _pick_span(spans: list[Interval], index: int) -> Interval:
     if index >= len(spans):
         raise ValueError(index)
     return spans[index]
 
 
-def _weekday(part: Part, sight: Sight) -> date:
+def _resolve_weekday(part: Part, sight: Sight) -> date:
     today = sight.now.date()
     if part.unit == "week" and part.offset is not None:
         return dates.monday(today) + (7 * part.offset + part.index) * DAY
@@ -150,7 +150,7 @@ def _weekday(part: Part, sight: Sight) -> date:
     return after if sight.ahead else before
 
 
-def _day_of_month(part: Part, sight: Sight) -> date:
+def _resolve_day_of_month(part: Part, sight: Sight) -> date:
     today = sight.now.date()
     first = today.replace(day=1)
     if part.offset is not None:

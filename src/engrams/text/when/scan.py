@@ -37,20 +37,20 @@ def find(text: str, now: datetime) -> tuple[Span, ...]:
     if not (cjk or digits) and words.isdisjoint(TRIGGERS):
         return ()
     if len(low) != len(text):
-        return _mapped(text, now)
-    names = _grammars(words, low, digits=digits, cjk=cjk)
+        return _find_unmarked(text, now)
+    names = _choose_grammars(words, low, digits=digits, cjk=cjk)
     zone = now.tzinfo or UTC
-    near = _near(low)
+    near = _candidate_starts(low)
     nodes: list[Node] = []
     for name in names:
-        grammar = _grammar(name)
+        grammar = _load_grammar(name)
         starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
-        pieces = _pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
+        pieces = _read_pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
         nodes += compose(pieces, Scene(low, grammar, now.replace(tzinfo=None))) if pieces else []
-    return _spans(nodes, text, zone)
+    return _to_spans(nodes, text, zone)
 
 
-def _grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
+def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
     """Which grammars to try: those whose own words occur; where only shared ones do, the language of the other words."""
     told = languages(words & TRIGGERS)
     names: list[str] = []
@@ -68,13 +68,13 @@ def _grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str
 
 
 @cache
-def _grammar(name: str) -> Grammar:
+def _load_grammar(name: str) -> Grammar:
     loaded = import_module(f"engrams.text.when.{_MODULES[name]}").GRAMMAR
     assert isinstance(loaded, Grammar)
     return loaded
 
 
-def _near(low: str) -> list[tuple[int, str]]:
+def _candidate_starts(low: str) -> list[tuple[int, str]]:
     """Where a date may begin: the words up to six before and three after one that says a time, with their first letters."""
     tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
     near: set[int] = set()
@@ -84,7 +84,7 @@ def _near(low: str) -> list[tuple[int, str]]:
     return [(at, word[:3]) for index, (at, word) in enumerate(tokens) if index in near]
 
 
-def _pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
+def _read_pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
     """What the grammar reads, left to right; ``starts`` None: try every place."""
     pieces: list[Piece] = []
     at = 0
@@ -104,12 +104,12 @@ def _pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[in
         piece = handler(Hit(m, text)) if m else None
         at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
         if isinstance(piece, Part) and piece.span is not None and piece.span.start.tzinfo:
-            piece = _local(piece, zone)
+            piece = _to_local(piece, zone)
         if piece is not None:
             pieces.append(piece)
 
 
-def _local(part: Part, zone: tzinfo) -> Part:
+def _to_local(part: Part, zone: tzinfo) -> Part:
     """A time with a zone of its own, as seen in ours."""
     assert part.span is not None
     span = part.span
@@ -120,15 +120,15 @@ def _local(part: Part, zone: tzinfo) -> Part:
     return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
 
 
-def _spans(nodes: list[Node], text: str, zone: tzinfo) -> tuple[Span, ...]:
+def _to_spans(nodes: list[Node], text: str, zone: tzinfo) -> tuple[Span, ...]:
     """In order of the text; of two that overlap the longer."""
     kept: list[Span] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
-        place = bisect_left(kept, node.at, key=_at)
+        place = bisect_left(kept, node.at, key=_span_start)
         before, after = kept[place - 1 : place], kept[place : place + 1]
         if node.span is None or (before and before[0].at + len(before[0].text) > node.at) or (after and after[0].at < node.end):
             continue
-        start, end = _utc(node.span.start, zone), _utc(node.span.end, zone)
+        start, end = _to_utc(node.span.start, zone), _to_utc(node.span.end, zone)
         if start < end:
             raw = text[node.at : node.end]
             at = node.at + len(raw) - len(raw.lstrip())
@@ -136,11 +136,11 @@ def _spans(nodes: list[Node], text: str, zone: tzinfo) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def _at(span: Span) -> int:
+def _span_start(span: Span) -> int:
     return span.at
 
 
-def _utc(moment: datetime, zone: tzinfo) -> datetime:
+def _to_utc(moment: datetime, zone: tzinfo) -> datetime:
     if moment == BEGIN:
         return EARLIEST
     if moment == END:
@@ -151,7 +151,7 @@ def _utc(moment: datetime, zone: tzinfo) -> datetime:
         return EARLIEST if moment.year < 5000 else LATEST
 
 
-def _mapped(text: str, now: datetime) -> tuple[Span, ...]:
+def _find_unmarked(text: str, now: datetime) -> tuple[Span, ...]:
     """A text with separate combining marks: found without them, and placed in the original."""
     places = [at for at, char in enumerate(text) if not MARKS.match(char)]
     bare = "".join(text[at] for at in places)

@@ -155,26 +155,26 @@ _FUTURE = (
 _STRONG = wordset("en desde hasta antes despues de del ano anos entre verano invierno otono primavera")
 
 
-def _tomorrow(m: Hit) -> Piece | None:
+def _on_tomorrow(m: Hit) -> Piece | None:
     """Mañana is the morning after "la" and "de la"; otherwise tomorrow."""
     return None if m.before(m.start()) in ("la", "una", "cada", "de", "esta") else Part("unit", m.start(), m.end(), unit="day", offset=1)
 
 
-def _month(m: Hit) -> Piece | None:
+def _on_month(m: Hit) -> Piece | None:
     before = m.before(m.start())
     after = ("en", "desde", "hasta", "antes", "de", "del", "despues", "entre", "y", "a", "mes", "durante", "para")
     return ES.on_month(m) if m["y"] or before in after else None
 
 
-def _weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: Hit) -> Piece | None:
     return None if m.before(m.start()) in ("los", "cada", "un", "todos", "las") else ES.on_weekday(m)
 
 
-def _eve(m: Hit) -> Piece | None:
+def _on_eve(m: Hit) -> Piece | None:
     return Mod("shift", m.start(), m.end(), unit="day", count=-1)
 
 
-def _holiday(m: Hit) -> Piece | None:
+def _on_holiday(m: Hit) -> Piece | None:
     if m.before(m.start()) in ("feliz", "santa") or (key(m["u"]) == "reyes" and m.before(m.start()) not in ("en", "dia", "de")):
         return None
     return ES.on_holiday(m)
@@ -211,11 +211,11 @@ _RULES: tuple[Rule, ...] = (
         rf"(?:el\s+)?(?:(?P<d0>\d{{1,2}})\s*(?:-|–|al|a|y)\s*(?:el\s+)?)?(?P<d>\d{{1,2}}|primero|uno)\s+de\s+{_MON}(?:\s+(?:de|del)\s+{_Y})?",
         ES.on_date,
     ),
-    (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _month),
-    (rf"{_MON}", _month),
+    (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _on_month),
+    (rf"{_MON}", _on_month),
     (rf"(?:el\s+)?(?:(?P<o>primer|segundo|tercer|cuarto)\s+trimestre|[tq](?P<q>[1-4]))(?:\s+(?:de|del)\s+{_Y})?(?!\w)", ES.on_quarter),
-    (rf"(?P<d>{anyof(ES.weekdays)})\b", _weekday),
-    (rf"(?P<u>{anyof(ES.holidays)})\b", _holiday),
+    (rf"(?P<d>{anyof(ES.weekdays)})\b", _on_weekday),
+    (rf"(?P<u>{anyof(ES.holidays)})\b", _on_holiday),
     (rf"(?:(?:en|durante)\s+(?:el\s+|la\s+)?|(?<=del\s)|(?<=de\s))(?P<s>{anyof(ES.seasons)})\b", ES.on_season),
     (rf"(?P<s>{anyof(ES.seasons)})(?=\s+(?:de\s+|del\s+)?(?:19|20)\d\d\b)", ES.on_season),
     (r"(?:los\s+anos|anos|los)\s+(?P<y>(?:19|20)\d0|[3-9]0)\b(?!\s+\w+s\b)", numeric.on_decade),
@@ -224,8 +224,8 @@ _RULES: tuple[Rule, ...] = (
         ES.on_time,
     ),
     (rf"(?:por|en|de)\s+la\s+(?P<u>{anyof(ES.hours)})\b", ES.on_time),
-    (r"manana\b", _tomorrow),
-    (r"(?:la\s+vispera\s+de|el\s+dia\s+antes\s+de)\s+", _eve),
+    (r"manana\b", _on_tomorrow),
+    (r"(?:la\s+vispera\s+de|el\s+dia\s+antes\s+de)\s+", _on_eve),
     (rf"{_N}\s+(?P<u>dias?|semanas?|meses|mes|anos?)\s+(?:antes|(?P<f>despues))\s+del?\s+", ES.on_shift),
     (r"(?:la\s+)(?P<u>semana)\s+del\s+", ES.on_within),
     (rf"(?P<b>{anyof(ES.bounds)})\s", ES.on_bound),

@@ -105,7 +105,6 @@ def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, 
 
 
 def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
-    """Return subject and predicate of an attribute."""
     possessive = next((i for i, word in enumerate(owner) if word.lower == "'s"), 0)
     mine = owner[0].lower in ("my", "our")
     if possessive:

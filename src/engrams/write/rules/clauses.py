@@ -172,7 +172,6 @@ def _parse_verb_phrase(
 
 
 def _find_end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
-    """Find the end of the clause whose verb ends at ``at``."""
     for place in range(at, len(words)):
         lower = words[place].lower
         following = words[place + 1].lower if place + 1 < len(words) else ""

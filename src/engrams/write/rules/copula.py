@@ -168,7 +168,6 @@ def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> In
 
 
 def _is_lucky(words: tuple[Token, ...]) -> bool:
-    """True for ``lucky to have``."""
     return (
         len(words) > 3
         and words[0].lower in ("lucky", "blessed", "grateful", "fortunate")

@@ -90,7 +90,6 @@ def _read_clause(
 
 
 def _may_elide(sentence: Sentence, following: Sentence | None, speech: UtteranceContext) -> bool:
-    """True if a sentence may leave out its "I"."""
     if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)

@@ -138,7 +138,6 @@ def _blank_out(match: re.Match[str]) -> str:
 
 
 def _is_speech(text: str, match: re.Match[str]) -> bool:
-    """True if the quotation is speech, not a name or title."""
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
     return before.endswith(
         ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")

@@ -50,7 +50,6 @@ class _VerbReader:
         return self.words[self.at + 1].lower if self.at + 1 < len(self.words) else ""
 
     def skip_adverbs(self) -> None:
-        """Skip adverbs, hedges and negation."""
         while self.at < len(self.words):
             word = self.lower
             if word in _NOT:
@@ -66,7 +65,6 @@ class _VerbReader:
             self.at += 1
 
     def _is_adverb(self, word: str) -> bool:
-        """True for an adverb, alone or in ``kind of``."""
         if word in ("kind", "sort"):
             return self.following == "of"
         return word in ADVERBS or (word == "of" and self.adverbs[-1:] in (("kind",), ("sort",)))

@@ -1,1 +1,1 @@
-"""The API under /api: one agent's tiers, looked at and moved, and memory as its owner controls it."""
+"""API under /api: one agent's tiers, and the owner's control of memory."""

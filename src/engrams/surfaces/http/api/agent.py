@@ -1,4 +1,4 @@
-"""The agent's routes: its tiers, its graph, talking to it."""
+"""Routes of the agent: tiers, graph, chat, upkeep."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engrams.errors import NotFoundError, RefusedError
 from engrams.ports import Ask, Condition, Message, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.api import shapes
-from engrams.surfaces.http.api.trace import told
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.api.trace import to_agent_trace
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, Status, Tier, Turn
 
 AGENT = "implementation"
@@ -30,122 +30,128 @@ _LINKS = (EdgeType.CO_OCCURS, EdgeType.DERIVED_FROM, EdgeType.ABSTRACTED_FROM)
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["agent"], route_class=limited(settings.limits.text_bytes))
-    _about(routes)
-    _state(routes)
-    _talk(routes)
-    _tend(routes, settings)
+    routes = APIRouter(prefix="/api", tags=["agent"], route_class=limited_route(settings.limits.text_bytes))
+    _add_info_routes(routes)
+    _add_state_routes(routes)
+    _add_chat_routes(routes)
+    _add_upkeep_routes(routes, settings)
     return routes
 
 
-def _about(routes: APIRouter) -> None:
-    @routes.get("/meta", responses=declared())
-    def meta(caller: Asks) -> shapes.Meta:
-        """The models, and the agents."""
+def _add_info_routes(routes: APIRouter) -> None:
+    @routes.get("/meta", responses=error_responses())
+    def meta(caller: ScopedCaller) -> shapes.AgentInfo:
+        """Name the models and the agents."""
         chat = caller.engine.chat_model
-        return shapes.Meta(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
+        return shapes.AgentInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
 
-    @routes.get("/agents", responses=declared())
-    def agents(caller: Asks) -> list[str]:  # noqa: ARG001 - it is asked for whose memory, as everywhere
-        """The agents: there is one."""
+    @routes.get("/agents", responses=error_responses())
+    def agents(caller: ScopedCaller) -> list[str]:  # noqa: ARG001 - every route identifies its caller
+        """List the agents: there is one."""
         return [AGENT]
 
-    @routes.get("/jobs", responses=declared())
-    def jobs(caller: Asks) -> shapes.Flight:
-        """Background jobs that run, or wait for a worker."""
-        return shapes.Flight(in_flight=caller.engine.tiers.in_flight())
+    @routes.get("/jobs", responses=error_responses())
+    def jobs(caller: ScopedCaller) -> shapes.JobsInFlight:
+        """Count background jobs that run or wait for a worker."""
+        return shapes.JobsInFlight(in_flight=caller.engine.tiers.in_flight())
 
 
-def _state(routes: APIRouter) -> None:
-    @routes.get("/state", responses=declared())
-    def states(caller: Asks) -> shapes.States:
-        """All tiers of all agents, and the graph."""
-        return shapes.States(agents={AGENT: _held(caller)}, kg=_graph(caller))
+def _add_state_routes(routes: APIRouter) -> None:
+    @routes.get("/state", responses=error_responses())
+    def states(caller: ScopedCaller) -> shapes.AgentStates:
+        """Count the memories of all agents by tier, with the graph."""
+        return shapes.AgentStates(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
 
-    @routes.get("/state/{agent}", responses=declared(404))
-    def state(agent: str, caller: Asks) -> shapes.State:
-        """The tiers of one agent, in numbers."""
-        _known(agent)
-        return _held(caller)
+    @routes.get("/state/{agent}", responses=error_responses(404))
+    def state(agent: str, caller: ScopedCaller) -> shapes.AgentState:
+        """Count the memories of one agent by tier."""
+        _require_agent(agent)
+        return _read_state(caller)
 
-    @routes.get("/l4", responses=declared())
-    def graph(caller: Asks) -> shapes.Graph:
-        """Topics and concepts, and the links between them."""
-        return _graph(caller)
+    @routes.get("/l4", responses=error_responses())
+    def graph(caller: ScopedCaller) -> shapes.TopicGraph:
+        """List topics and concepts, and the links between them."""
+        return _read_graph(caller)
 
-    @routes.get("/registry/{agent}", responses=declared(404))
-    def registry(agent: str, caller: Asks) -> shapes.Registry:
-        """What went to the long term lately."""
-        _known(agent)
-        found = caller.engine.list(scope=caller.scope, where=_long_term(), limit=_ROWS).records
-        edges = caller.engine.store.edges(caller.owner, [record.id for record in found], (EdgeType.IN_TOPIC,)) if found else ()
+    @routes.get("/registry/{agent}", responses=error_responses(404))
+    def registry(agent: str, caller: ScopedCaller) -> shapes.AgentRegistry:
+        """List the newest long-term memories."""
+        _require_agent(agent)
+        found = caller.engine.list(scope=caller.scope, where=_long_term_filter(), limit=_ROWS).records
+        edges = caller.engine.inspect.edges(caller.owner, [record.id for record in found], (EdgeType.IN_TOPIC,)) if found else ()
         nodes: dict[str, list[str]] = {}
         for edge in edges:
             nodes.setdefault(edge.source, []).append(edge.target)
-        return shapes.Registry(rows=[_entry(record, nodes.get(record.id, [])) for record in found])
+        return shapes.AgentRegistry(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
 
 
-def _talk(routes: APIRouter) -> None:
-    @routes.post("/chat/{agent}", responses=declared(404))
-    def chat(agent: str, body: shapes.Message, caller: Asks) -> shapes.Replied:
-        """Say something; the reply, and how its memories were chosen. Only the reply is waited for."""
-        _known(agent)
+def _add_chat_routes(routes: APIRouter) -> None:
+    @routes.post("/chat/{agent}", responses=error_responses(404))
+    def chat(agent: str, body: shapes.AgentMessage, caller: ScopedCaller) -> shapes.AgentReply:
+        """Reply to a message, with the trace of the memories used.
+
+        Only the reply is waited for.
+        """
+        _require_agent(agent)
         engine = caller.engine
         context = engine.context(body.message, scope=caller.scope)
-        reply = _reply(engine, body.message, context)
+        reply = _generate_reply(engine, body.message, context)
         turns = [Turn(body.message, session=_SESSION), *([Turn(reply, "assistant", session=_SESSION)] if reply.strip() else [])]
         receipts = engine.observe(turns, scope=caller.scope)
         assert context.trace is not None
-        trace = told(context.trace, caller.owner, engine, context.abstain)
-        return shapes.Replied(reply=reply, trace=trace, skipped=_skipped(turns, receipts))
+        trace = to_agent_trace(context.trace, caller.owner, engine, context.abstain)
+        return shapes.AgentReply(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
 
-    @routes.post("/explain/{agent}", responses=declared(404))
-    def explain(agent: str, body: shapes.Question, caller: Asks) -> shapes.Trace:
-        """How memories would be chosen, every candidate of them. No model is asked and nothing changes."""
-        _known(agent)
+    @routes.post("/explain/{agent}", responses=error_responses(404))
+    def explain(agent: str, body: shapes.AgentQuestion, caller: ScopedCaller) -> shapes.AgentTrace:
+        """Trace the choice of memories for a question, every candidate of it.
+
+        No model is called and nothing changes.
+        """
+        _require_agent(agent)
         found = caller.engine.explain(body.query, scope=caller.scope)
-        return told(found.trace, caller.owner, caller.engine, found.abstain)
+        return to_agent_trace(found.trace, caller.owner, caller.engine, found.abstain)
 
 
-def _tend(routes: APIRouter, settings: Settings) -> None:
-    @routes.post("/seed/{agent}", responses=declared(404))
-    def seed(agent: str, body: shapes.Facts, caller: Asks) -> shapes.Done:
-        """Remember facts, however short, as they are."""
-        _known(agent)
+def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
+    @routes.post("/seed/{agent}", responses=error_responses(404))
+    def seed(agent: str, body: shapes.AgentFacts, caller: ScopedCaller) -> shapes.AgentJobResult:
+        """Store facts as they are, however short."""
+        _require_agent(agent)
         receipts = [caller.engine.add(fact, scope=caller.scope, kind=Kind.FACT) for fact in body.facts]
-        return shapes.Done(done={"stored": sum(receipt.outcome != "refused" for receipt in receipts)})
+        return shapes.AgentJobResult(done={"stored": sum(receipt.outcome != "refused" for receipt in receipts)})
 
-    @routes.post("/consolidate/{agent}", responses=declared(404, 409))
-    def consolidate(agent: str, caller: Asks) -> shapes.Done:
-        """Everything to the long term now, whatever its age."""
-        _known(agent)
-        return shapes.Done(done=dict(caller.engine.tiers.consolidate(caller.scope)))
+    @routes.post("/consolidate/{agent}", responses=error_responses(404, 409))
+    def consolidate(agent: str, caller: ScopedCaller) -> shapes.AgentJobResult:
+        """Move everything to the long-term tier now, whatever its age."""
+        _require_agent(agent)
+        return shapes.AgentJobResult(done=dict(caller.engine.tiers.consolidate(caller.scope)))
 
-    @routes.post("/abstract/{agent}", responses=declared(404, 409))
-    def abstract(agent: str, caller: Asks) -> shapes.Done:
-        """Concepts over topics that are near each other."""
-        _known(agent)
-        return shapes.Done(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
+    @routes.post("/abstract/{agent}", responses=error_responses(404, 409))
+    def abstract(agent: str, caller: ScopedCaller) -> shapes.AgentJobResult:
+        """Build concepts over similar topics."""
+        _require_agent(agent)
+        return shapes.AgentJobResult(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
 
-    @routes.post("/kg/dedupe", responses=declared(409))
-    def dedupe(caller: Asks) -> shapes.Done:
-        """Topics that are as good as one become one."""
-        return shapes.Done(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
+    @routes.post("/kg/dedupe", responses=error_responses(409))
+    def dedupe(caller: ScopedCaller) -> shapes.AgentJobResult:
+        """Merge nearly identical topics."""
+        return shapes.AgentJobResult(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
 
-    @routes.post("/reset", responses=declared(409))
-    def reset(caller: Asks) -> shapes.Wiped:
-        """Erase everything, where `serve.allow_reset` allows it. What follows begins with an empty memory."""
+    @routes.post("/reset", responses=error_responses(409))
+    def reset(caller: ScopedCaller) -> shapes.ResetResult:
+        """Erase all memories, where `serve.allow_reset` allows it."""
         if not settings.serve.allow_reset:
             raise RefusedError(
                 "This server does not erase everything by request.", hint="`engrams purge --all` does, or set `serve.allow_reset`."
             )
         caller.engine.drain(_DRAIN)
-        done = [wipe(caller.engine, owner) for owner in _owners(caller)]
-        return shapes.Wiped(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
+        done = [purge_owner(caller.engine, owner) for owner in _reachable_owners(caller)]
+        return shapes.ResetResult(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
 
 
-def wipe(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
-    """Erase all memories of an owner: how many, and what a second look still found of them."""
+def purge_owner(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
+    """Erase all memories of an owner; return (erased, remaining) counts."""
     number = left = 0
     every = tuple(status for status in Status if status is not Status.PURGED)
     while records := engine.list(scope=owner, statuses=every, limit=_PAGE).records:
@@ -155,41 +161,41 @@ def wipe(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
     return number, left
 
 
-def _owners(caller: Caller) -> list[Scope]:
-    """Everybody's, where everybody may; with a key its owner's."""
+def _reachable_owners(caller: Caller) -> list[Scope]:
+    """List all owners; with a key only its own."""
     if caller.key is not None:
         return [caller.owner]
     return list(dict.fromkeys(scope.owner for scope in caller.engine.scopes()))
 
 
-def _known(agent: str) -> None:
+def _require_agent(agent: str) -> None:
     if agent != AGENT:
         raise NotFoundError("There is no such agent.", hint=f"The agent is {AGENT!r}.")
 
 
-def _reply(engine: MemoryEngine, message: str, context: Context) -> str:
-    """The model's, or where there is none what memory holds, as it is."""
+def _generate_reply(engine: MemoryEngine, message: str, context: Context) -> str:
+    """Ask the model; without one quote the memories found."""
     if engine.chat_model is None:
         quotes = [hit.record.text for hit in context.hits] if not context.abstain else []
-        return "\n".join(quotes) or "No language model is set, and nothing in memory comes near this."
+        return "\n".join(quotes) or "No language model is set, and nothing in memory matches this."
     system = f"{_SYSTEM}\n\n<memory>\n{context.text}\n</memory>" if context.text else _SYSTEM
     return engine.chat_model.ask(Ask((Message("system", system), Message("user", message)), "chat", temperature=None)).text
 
 
-def _skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[shapes.Skipped]:
+def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[shapes.SkippedText]:
     pairs = zip(turns, receipts, strict=True)
     return [
-        shapes.Skipped(text=turn.text, reason=decision.reason or decision.verdict)
+        shapes.SkippedText(text=turn.text, reason=decision.reason or decision.verdict)
         for turn, receipt in pairs
         for decision in receipt.decisions
         if decision.verdict in ("drop", "skip", "refuse")
     ]
 
 
-def _held(caller: Caller) -> shapes.State:
+def _read_state(caller: Caller) -> shapes.AgentState:
     held: dict[str, Any] = dict(caller.engine.tiers.state(caller.scope))
-    graph = _graph(caller)
-    return shapes.State(
+    graph = _read_graph(caller)
+    return shapes.AgentState(
         l0=held.get("working", 0),
         l1=held.get("recent", 0),
         hot=held.get("hot", 0),
@@ -199,26 +205,26 @@ def _held(caller: Caller) -> shapes.State:
     )
 
 
-def _graph(caller: Caller) -> shapes.Graph:
-    topics = caller.engine.store.topics(caller.reach)
+def _read_graph(caller: Caller) -> shapes.TopicGraph:
+    topics = caller.engine.inspect.topics(caller.reach)
     ids = {topic.id for topic in topics}
-    edges = caller.engine.store.edges(caller.owner, sorted(ids), _LINKS) if ids else ()
-    return shapes.Graph(
-        nodes=[shapes.Node(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
+    edges = caller.engine.inspect.edges(caller.owner, sorted(ids), _LINKS) if ids else ()
+    return shapes.TopicGraph(
+        nodes=[shapes.TopicNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
         edges=[
-            shapes.Edge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
+            shapes.TopicEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
             for each in edges
             if each.source in ids and each.target in ids
         ],
     )
 
 
-def _long_term() -> Where:
+def _long_term_filter() -> Where:
     return Where("and", (Condition("tier", "eq", Tier.LONGTERM.value),))
 
 
-def _entry(record: Record, nodes: list[str]) -> shapes.Entry:
-    return shapes.Entry(
+def _to_entry(record: Record, nodes: list[str]) -> shapes.RegistryEntry:
+    return shapes.RegistryEntry(
         id=record.id,
         kind=record.kind,
         content=record.text,

@@ -1,4 +1,4 @@
-"""Memory as its owner controls it: what there is under the names people are shown, numbered, and the toggle of recall."""
+"""Routes for an owner's control: numbered memories and the recall switch."""
 
 from __future__ import annotations
 
@@ -9,52 +9,58 @@ from fastapi import APIRouter, Path
 from engrams.errors import NotFoundError
 from engrams.settings import Settings
 from engrams.surfaces.http.api import shapes
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import LAYER_OF, PRODUCT, Kind, Layer, Record
 
 Product = Literal["facts", "sessions", "rules"]
 _HIDDEN = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
-"""Of the sessions their accounts are listed, not every word that was said."""
+"""Sessions are listed by their summaries, not turn by turn."""
 
 _MOST = 1000
 Number = Annotated[int, Path(ge=1, le=1_000_000, description="Its number in the list, from 1.")]
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/api/memory", tags=["control"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/api/memory", tags=["control"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/status", responses=declared())
-    def status(caller: Asks) -> shapes.Status:
-        """How many memories there are of each layer, and whether facts are recalled."""
-        held = caller.engine.store.counts(caller.reach)["active_layers"]
+    @routes.get("/status", responses=error_responses())
+    def status(caller: ScopedCaller) -> shapes.ControlStatus:
+        """Count active memories by layer; say if facts are recalled."""
+        held = caller.engine.inspect.counts(caller.reach)["active_layers"]
         counts = {layer.value: held.get(layer, 0) for layer in Layer}
         names = {layer.value: name for layer, name in PRODUCT.items()}
-        return shapes.Status(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
+        return shapes.ControlStatus(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
 
-    @routes.patch("/recall", responses=declared())
-    def recall(body: shapes.Recall, caller: Asks) -> shapes.Toggled:
-        """Whether facts and accounts of sessions are recalled. Rules always are, and what is said is kept all the same."""
-        return shapes.Toggled(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
+    @routes.patch("/recall", responses=error_responses())
+    def recall(body: shapes.RecallSwitch, caller: ScopedCaller) -> shapes.RecallState:
+        """Turn recall of facts and session summaries on or off.
 
-    @routes.get("/{product}", responses=declared(404))
-    def listed(product: Product, caller: Asks) -> shapes.Listed:
-        """What there is, the newest first, each with its number."""
-        rows = _kept(caller, _LAYERS[product])
+        Rules are always recalled, and turns are stored either way.
+        """
+        return shapes.RecallState(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
+
+    @routes.get("/{product}", responses=error_responses(404))
+    def list_product(product: Product, caller: ScopedCaller) -> shapes.NumberedList:
+        """List memories of one kind, newest first, each with its number."""
+        rows = _list_layer(caller, _LAYERS[product])
         items = [
-            shapes.Numbered(n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at)
+            shapes.NumberedMemory(n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at)
             for number, each in enumerate(rows, 1)
         ]
-        return shapes.Listed(items=items)
+        return shapes.NumberedList(items=items)
 
-    @routes.delete("/{product}/{n}", responses=declared(404, 409))
-    def forget(product: Product, n: Number, caller: Asks) -> shapes.Gone:
-        """Forget the one with this number; those behind it move up. `/v1/memories/{id}/restore` brings it back."""
-        rows = _kept(caller, _LAYERS[product])
+    @routes.delete("/{product}/{n}", responses=error_responses(404, 409))
+    def forget(product: Product, n: Number, caller: ScopedCaller) -> shapes.ForgottenMemory:
+        """Forget the memory with this number; later numbers move up.
+
+        `/v1/memories/{id}/restore` undoes it.
+        """
+        rows = _list_layer(caller, _LAYERS[product])
         if n > len(rows):
             raise NotFoundError(f"There are {len(rows)} {product}.", hint=f"GET /api/memory/{product} numbers them.")
         record = caller.engine.forget(rows[n - 1].id, scope=caller.owner, reason="by its number in the list")
-        return shapes.Gone(id=record.id, text=record.text)
+        return shapes.ForgottenMemory(id=record.id, text=record.text)
 
     return routes
 
@@ -62,7 +68,7 @@ def router(settings: Settings) -> APIRouter:
 _LAYERS = {name: layer for layer, name in PRODUCT.items()}
 
 
-def _kept(caller: Caller, layer: Layer) -> list[Record]:
-    """Active memories of a layer, the newest first."""
+def _list_layer(caller: Caller, layer: Layer) -> list[Record]:
+    """List active memories of a layer, newest first."""
     kinds = tuple(kind for kind, own in LAYER_OF.items() if own is layer and kind not in _HIDDEN)
     return list(caller.engine.list(scope=caller.scope, kinds=kinds, limit=_MOST).records)

@@ -1,4 +1,4 @@
-"""Mount of the API under /api; other paths there go to the upstream."""
+"""Mount of the API under /api."""
 
 from __future__ import annotations
 

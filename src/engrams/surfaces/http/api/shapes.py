@@ -1,40 +1,43 @@
-"""Bodies in and out."""
+"""Request and response bodies of the API under /api."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StrictBool
 
-from engrams.surfaces.http.rest.requests import Body
+from engrams.surfaces.http.rest.requests import RequestBody
 from engrams.types import Kind
 
 
-class Message(Body):
+class AgentMessage(RequestBody):
     message: str = Field(min_length=1)
 
 
-class Question(Body):
+class AgentQuestion(RequestBody):
     query: str = Field(min_length=1)
 
 
-class Facts(Body):
+class AgentFacts(RequestBody):
     facts: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1, max_length=1000)
 
 
-class Recall(Body):
+class RecallSwitch(RequestBody):
     enabled: StrictBool
 
 
-class Meta(BaseModel):
+class AgentInfo(BaseModel):
     embed_model: str
     llm_model: str
     agents: list[str]
 
 
-class Row(BaseModel):
-    """One candidate. ``sim``, ``recency`` and ``importance`` are 0..1; ``dropped``: why it was not selected."""
+class AgentTraceRow(BaseModel):
+    """Candidate of a read; ``dropped`` says why it was not selected.
+
+    ``sim``, ``recency`` and ``importance`` are 0..1.
+    """
 
     id: str
     text: str
@@ -47,51 +50,54 @@ class Row(BaseModel):
     dropped: str
 
 
-class Trace(BaseModel):
+class AgentTrace(BaseModel):
     query: str
-    rows: list[Row]
+    rows: list[AgentTraceRow]
     abstain: bool
     notes: list[str]
 
 
-class Skipped(BaseModel):
+class SkippedText(BaseModel):
     text: str
     reason: str
 
 
-class Replied(BaseModel):
-    """``skipped``: what of the exchange was not taken for memory, and why; the journal keeps all of it."""
+class AgentReply(BaseModel):
+    """Reply of the agent; ``skipped``: texts not stored as memory, with reasons."""
 
     reply: str
-    trace: Trace
-    skipped: list[Skipped]
+    trace: AgentTrace
+    skipped: list[SkippedText]
 
 
-class Flight(BaseModel):
+class JobsInFlight(BaseModel):
     in_flight: int
 
 
-class Node(BaseModel):
+class TopicNode(BaseModel):
     id: str
     label: str
     member_count: int
     concept: bool
 
 
-class Edge(BaseModel):
+class TopicEdge(BaseModel):
     source: str
     target: str
     relation: str
     weight: float
 
 
-class Graph(BaseModel):
-    nodes: list[Node]
-    edges: list[Edge]
+class TopicGraph(BaseModel):
+    nodes: list[TopicNode]
+    edges: list[TopicEdge]
 
 
-class State(BaseModel):
-    """``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: at hand in this process; ``kg``: numbers."""
+class AgentState(BaseModel):
+    """Number of memories by tier.
+
+    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph.
+    """
 
     l0: int
     l1: int
@@ -101,12 +107,12 @@ class State(BaseModel):
     caps: dict[str, int]
 
 
-class States(BaseModel):
-    agents: dict[str, State]
-    kg: Graph
+class AgentStates(BaseModel):
+    agents: dict[str, AgentState]
+    kg: TopicGraph
 
 
-class Entry(BaseModel):
+class RegistryEntry(BaseModel):
     id: str
     kind: Kind
     content: str
@@ -117,31 +123,31 @@ class Entry(BaseModel):
     nodes: list[str]
 
 
-class Registry(BaseModel):
-    rows: list[Entry]
+class AgentRegistry(BaseModel):
+    rows: list[RegistryEntry]
 
 
-class Done(BaseModel):
-    """What was done, in numbers."""
+class AgentJobResult(BaseModel):
+    """Counts of finished work by name."""
 
     done: dict[str, int]
 
 
-class Wiped(BaseModel):
+class ResetResult(BaseModel):
     wiped: int
     remaining: int
 
 
-class Status(BaseModel):
-    """``counts``: active memories by layer. ``names``: what people are shown for a layer."""
+class ControlStatus(BaseModel):
+    """Active memories by layer; ``names``: the layers' display names."""
 
     counts: dict[str, int]
     names: dict[str, str]
     recall_enabled: bool
 
 
-class Numbered(BaseModel):
-    """``n``: its number in this list, from 1, as DELETE takes it."""
+class NumberedMemory(BaseModel):
+    """Memory with its number ``n`` in the list, from 1."""
 
     n: int
     id: str
@@ -150,17 +156,14 @@ class Numbered(BaseModel):
     recorded_at: datetime
 
 
-class Listed(BaseModel):
-    items: list[Numbered]
+class NumberedList(BaseModel):
+    items: list[NumberedMemory]
 
 
-class Toggled(BaseModel):
+class RecallState(BaseModel):
     recall_enabled: bool
 
 
-class Gone(BaseModel):
+class ForgottenMemory(BaseModel):
     id: str
     text: str
-
-
-Anything = dict[str, Any]

@@ -1,1 +1,1 @@
-"""The API that clients of mem0 know, over the same memories."""
+"""API of mem0 over the same memories."""

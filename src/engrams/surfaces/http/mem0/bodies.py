@@ -1,4 +1,4 @@
-"""Bodies that come in. What these clients send besides is accepted and has no effect."""
+"""Request bodies of mem0 clients; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from engrams.surfaces.http.rest.requests import Body, Count, Measure
+from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
 
 MOST = 1000
 
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Loose(Body):
+class Mem0Body(RequestBody):
     model_config = ConfigDict(extra="ignore")
 
 
-class Named(Loose):
-    """Whose memory, and which part of it; also inside ``filters``."""
+class Mem0ScopedBody(Mem0Body):
+    """Request that names an owner's part of memory, also inside ``filters``."""
 
     user_id: Name | None = None
     agent_id: Name | None = None
@@ -31,42 +31,42 @@ class Named(Loose):
         return {name: value for name, value in given.items() if value}
 
 
-class Message(Loose):
+class Mem0Message(Mem0Body):
     role: str = "user"
     content: str | list[Any] = ""
     name: str = ""
 
 
-class Add(Named):
-    messages: list[Message] = Field(min_length=1, max_length=MOST)
+class Mem0AddRequest(Mem0ScopedBody):
+    messages: list[Mem0Message] = Field(min_length=1, max_length=MOST)
     metadata: dict[str, Any] | None = None
     infer: StrictBool = True
     timestamp: Measure | None = Field(None, description="Seconds since 1970.")
     expiration_date: str | None = Field(None, description="Refused: memories here do not expire, `valid_to` says until when they are true.")
 
 
-class Search(Named):
+class Mem0SearchRequest(Mem0ScopedBody):
     query: str
     top_k: Count | None = Field(None, ge=0, le=MOST)
     limit: Count | None = Field(None, ge=0, le=MOST)
     threshold: Measure | None = None
 
 
-class Listing(Named):
+class Mem0ListRequest(Mem0ScopedBody):
     start_date: str | None = None
     end_date: str | None = None
 
 
-class Update(Loose):
+class Mem0UpdateRequest(Mem0Body):
     text: str | None = None
     metadata: dict[str, Any] | None = None
     timestamp: StrictFloat | StrictInt | str | None = None
     expiration_date: str | None = None
 
 
-class One(Update):
+class Mem0BatchItem(Mem0UpdateRequest):
     memory_id: str
 
 
-class Batch(Loose):
-    memories: list[One] = Field(min_length=1, max_length=MOST)
+class Mem0BatchRequest(Mem0Body):
+    memories: list[Mem0BatchItem] = Field(min_length=1, max_length=MOST)

@@ -1,4 +1,4 @@
-"""The filters of these clients as ours, and whose memory they name."""
+"""Translate mem0 filters, and find the memory they name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engrams.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
-from engrams.surfaces.http.rest.caller import below, named
+from engrams.surfaces.http.rest.caller import find_caller, user_scope
 from engrams.types import Scope
 
 LABELS = {"user_id": "user", "agent_id": "agent", "app_id": "project", "run_id": "conversation"}
@@ -36,8 +36,8 @@ _TIMES = ("recorded_at",)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of one owner's memory. ``scope``: where to write. ``where``: what reads are held to besides the owner."""
+class Mem0Target:
+    """Part of one owner's memory; ``where`` limits reads, ``scope`` takes writes."""
 
     engine: MemoryEngine
     owner: Scope
@@ -45,23 +45,25 @@ class Part:
     where: Where | None
 
 
-def within(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Part:
-    """Which part of the caller's memory. These clients name no user where they name a memory by its id, so that their users are
-    parts of one owner's memory, with a key and without. InputError: the filters name several users, or what there is not.
+def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Mem0Target:
+    """Find the part of the caller's memory that ids and filters name.
+
+    mem0 clients name no user where they name a memory by its id, so their users are parts of one owner's memory, with a key
+    and without. InputError: the filters name several users, or something unknown.
     """
     tree = dict(filters or {})
-    given = {**_named(tree, 0), **ids}
-    caller = named(request, "")
-    user = scope = below(caller.owner, given.get("user_id", ""))
+    given = {**_find_ids(tree, 0), **ids}
+    caller = find_caller(request, "")
+    user = scope = user_scope(caller.owner, given.get("user_id", ""))
     for name in ("agent_id", "app_id", "run_id"):
         if given.get(name):
             scope = scope.within(LABELS[name], given[name])
-    tests = [*_within(caller.engine, caller.owner, user, given), *_tests(tree, 0)]
-    return Part(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
+    tests = [*_scope_conditions(caller.engine, caller.owner, user, given), *_to_conditions(tree, 0)]
+    return Mem0Target(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
 
 
-def loose(text: str) -> dict[str, Any]:
-    """Filters in an address: JSON, or as Python prints a dict, which is how one of these clients sends it."""
+def parse_filters(text: str) -> dict[str, Any]:
+    """Parse filters of a query string: JSON or a printed Python dict."""
     if not text:
         return {}
     try:
@@ -76,26 +78,26 @@ def loose(text: str) -> dict[str, Any]:
     return found
 
 
-def _named(tree: Mapping[str, Any], depth: int) -> dict[str, str]:
-    """The ids that hold for everything found: at the top, and in each part of an AND."""
+def _find_ids(tree: Mapping[str, Any], depth: int) -> dict[str, str]:
+    """Collect ids at the top level and in parts of AND."""
     found: dict[str, str] = {}
-    for name, value in _members(tree, depth):
+    for name, value in _filter_items(tree, depth):
         if name == "AND":
             for each in value if isinstance(value, list) else [value]:
-                for key, id in _named(_object(each), depth + 1).items():
-                    _unite(found, key, id)
-        elif name in LABELS and (id := _one(value)):
-            _unite(found, name, id)
+                for key, id in _find_ids(_require_object(each), depth + 1).items():
+                    _set_id(found, key, id)
+        elif name in LABELS and (id := _single_id(value)):
+            _set_id(found, name, id)
     return found
 
 
-def _unite(found: dict[str, str], name: str, id: str) -> None:
+def _set_id(found: dict[str, str], name: str, id: str) -> None:
     if found.setdefault(name, id) != id:
         raise InputError(f"The filters name two of {name}.", hint="Ask for one at a time.")
 
 
-def _one(value: Any) -> str:
-    """The one id that is meant; empty where any will do."""
+def _single_id(value: Any) -> str:
+    """Return the one id meant; empty where any will do."""
     if isinstance(value, Mapping):
         value = value.get("eq") or value.get("in")
     if isinstance(value, list):
@@ -105,69 +107,72 @@ def _one(value: Any) -> str:
     return "" if value in (None, "*") else str(value)
 
 
-def _within(engine: MemoryEngine, owner: Scope, user: Scope, given: Mapping[str, str]) -> Iterator[Condition | Where]:
-    """That a memory lies in every part named. Nothing for a whole owner."""
+def _scope_conditions(engine: MemoryEngine, owner: Scope, user: Scope, given: Mapping[str, str]) -> Iterator[Condition | Where]:
+    """Yield conditions for every part named; none for a whole owner."""
     wanted = [(LABELS[name], given[name]) for name in ("agent_id", "app_id", "run_id") if given.get(name)]
     if wanted:
-        yield Condition("scope", "in", [scope.key for scope in engine.scopes(owner) if _has(scope, user, wanted)])
+        yield Condition("scope", "in", [scope.key for scope in engine.scopes(owner) if _has_labels(scope, user, wanted)])
     elif user != owner:
         # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
         under = Where("and", (Condition("scope", "gte", f"{user.key}/"), Condition("scope", "lt", f"{user.key}0")))
         yield Where("or", (Condition("scope", "eq", user.key), under))
 
 
-def _has(scope: Scope, user: Scope, wanted: list[tuple[str, str]]) -> bool:
+def _has_labels(scope: Scope, user: Scope, wanted: list[tuple[str, str]]) -> bool:
     rest = scope.labels[len(user.labels) :]
     pairs = set(zip(rest[::2], rest[1::2], strict=False))
     return scope.labels[: len(user.labels)] == user.labels and pairs.issuperset(wanted)
 
 
-def _tests(tree: Mapping[str, Any], depth: int) -> Iterator[Condition | Where]:
-    for name, value in _members(tree, depth):
+def _to_conditions(tree: Mapping[str, Any], depth: int) -> Iterator[Condition | Where]:
+    for name, value in _filter_items(tree, depth):
         match name:
             case "AND" | "OR" | "NOT":
-                parts = [list(_tests(_object(each), depth + 1)) for each in (value if isinstance(value, list) else [value])]
-                if name != "AND" and any(LABELS.keys() & _names(each, 0) for each in (value if isinstance(value, list) else [value])):
+                parts = [list(_to_conditions(_require_object(each), depth + 1)) for each in (value if isinstance(value, list) else [value])]
+                if name != "AND" and any(LABELS.keys() & _field_names(each, 0) for each in (value if isinstance(value, list) else [value])):
                     raise InputError(f"Ids cannot stand below {name}.", hint="Name them beside it.")
                 kept = tuple(Where("and", tuple(each)) for each in parts if each)
                 if kept:
                     yield Where("not", (Where("or", kept),)) if name == "NOT" else Where("and" if name == "AND" else "or", kept)
             case "metadata":
-                for key, held in _object(value).items():
-                    yield from _test(f"meta.{key}", held)
+                for key, held in _require_object(value).items():
+                    yield from _field_conditions(f"meta.{key}", held)
             case "keywords":
-                yield from _test("text", value)
+                yield from _field_conditions("text", value)
             case _ if name not in LABELS:
-                yield from _test(_FIELDS.get(name, f"meta.{name}"), value)
+                yield from _field_conditions(_FIELDS.get(name, f"meta.{name}"), value)
 
 
-def _names(value: Any, depth: int) -> set[str]:
-    """Every name of a field, however deep."""
+def _field_names(value: Any, depth: int) -> set[str]:
+    """Collect all field names, at any depth."""
     if depth > _DEEPEST:
         raise InputError(f"The filters are nested deeper than {_DEEPEST} levels.")
     if isinstance(value, list):
-        return {name for each in value for name in _names(each, depth + 1)}
-    return {*value, *(name for each in value.values() for name in _names(each, depth + 1))} if isinstance(value, Mapping) else set()
+        return {name for each in value for name in _field_names(each, depth + 1)}
+    return {*value, *(name for each in value.values() for name in _field_names(each, depth + 1))} if isinstance(value, Mapping) else set()
 
 
-def _test(field: str, value: Any) -> Iterator[Condition]:
-    """``{"gte": 1, "lt": 5}`` is two tests; a plain value is equality; ``*`` is being there."""
+def _field_conditions(field: str, value: Any) -> Iterator[Condition]:
+    """Yield conditions of one field.
+
+    ``{"gte": 1, "lt": 5}`` gives two, a plain value equality, ``*`` existence.
+    """
     if value == "*":
         yield Condition(field, "exists", True)
     elif isinstance(value, Mapping):
         for op, wanted in value.items():
             if op not in _OPS:
                 raise InputError(f"There is no operator {str(op)[:40]!r}.", hint=f"Operators: {', '.join(_OPS)}.")
-            yield Condition(field, _OPS[op], _value(field, wanted))
+            yield Condition(field, _OPS[op], _condition_value(field, wanted))
     elif field == "tags":
         yield Condition(field, "contains", value)
     elif isinstance(value, list):
         yield Condition(field, "in", value)
     else:
-        yield Condition(field, "eq", _value(field, value))
+        yield Condition(field, "eq", _condition_value(field, value))
 
 
-def _value(field: str, value: Any) -> Any:
+def _condition_value(field: str, value: Any) -> Any:
     if field not in _TIMES:
         return value
     try:
@@ -176,13 +181,13 @@ def _value(field: str, value: Any) -> Any:
         raise InputError("A time is needed, such as 2025-01-31.") from None
 
 
-def _members(tree: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+def _filter_items(tree: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _DEEPEST:
         raise InputError(f"The filters are nested deeper than {_DEEPEST} levels.")
     yield from ((name.upper() if name.upper() in ("AND", "OR", "NOT") else name, value) for name, value in tree.items())
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _require_object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError("The filters are no object.")
     return value

@@ -14,11 +14,11 @@ from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies, shapes
-from engrams.surfaces.http.mem0.filters import LABELS, Part, loose, within
+from engrams.surfaces.http.mem0.filters import LABELS, Mem0Target, find_target, parse_filters
 from engrams.surfaces.http.mounts import RouterMount
-from engrams.surfaces.http.rest.caller import named
-from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.surfaces.http.rest.requests import aware, meta
+from engrams.surfaces.http.rest.caller import find_caller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.requests import check_meta, to_utc
 from engrams.types import Kind, Record, Role, Scope, Status, Turn
 
 _TOP = 10
@@ -27,14 +27,17 @@ _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system"
 
 
 def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
-    @routes.post("/v3/memories/add/", responses=declared())
-    def add(request: Request, body: bodies.Add) -> shapes.Events:
-        """Remember the messages of a conversation. Each event is a message kept, or something learned from one."""
+    @routes.post("/v3/memories/add/", responses=error_responses())
+    def add(request: Request, body: bodies.Mem0AddRequest) -> shapes.Mem0Events:
+        """Store the messages of a conversation.
+
+        Each event is a stored message or a memory derived from one.
+        """
         if body.expiration_date:
             raise _no_expiry_error()
-        where = within(request, body.ids(), body.filters)
+        where = find_target(request, body.ids(), body.filters)
         at = _to_time(body.timestamp)
-        extra = meta(body.metadata or {}, settings.limits.meta_bytes)
+        extra = check_meta(body.metadata or {}, settings.limits.meta_bytes)
         events = []
         for message in body.messages:
             text = _message_text(message.content)
@@ -43,102 +46,102 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
                     text, _ROLES.get(message.role, "user"), message.name, at, where.scope.labels[-1] if body.run_id else "", meta=extra
                 )
                 kind = Kind.TURN if body.infer else Kind.NOTE
-                events += shapes.events(where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer), text)
+                events += shapes.to_events(where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer), text)
         if not events:
             raise InputError("No message has a text.")
-        return shapes.Events(results=events)
+        return shapes.Mem0Events(results=events)
 
 
 def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
-    @routes.post("/v3/memories/search/", responses=declared())
-    def search(request: Request, body: bodies.Search) -> shapes.Items:
-        """The memories that answer a question, best first."""
-        where = within(request, body.ids(), body.filters)
+    @routes.post("/v3/memories/search/", responses=error_responses())
+    def search(request: Request, body: bodies.Mem0SearchRequest) -> shapes.Mem0Results:
+        """Find the memories that answer a question, best first."""
+        where = find_target(request, body.ids(), body.filters)
         number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
         found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
         least = body.threshold if body.threshold is not None else 0.0
-        return shapes.Items(results=[shapes.item(hit.record, hit.score) for hit in found.hits if hit.score >= least])
+        return shapes.Mem0Results(results=[shapes.to_memory(hit.record, hit.score) for hit in found.hits if hit.score >= least])
 
-    @routes.post("/v3/memories/", responses=declared())
+    @routes.post("/v3/memories/", responses=error_responses())
     def list_memories(
         request: Request,
-        body: bodies.Listing,
+        body: bodies.Mem0ListRequest,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
         page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
-    ) -> shapes.Page:
-        """Memories, newest first, by page."""
+    ) -> shapes.Mem0Page:
+        """List memories, newest first, by page."""
         dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
         dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
-        where = within(request, body.ids(), body.filters)
+        where = find_target(request, body.ids(), body.filters)
         tests = Where("and", (*(where.where.parts if where.where else ()), *dates))
         records, more = _read_page(where, tests if tests.parts else None, page, min(page_size, settings.limits.results))
         path = "/v3/memories/?page_size={}&page={}"
-        return shapes.Page(
-            results=[shapes.item(record) for record in records],
+        return shapes.Mem0Page(
+            results=[shapes.to_memory(record) for record in records],
             count=(page - 1) * page_size + len(records) + more,
             next=path.format(page_size, page + 1) if more else None,
             previous=path.format(page_size, page - 1) if page > 1 else None,
         )
 
-    @routes.get("/v1/ping/", responses=declared())
-    def ping(request: Request) -> shapes.Pong:
-        """Whether the key opens anything."""
-        named(request, "")
-        return shapes.Pong()
+    @routes.get("/v1/ping/", responses=error_responses())
+    def ping(request: Request) -> shapes.Mem0Pong:
+        """Check the key."""
+        find_caller(request, "")
+        return shapes.Mem0Pong()
 
-    @routes.get("/v1/entities/", responses=declared())
-    def entities(request: Request) -> shapes.Entities:
-        """Who and what there are memories of: users, agents, apps and runs."""
-        caller = named(request, "")
+    @routes.get("/v1/entities/", responses=error_responses())
+    def entities(request: Request) -> shapes.Mem0EntityList:
+        """List users, agents, apps and runs that have memories."""
+        caller = find_caller(request, "")
         found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope))
-        rows = [shapes.Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
-        return shapes.Entities(results=rows, count=len(rows))
+        rows = [shapes.Mem0Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
+        return shapes.Mem0EntityList(results=rows, count=len(rows))
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
-    @routes.get("/v1/memories/{id}/", responses=declared(404))
-    def read(request: Request, id: str) -> shapes.Item:
-        """One memory."""
-        caller = named(request, "")
-        return shapes.item(caller.engine.get(id, scope=caller.owner))
+    @routes.get("/v1/memories/{id}/", responses=error_responses(404))
+    def read(request: Request, id: str) -> shapes.Mem0Memory:
+        """Read one memory."""
+        caller = find_caller(request, "")
+        return shapes.to_memory(caller.engine.get(id, scope=caller.owner))
 
-    @routes.put("/v1/memories/{id}/", responses=declared(404, 409))
-    def change(request: Request, id: str, body: bodies.Update) -> shapes.Item:
+    @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
+    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> shapes.Mem0Memory:
         """Change its text or metadata."""
-        return shapes.item(_edit_memory(request, id, body, settings))
+        return shapes.to_memory(_edit_memory(request, id, body, settings))
 
-    @routes.delete("/v1/memories/{id}/", responses=declared(404, 409))
-    def forget(request: Request, id: str) -> shapes.Said:
+    @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
+    def forget(request: Request, id: str) -> shapes.Mem0Reply:
         """Forget it; it can be restored."""
-        caller = named(request, "")
+        caller = find_caller(request, "")
         caller.engine.forget(id, scope=caller.owner)
-        return shapes.Said(message="Memory deleted successfully!")
+        return shapes.Mem0Reply(message="Memory deleted successfully!")
 
-    @routes.get("/v1/memories/{id}/history/", responses=declared(404))
-    def history(request: Request, id: str) -> list[shapes.Change]:
-        """Every change of it, oldest first."""
-        caller = named(request, "")
+    @routes.get("/v1/memories/{id}/history/", responses=error_responses(404))
+    def history(request: Request, id: str) -> list[shapes.Mem0Change]:
+        """List a memory's changes, oldest first."""
+        caller = find_caller(request, "")
         record = caller.engine.get(id, scope=caller.owner)
-        return [shapes.change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
+        return [shapes.to_change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
 
 
 def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
-    @routes.put("/v1/batch/", responses=declared(404, 409))
-    def change(request: Request, body: bodies.Batch) -> shapes.Said:
-        """Change several."""
+    @routes.put("/v1/batch/", responses=error_responses(404, 409))
+    def change(request: Request, body: bodies.Mem0BatchRequest) -> shapes.Mem0Reply:
+        """Change several memories."""
         for each in body.memories:
             _edit_memory(request, each.memory_id, each, settings)
-        return shapes.Said(message=f"Successfully updated {len(body.memories)} memories")
+        return shapes.Mem0Reply(message=f"Successfully updated {len(body.memories)} memories")
 
-    @routes.delete("/v1/batch/", responses=declared(404, 409))
-    def forget(request: Request, body: bodies.Batch) -> shapes.Said:
-        """Forget several."""
-        caller = named(request, "")
+    @routes.delete("/v1/batch/", responses=error_responses(404, 409))
+    def forget(request: Request, body: bodies.Mem0BatchRequest) -> shapes.Mem0Reply:
+        """Forget several memories."""
+        caller = find_caller(request, "")
         for each in body.memories:
             caller.engine.forget(each.memory_id, scope=caller.owner)
-        return shapes.Said(message=f"Successfully deleted {len(body.memories)} memories")
+        return shapes.Mem0Reply(message=f"Successfully deleted {len(body.memories)} memories")
 
-    @routes.delete("/v1/memories/", responses=declared(409))
+    @routes.delete("/v1/memories/", responses=error_responses(409))
     def forget_all(
         request: Request,
         user_id: Annotated[str, Query(max_length=200)] = "",
@@ -146,23 +149,23 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         app_id: Annotated[str, Query(max_length=200)] = "",
         run_id: Annotated[str, Query(max_length=200)] = "",
         filters: Annotated[str, Query(max_length=10_000)] = "",
-    ) -> shapes.Said:
-        """Forget everything of a user, agent, app or run; it can be restored."""
+    ) -> shapes.Mem0Reply:
+        """Forget all memories of a user, agent, app or run; restorable."""
         given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
         ids = {name: value for name, value in given.items() if value}
-        tree = loose(filters)
+        tree = parse_filters(filters)
         if not ids and not tree:
             raise InputError("Say whose memories.", hint="Give user_id, agent_id, app_id or run_id.")
-        _forget_all(within(request, ids, tree))
-        return shapes.Said(message="Memories deleted successfully!")
+        _forget_all(find_target(request, ids, tree))
+        return shapes.Mem0Reply(message="Memories deleted successfully!")
 
-    @routes.delete("/v2/entities/{kind}/{name}/", responses=declared(404, 409))
-    def forget_entity(request: Request, kind: str, name: str) -> shapes.Said:
+    @routes.delete("/v2/entities/{kind}/{name}/", responses=error_responses(404, 409))
+    def forget_entity(request: Request, kind: str, name: str) -> shapes.Mem0Reply:
         """Forget everything of one user, agent, app or run."""
         if f"{kind}_id" not in LABELS:
             raise InputError("There is no such kind of entity.", hint="user, agent, app or run.")
-        _forget_all(within(request, {f"{kind}_id": name}))
-        return shapes.Said(message="Entity deleted successfully!")
+        _forget_all(find_target(request, {f"{kind}_id": name}))
+        return shapes.Mem0Reply(message="Entity deleted successfully!")
 
 
 def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
@@ -170,27 +173,27 @@ def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
 
 
-def _edit_memory(request: Request, id: str, body: bodies.Update, settings: Settings) -> Record:
+def _edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> Record:
     if body.expiration_date:
         raise _no_expiry_error()
-    caller = named(request, "")
+    caller = find_caller(request, "")
     record = caller.engine.get(id, scope=caller.owner)
     fields: dict[str, Any] = {} if body.text is None else {"text": body.text}
     if body.metadata is not None:
-        fields["meta"] = meta({**record.meta, **body.metadata}, settings.limits.meta_bytes)
+        fields["meta"] = check_meta({**record.meta, **body.metadata}, settings.limits.meta_bytes)
     return caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="changed by a client") if fields else record
 
 
-def _forget_all(where: Part) -> None:
-    """In pages of what is still there; what goes because of another is gone already."""
+def _forget_all(where: Mem0Target) -> None:
+    """Forget page by page, skipping records that went with another."""
     while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
         for record in records:
             if where.engine.get(record.id, scope=where.owner).status is Status.ACTIVE:
                 where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
 
 
-def _read_page(where: Part, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
-    """One page, and whether there is another; those before are walked over."""
+def _read_page(where: Mem0Target, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+    """Read one page and say if another follows."""
     after = ""
     for number in range(1, page + 1):
         found = where.engine.list(scope=where.owner, where=tests, after=after, limit=size)
@@ -218,7 +221,7 @@ def _to_time(seconds: float | None) -> datetime | None:
 
 def _parse_day(text: str) -> datetime:
     try:
-        return aware(parse_time(text))
+        return to_utc(parse_time(text))
     except (ValueError, OverflowError):
         raise InputError("A date is needed, such as 2025-01-31.") from None
 
@@ -228,8 +231,8 @@ def _no_expiry_error() -> InputError:
 
 
 def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
-    """Create the mount; it goes before /v1, since its paths end in a slash."""
-    routes = APIRouter(tags=["mem0"], route_class=limited(settings.limits.text_bytes))
+    """Create the mount; its paths end in a slash or are v2, v3."""
+    routes = APIRouter(tags=["mem0"], route_class=limited_route(settings.limits.text_bytes))
     for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes):
         add_routes(routes, settings)
     return RouterMount(engine, (routes,))

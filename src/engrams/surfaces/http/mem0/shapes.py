@@ -1,4 +1,4 @@
-"""Bodies that go out."""
+"""Response bodies for mem0 clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engrams.surfaces.http.rest.errors import plain
+from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import HistoryEntry, Receipt, Record
 
 _LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
@@ -16,7 +16,7 @@ _EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": 
 _CHANGES = {"add": "ADD", "forget": "DELETE", "purge": "DELETE"}
 
 
-class Item(BaseModel):
+class Mem0Memory(BaseModel):
     id: str
     memory: str
     user_id: str | None = None
@@ -30,33 +30,33 @@ class Item(BaseModel):
     score: float | None = None
 
 
-class Items(BaseModel):
-    results: list[Item]
+class Mem0Results(BaseModel):
+    results: list[Mem0Memory]
 
 
-class Page(Items):
-    """``count``: how many there are as far as this page shows."""
+class Mem0Page(Mem0Results):
+    """Page of memories; ``count``: how many are known up to this page."""
 
     count: int
     next: str | None
     previous: str | None
 
 
-class Event(BaseModel):
+class Mem0Event(BaseModel):
     id: str
     memory: str
     event: str
 
 
-class Events(BaseModel):
-    results: list[Event]
+class Mem0Events(BaseModel):
+    results: list[Mem0Event]
 
 
-class Said(BaseModel):
+class Mem0Reply(BaseModel):
     message: str
 
 
-class Change(BaseModel):
+class Mem0Change(BaseModel):
     id: str
     memory_id: str
     old_memory: str | None
@@ -66,19 +66,19 @@ class Change(BaseModel):
     updated_at: datetime
 
 
-class Entity(BaseModel):
+class Mem0Entity(BaseModel):
     id: str
     name: str
     type: str
 
 
-class Entities(BaseModel):
-    results: list[Entity]
+class Mem0EntityList(BaseModel):
+    results: list[Mem0Entity]
     count: int
 
 
-class Pong(BaseModel):
-    """Organisation and project are there because clients insist on them."""
+class Mem0Pong(BaseModel):
+    """Answer to a ping; clients require an organisation and a project."""
 
     status: str = "ok"
     user_email: str | None = None
@@ -86,16 +86,16 @@ class Pong(BaseModel):
     project_id: str = "engrams"
 
 
-def item(record: Record, score: float | None = None) -> Item:
-    """The innermost of two labels of one name speaks: a user of an application's key is who they say."""
+def to_memory(record: Record, score: float | None = None) -> Mem0Memory:
+    """Convert a memory; of two labels of one name the innermost counts."""
     labels = record.scope.labels
     pairs = {name: value for name, value in zip(labels[::2], labels[1::2], strict=False) if name in _LABELS}
     named: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
     at = record.recorded_at
-    return Item(
+    return Mem0Memory(
         id=record.id,
         memory=record.text,
-        metadata=plain(dict(record.meta)) or None,
+        metadata=to_json(dict(record.meta)) or None,
         categories=list(record.tags),
         created_at=at,
         updated_at=record.retired_at or at,
@@ -104,14 +104,16 @@ def item(record: Record, score: float | None = None) -> Item:
     )
 
 
-def events(receipt: Receipt, text: str) -> list[Event]:
-    """What a write did: the text itself, and what was learned from it."""
-    own = [Event(id=receipt.id, memory=text if receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome])]
-    return own + [Event(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD") for each in receipt.derived if each.id]
+def to_events(receipt: Receipt, text: str) -> list[Mem0Event]:
+    """Convert a receipt: the text itself and the memories derived from it."""
+    own = [Mem0Event(id=receipt.id, memory=text if receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome])]
+    return own + [
+        Mem0Event(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD") for each in receipt.derived if each.id
+    ]
 
 
-def change(record: Record, entry: HistoryEntry) -> Change:
-    return Change(
+def to_change(record: Record, entry: HistoryEntry) -> Mem0Change:
+    return Mem0Change(
         id=f"{record.id}.{entry.version}",
         memory_id=record.id,
         old_memory=_text(entry.before),

@@ -1,1 +1,1 @@
-"""The REST API: memory as resources under /v1."""
+"""REST API: memory as resources under /v1."""

@@ -1,4 +1,4 @@
-"""/v1/audit: who did what with one's memory."""
+"""/v1/audit: log of operations on an owner's memory."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, BeforeValidator
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Asks
-from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.surfaces.http.rest.requests import written
+from engrams.surfaces.http.rest.caller import ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
     from engrams.build import AuditLog, Entry
 
 
 class AuditEvent(BaseModel):
-    """``actor``: a key's id, or local. ``owner``: whose memory, empty where it was nobody's. ``target``: the id of a memory.
-    ``request``: the X-Request-Id of the answer."""
+    """Operation on memory.
+
+    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory.
+    ``request``: the X-Request-Id of the answer.
+    """
 
     at: datetime
     action: str
@@ -31,27 +34,27 @@ class AuditEvent(BaseModel):
 
 
 class AuditTrail(BaseModel):
-    """``days``: those of which there is a log."""
+    """Events of the audit log; ``days``: days with a log."""
 
     days: list[str]
     entries: list[AuditEvent]
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["audit"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1", tags=["audit"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/audit", responses=declared())
+    @routes.get("/audit", responses=error_responses())
     def audit(
         request: Request,
-        caller: Asks,
+        caller: ScopedCaller,
         action: Annotated[str, Query(description="Only actions that begin so, as `memory.` does.")] = "",
-        day: Annotated[date | None, BeforeValidator(written), Query(description="Only this day, UTC.")] = None,
+        day: Annotated[date | None, BeforeValidator(require_date_text), Query(description="Only this day, UTC.")] = None,
         everyone: Annotated[bool, Query(description="Everybody's, for those who may see it.")] = False,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
     ) -> AuditTrail:
-        """What was done with this person's memory, newest first: when, by which key, and with what outcome. Never a text."""
+        """List operations on this person's memory, newest first, without texts."""
         log: AuditLog = request.app.state.audit
-        found = log.entries(owner=caller.whose(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
+        found = log.entries(owner=caller.owner_filter(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
         return AuditTrail(days=list(log.days()), entries=[_to_event(entry) for entry in found])
 
     return routes

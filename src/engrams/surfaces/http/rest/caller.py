@@ -1,4 +1,4 @@
-"""Whose memory a request is about. It comes from its key, a header or the settings, never from a body."""
+"""Identify the caller by key, header or settings, never by the body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ OWNER = "engrams.owner"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``scope`` lies in ``owner``; every call of the engine is given one of them. ``key``: what opened it, if one did."""
+    """Identified caller; ``scope`` lies in ``owner``.
+
+    Every engine call is given one of them. ``key``: the key of the request, if it had one.
+    """
 
     engine: MemoryEngine
     owner: Scope
@@ -31,23 +34,29 @@ class Caller:
     key: Key | None = None
 
     @property
-    def all(self) -> bool:
-        """Whether they may see what is everybody's."""
+    def is_admin(self) -> bool:
+        """Return True for callers who may see everybody's data."""
         return self.key is None or self.key.may("admin")
 
-    def whose(self, own: Scope, everyone: bool, what: str) -> str:
-        """The scope whose ``what`` is listed, or nobody's in particular. RefusedError: everybody's, without the right to it."""
-        if everyone and not self.all:
+    def owner_filter(self, own: Scope, everyone: bool, what: str) -> str:
+        """Return the key of ``own``, or empty for everybody's entries.
+
+        RefusedError: everybody's ``what`` without the right `admin`.
+        """
+        if everyone and not self.is_admin:
             raise RefusedError(f"Everybody's {what} takes the right `admin`.", hint="Leave `everyone` out for this person's own.")
         return "" if everyone else own.key
 
     @property
     def reach(self) -> Reach:
-        """What a read sees: an owner everything of theirs, a deeper scope itself and those above it."""
+        """Scopes a read sees: all of an owner, or a scope's chain."""
         return Reach(self.owner, (self.scope,), tree=True) if self.scope.is_owner else Reach(self.owner, self.scope.chain())
 
-    def hushed(self, session: str) -> bool:
-        """Whether this is an incognito session of this process. Where memory cannot say so, it is none that it leads."""
+    def is_incognito(self, session: str) -> bool:
+        """Return True for an incognito session of this process.
+
+        False where memory cannot tell.
+        """
         try:
             return bool(self.engine.sessions.get(session, scope=self.scope).mode == "incognito")
         except EngramsError:
@@ -57,44 +66,47 @@ class Caller:
 User = Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")]
 
 
-def caller(
+def get_caller(
     request: Request,
     project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
     conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
     x_engrams_user: User = "",
 ) -> Caller:
-    """The dependency of every route: who asks, and for which part of their memory."""
-    found = named(request, decoded(x_engrams_user).strip())
+    """Identify the caller and the part of memory asked for (dependency)."""
+    found = find_caller(request, decode_header(x_engrams_user).strip())
     scope = found.scope.within("project", project) if project else found.scope
     return Caller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
 
 
-def person(request: Request, x_engrams_user: User = "") -> Caller:
-    """The dependency of routes that are about a person, and no part of their memory."""
-    return named(request, decoded(x_engrams_user).strip())
+def get_person(request: Request, x_engrams_user: User = "") -> Caller:
+    """Identify the caller without a part of memory (dependency)."""
+    return find_caller(request, decode_header(x_engrams_user).strip())
 
 
-def named(request: Request, user: str) -> Caller:
-    """The caller for a user. A key never leaves its owner: another user's name is a part of that owner's memory."""
+def find_caller(request: Request, user: str) -> Caller:
+    """Find the caller for a user name.
+
+    A key never leaves its owner: another user's name is a part of that owner's memory.
+    """
     engine: MemoryEngine = request.app.state.engine
     key: Key | None = request.scope.get(KEY)
     owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner
     request.scope[OWNER] = owner.key
-    scope = owner if key is None else below(owner, user)
+    scope = owner if key is None else user_scope(owner, user)
     return Caller(engine, owner, scope, key)
 
 
-def below(owner: Scope, user: str) -> Scope:
-    """The scope of a user for whom an owner's key speaks: the owner itself, or a part that is named after them."""
+def user_scope(owner: Scope, user: str) -> Scope:
+    """Return the owner itself, or its part named after the user."""
     return owner if user in ("", owner.labels[-1]) else owner.within("user", user)
 
 
-Asks = Annotated[Caller, Depends(caller)]
-Speaks = Annotated[Caller, Depends(person)]
+ScopedCaller = Annotated[Caller, Depends(get_caller)]
+PersonCaller = Annotated[Caller, Depends(get_person)]
 
 
-def decoded(value: str) -> str:
-    """A header may hold UTF-8, as it is or percent-encoded."""
+def decode_header(value: str) -> str:
+    """Decode a header value that holds UTF-8, raw or percent-encoded."""
     try:
         return unquote(value.encode("latin-1").decode("utf-8"))
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""What every route of the API shares: problem bodies, declared statuses, limits on bodies."""
+"""Problem bodies, declared statuses and body limits of all routes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from starlette.types import Message
 from engrams.types import Json
 
 MEDIA = "application/problem+json"
-_TEXTS = 16
+_TEXTS_PER_BODY = 16
 """A body may hold this many texts of the largest size."""
-_LEAST = 1_000_000
+_MIN_BODY_BYTES = 1_000_000
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -47,8 +47,8 @@ _WHY = {
 }
 
 
-def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The statuses of a route besides its success, for the description of the API."""
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Declare a route's error statuses for the API description."""
     body = {MEDIA: {"schema": _SCHEMA}}
     named: dict[int | str, dict[str, Any]] = {
         status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body}) for status in sorted({*statuses, *_ALWAYS})
@@ -56,49 +56,49 @@ def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {**named, "default": {"description": "The store or a model failed.", "content": body}}
 
 
-def failure(status: int, title: str, detail: str, hint: str = "") -> Response:
-    """A problem body (RFC 9457)."""
+def make_problem(status: int, title: str, detail: str, hint: str = "") -> Response:
+    """Build a problem body (RFC 9457)."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "hint": hint}
     return Response(json.dumps(body), status, media_type=MEDIA)
 
 
-async def malformed(_: Request, fault: Exception) -> Response:
-    """A request that does not have the form of its route. What was sent is not repeated: it may be private."""
+async def handle_invalid_request(_: Request, fault: Exception) -> Response:
+    """Answer 422 for a malformed request, without repeating its content."""
     assert isinstance(fault, RequestValidationError)
     told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()[:5]]
-    return failure(422, "InputError", "; ".join(told), "GET /openapi.json describes every request.")
+    return make_problem(422, "InputError", "; ".join(told), "GET /openapi.json describes every request.")
 
 
-async def unserved(_: Request, fault: Exception) -> Response:
-    """What the framework itself refuses: a body that is no JSON, a method or path that is not there."""
+async def handle_http_error(_: Request, fault: Exception) -> Response:
+    """Answer errors of the framework: no JSON, unknown path or method."""
     assert isinstance(fault, HTTPException)
-    answer = failure(
+    answer = make_problem(
         fault.status_code, HTTPStatus(fault.status_code).phrase, str(fault.detail), "GET /openapi.json describes every request."
     )
     answer.headers.update(fault.headers or {})
     return answer
 
 
-def limited(text_bytes: int) -> type[APIRoute]:
-    """Routes that read no more than a body may hold."""
-    most = max(_LEAST, _TEXTS * text_bytes)
+def limited_route(text_bytes: int) -> type[APIRoute]:
+    """Create a route class that limits the size of bodies."""
+    most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
     class Limited(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            plain = super().get_route_handler()
+            handler = super().get_route_handler()
 
             async def handle(request: Request) -> Response:
                 size = request.headers.get("content-length", "0")
                 if size.isascii() and size.isdigit() and int(size) > most:
                     raise _too_large(most)
-                return await plain(Request(request.scope, _counted(request, most)))
+                return await handler(Request(request.scope, _limit_stream(request, most)))
 
             return handle
 
     return Limited
 
 
-def _counted(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:
+def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:
     read = 0
 
     async def receive() -> Message:
@@ -117,22 +117,22 @@ def _too_large(most: int) -> HTTPException:
 
 
 def etag(version: int) -> str:
-    """The entity tag of a version of a memory."""
+    """Format the entity tag of a version."""
     return f'"{version}"'
 
 
-def matches(header: str, version: int) -> bool:
-    """Whether a list of entity tags holds this version (``*``: any)."""
+def matches_etag(header: str, version: int) -> bool:
+    """Return True if a list of entity tags holds this version (``*``: any)."""
     return any(tag in ("*", etag(version)) for tag in (part.strip().removeprefix("W/") for part in header.split(",")))
 
 
-def plain(value: Json) -> Json:
-    """JSON values of what a history or trace holds."""
+def to_json(value: Json) -> Json:
+    """Convert values of a history or trace to JSON."""
     match value:
         case dict():
-            return {str(name): plain(held) for name, held in value.items()}
+            return {str(name): to_json(held) for name, held in value.items()}
         case list() | tuple() | set() | frozenset():
-            return [plain(held) for held in value]
+            return [to_json(held) for held in value]
         case str():
             return str(value)
         case None | bool() | int():

@@ -1,4 +1,4 @@
-"""Answer 405 for other methods on our paths; never pass them to an upstream."""
+"""Answer 405 on our paths instead of passing requests to an upstream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from engrams.surfaces.http.rest.errors import failure
+from engrams.surfaces.http.rest.errors import make_problem
 
 _HINT = "GET /openapi.json describes every request."
 
@@ -21,10 +21,10 @@ class MethodNotAllowed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         matching = [route for route in self._routes if route.matches(scope)[0] is Match.PARTIAL]
         if matching:
-            answer = failure(405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT)
+            answer = make_problem(405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT)
             answer.headers["allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
         else:
-            answer = failure(404, "Not Found", "There is nothing at this path.", _HINT)
+            answer = make_problem(404, "Not Found", "There is nothing at this path.", _HINT)
         await answer(scope, receive, send)
 
     def routes_for(self, paths: Iterable[str]) -> list[BaseRoute]:

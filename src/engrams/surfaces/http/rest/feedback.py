@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Speaks
+from engrams.surfaces.http.rest.caller import PersonCaller
 from engrams.surfaces.http.rest.logs import LogEntry, LogFilter, LogRequest, log_router, set_status
-from engrams.surfaces.http.rest.memories import Key
+from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.types.logs import Kept, Label, Modality, Source
 
 if TYPE_CHECKING:
@@ -53,20 +53,22 @@ class FeedbackList(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    return log_router(settings, "feedback", add_feedback, list_feedback)
+    return log_router(settings, "feedback", FeedbackOutcome, add_feedback, list_feedback)
 
 
-def add_feedback(body: FeedbackRequest, request: Request, response: Response, caller: Speaks, idempotency_key: Key = "") -> FeedbackOutcome:
-    """Store this person's opinion of one of their sessions. Memory does not change."""
+def add_feedback(
+    body: FeedbackRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> FeedbackOutcome:
+    """Store this person's opinion of one of their sessions."""
     options = body.options(caller, idempotency_key)
     outcome = _log(request).add(body.session, body.label, source=body.source, modality=body.modality, **options)
     set_status(response, outcome)
     return FeedbackOutcome(outcome=outcome or "dismissed")
 
 
-def list_feedback(request: Request, caller: Speaks, asked: Annotated[FeedbackFilter, Query()]) -> FeedbackList:
+def list_feedback(request: Request, caller: PersonCaller, asked: Annotated[FeedbackFilter, Query()]) -> FeedbackList:
     """List this person's feedback, newest first."""
-    owner = caller.whose(caller.scope, asked.everyone, "feedback")
+    owner = caller.owner_filter(caller.scope, asked.everyone, "feedback")
     found = _log(request).list(owner=owner, **asked.options())
     return FeedbackList(records=[FeedbackEntry.model_validate(record, from_attributes=True) for record in found])
 

@@ -1,4 +1,4 @@
-"""/v1/garden: what is looked after between conversations, for all of an owner's memory."""
+"""/v1/garden: maintenance cycles over all of an owner's memory."""
 
 from __future__ import annotations
 
@@ -11,42 +11,45 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Speaks
-from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.surfaces.http.rest.requests import Body
+from engrams.surfaces.http.rest.caller import PersonCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.requests import RequestBody
 
 if TYPE_CHECKING:
     from engrams.build import StatementConflict
 
-Wanted = Annotated[list[str], Query(description="Only these jobs; an unknown one is answered with those there are.")]
+JobsParam = Annotated[list[str], Query(description="Only these jobs; an unknown one is answered with those there are.")]
 
 
-class Run(Body):
+class GardenRunRequest(RequestBody):
     jobs: list[str] = Field(default_factory=list, max_length=32, description="Only these jobs; none: as set.")
 
 
-class Undo(Body):
+class GardenUndoRequest(RequestBody):
     cycle: str = Field("", max_length=64, description="Its id; empty: the last that changed something.")
 
 
-class Decide(Body):
+class GardenDecideRequest(RequestBody):
     one: str = Field(max_length=200)
     other: str = Field(max_length=200)
     keep: str = Field("", max_length=200, description="The one that holds; empty: both stay, and are not asked about again.")
 
 
-class Wake(Body):
+class GardenWakeRequest(RequestBody):
     minutes: float = Field(0, ge=0, le=525_600, description="How long from now.")
     priority: int = Field(0, ge=-1000, le=1000, description="A higher one goes first.")
     why: str = Field("", max_length=240)
 
 
-class Pause(Body):
+class GardenPauseRequest(RequestBody):
     on: StrictBool = Field(True, description="false: cycles begin by themselves again.")
 
 
-class Report(BaseModel):
-    """How a cycle went. `modified`: memories that changed; `compactions`: how many went into others."""
+class CycleResponse(BaseModel):
+    """Result of a cycle.
+
+    `modified`: memories that changed; `compactions`: how many were merged into others.
+    """
 
     id: str
     why: str
@@ -64,11 +67,11 @@ class Report(BaseModel):
     notes: list[str]
 
 
-class Reports(BaseModel):
-    reports: list[Report]
+class CycleList(BaseModel):
+    reports: list[CycleResponse]
 
 
-class Entry(BaseModel):
+class QueuedCycle(BaseModel):
     id: str
     at: datetime
     priority: int
@@ -76,19 +79,22 @@ class Entry(BaseModel):
     name: str
 
 
-class Status(BaseModel):
-    """`usage`: tokens and calls of the last day. `undo`: cycles that can be taken back."""
+class GardenStatusResponse(BaseModel):
+    """State of the garden.
+
+    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone.
+    """
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None
-    queue: list[Entry]
-    last: Report | None
+    queue: list[QueuedCycle]
+    last: CycleResponse | None
     failures: int
     usage: dict[str, int]
     undo: list[str]
 
 
-class Step(BaseModel):
+class StepResponse(BaseModel):
     job: str
     verb: str
     ids: list[str]
@@ -96,110 +102,110 @@ class Step(BaseModel):
     reason: str
 
 
-class Side(BaseModel):
+class ConflictSide(BaseModel):
     id: str
     text: str
     at: datetime
 
 
-class Clash(BaseModel):
-    """`keep`: the one that would hold if nobody decided."""
+class ConflictResponse(BaseModel):
+    """Contradiction; `keep`: the memory that would hold without a decision."""
 
-    one: Side
-    other: Side
+    one: ConflictSide
+    other: ConflictSide
     reason: str
     keep: str
 
 
-class Plan(BaseModel):
-    steps: list[Step]
-    conflicts: list[Clash]
+class PlanResponse(BaseModel):
+    steps: list[StepResponse]
+    conflicts: list[ConflictResponse]
     notes: list[str]
 
 
-class Clashes(BaseModel):
-    conflicts: list[Clash]
+class ConflictList(BaseModel):
+    conflicts: list[ConflictResponse]
 
 
-class Undone(BaseModel):
-    """`left`: memories that were changed since, and stay as they are."""
+class UndoResponse(BaseModel):
+    """Undone cycle; `left`: memories changed since, which stay as they are."""
 
     cycle: str
     restored: list[str]
     left: list[str]
 
 
-class Decided(BaseModel):
+class DecideResponse(BaseModel):
     dropped: str | None
 
 
-class Woken(BaseModel):
+class WakeResponse(BaseModel):
     id: str
 
 
-class Cancelled(BaseModel):
+class CancelResponse(BaseModel):
     cancelled: int
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1/garden", tags=["garden"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1/garden", tags=["garden"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("", responses=declared())
-    def status(caller: Speaks) -> Status:
-        """How the garden stands: the last cycle, the next one, what was spent."""
-        return Status.model_validate(caller.engine.garden.status(caller.owner))
+    @routes.get("", responses=error_responses())
+    def status(caller: PersonCaller) -> GardenStatusResponse:
+        """Report the last cycle, the next one and the usage."""
+        return GardenStatusResponse.model_validate(caller.engine.garden.status(caller.owner))
 
-    @routes.get("/plan", responses=declared())
-    def plan(caller: Speaks, job: Wanted = []) -> Plan:  # noqa: B006 - FastAPI copies defaults
-        """What a cycle would do now. Nothing is changed."""
+    @routes.get("/plan", responses=error_responses())
+    def plan(caller: PersonCaller, job: JobsParam = []) -> PlanResponse:  # noqa: B006 - FastAPI copies defaults
+        """Plan a cycle without changing anything."""
         made = caller.engine.garden.plan(caller.owner, job)
-        steps = [Step.model_validate(step.to_dict()) for step in made.steps]
-        return Plan(steps=steps, conflicts=_clashes(made.conflicts), notes=list(made.notes))
+        steps = [StepResponse.model_validate(step.to_dict()) for step in made.steps]
+        return PlanResponse(steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes))
 
-    @routes.get("/reports", responses=declared())
-    def reports(caller: Speaks) -> Reports:
-        """The last cycles, oldest first."""
-        return Reports(reports=[Report.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)])
+    @routes.get("/reports", responses=error_responses())
+    def reports(caller: PersonCaller) -> CycleList:
+        """List the last cycles, oldest first."""
+        return CycleList(reports=[CycleResponse.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)])
 
-    @routes.post("/run", responses=declared(409))
-    def run(body: Run, caller: Speaks) -> Report:
-        """Run a cycle now, and answer when it has ended."""
-        return Report.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
+    @routes.post("/run", responses=error_responses(409))
+    def run(body: GardenRunRequest, caller: PersonCaller) -> CycleResponse:
+        """Run a cycle now and wait for its end."""
+        return CycleResponse.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
 
-    @routes.post("/undo", responses=declared(404, 409))
-    def undo(body: Undo, caller: Speaks) -> Undone:
-        """Take a cycle back: what it changed is as before, but for what was changed since."""
-        return Undone.model_validate(asdict(caller.engine.garden.undo(caller.owner, body.cycle)))
+    @routes.post("/undo", responses=error_responses(404, 409))
+    def undo(body: GardenUndoRequest, caller: PersonCaller) -> UndoResponse:
+        """Undo a cycle, except for memories that changed since."""
+        return UndoResponse.model_validate(asdict(caller.engine.garden.undo(caller.owner, body.cycle)))
 
-    @routes.get("/conflicts", responses=declared())
-    def conflicts(caller: Speaks) -> Clashes:
-        """Statements that cannot both be so, the latest first."""
-        return Clashes(conflicts=_clashes(caller.engine.garden.conflicts(caller.owner)))
+    @routes.get("/conflicts", responses=error_responses())
+    def conflicts(caller: PersonCaller) -> ConflictList:
+        """List contradicting statements, newest first."""
+        return ConflictList(conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner)))
 
-    @routes.post("/decide", responses=declared(404, 409))
-    def decide(body: Decide, caller: Speaks) -> Decided:
-        """Settle a conflict."""
+    @routes.post("/decide", responses=error_responses(404, 409))
+    def decide(body: GardenDecideRequest, caller: PersonCaller) -> DecideResponse:
+        """Decide a conflict."""
         dropped = caller.engine.garden.decide(body.one, body.other, scope=caller.owner, keep=body.keep)
-        return Decided(dropped=dropped.id if dropped else None)
+        return DecideResponse(dropped=dropped.id if dropped else None)
 
-    @routes.post("/queue", responses=declared())
-    def wake(body: Wake, caller: Speaks) -> Woken:
-        """Have a cycle begin at a time."""
+    @routes.post("/queue", responses=error_responses())
+    def wake(body: GardenWakeRequest, caller: PersonCaller) -> WakeResponse:
+        """Schedule a cycle."""
         at = caller.engine.now() + timedelta(minutes=body.minutes)
-        return Woken(id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why))
+        return WakeResponse(id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why))
 
-    @routes.delete("/queue/{id}", responses=declared())
-    def cancel(id: str, caller: Speaks) -> Cancelled:
-        """Take an entry off the queue; 0: there was none of yours."""
-        return Cancelled(cancelled=caller.engine.garden.cancel(id, scope=caller.owner))
+    @routes.delete("/queue/{id}", responses=error_responses())
+    def cancel(id: str, caller: PersonCaller) -> CancelResponse:
+        """Remove an entry from the queue; 0: there was none of yours."""
+        return CancelResponse(cancelled=caller.engine.garden.cancel(id, scope=caller.owner))
 
-    @routes.post("/pause", responses=declared())
-    def pause(body: Pause, caller: Speaks) -> Status:
-        """Let no cycle begin by itself, or let them again."""
-        return Status.model_validate(caller.engine.garden.pause(caller.owner, on=body.on))
+    @routes.post("/pause", responses=error_responses())
+    def pause(body: GardenPauseRequest, caller: PersonCaller) -> GardenStatusResponse:
+        """Pause or resume scheduled cycles."""
+        return GardenStatusResponse.model_validate(caller.engine.garden.pause(caller.owner, on=body.on))
 
     return routes
 
 
-def _clashes(found: Sequence[StatementConflict]) -> list[Clash]:
-    return [Clash.model_validate(each.to_dict()) for each in found]
+def _to_conflicts(found: Sequence[StatementConflict]) -> list[ConflictResponse]:
+    return [ConflictResponse.model_validate(each.to_dict()) for each in found]

@@ -1,4 +1,4 @@
-"""/v1/graph: memories and their links, as much as a view can show."""
+"""/v1/graph: memories and their links, limited to a view."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from pydantic import BaseModel
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Edge, EdgeType, Kind, Record, Status, Tier
 
 _LABEL = 160
 
 
 class GraphNode(BaseModel):
-    """``type``: memory, tag, topic or concept. The rest is a memory's."""
+    """Node of the graph.
+
+    ``type``: memory, tag, topic or concept; the other fields are for memories.
+    """
 
     id: str
     type: str
@@ -47,62 +50,62 @@ class GraphResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["graph"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1", tags=["graph"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/graph", responses=declared(404))
-    def graph(asked: Annotated[requests.View, Query()], caller: Asks) -> GraphResponse:
-        """Memories, tags and topics with their links: around `focus`, `depth` steps far, or else around the newest memories.
+    @routes.get("/graph", responses=error_responses(404))
+    def graph(asked: Annotated[requests.GraphQuery, Query()], caller: ScopedCaller) -> GraphResponse:
+        """List memories, tags and topics with their links.
 
-        `more`: the limit left some out.
+        Around `focus`, `depth` steps far, or else around the newest memories. `more`: the limit left some out.
         """
         most = min(asked.limit, settings.limits.results)
-        start = _focused(caller, asked.focus) if asked.focus else _newest(caller, asked, most)
-        return _to_response(*View(caller, asked, most).grown(start, asked.depth))
+        start = _focus_nodes(caller, asked.focus) if asked.focus else _newest_nodes(caller, asked, most)
+        return _to_response(*GraphWalk(caller, asked, most).expand(start, asked.depth))
 
     return routes
 
 
-class View:
-    """A set of nodes that grows along the links until it is full."""
+class GraphWalk:
+    """Set of nodes, expanded along links up to a limit."""
 
-    def __init__(self, caller: Caller, asked: requests.View, most: int) -> None:
+    def __init__(self, caller: Caller, asked: requests.GraphQuery, most: int) -> None:
         self._caller, self._asked, self._most = caller, asked, most
         self._nodes: dict[str, Record | None] = {}
         self._edges: dict[tuple[str, str, str], Edge] = {}
         self._more = False
 
-    def grown(self, start: dict[str, Record | None], depth: int) -> tuple[dict[str, Record | None], list[Edge], bool]:
-        """The nodes, the links between them, and whether some did not fit."""
+    def expand(self, start: dict[str, Record | None], depth: int) -> tuple[dict[str, Record | None], list[Edge], bool]:
+        """Expand the nodes; return nodes, links between them, and cut-off flag."""
         self._nodes = dict(start)
         edge_nodes: Sequence[str] = list(start)
         for step in range(depth + 1):
-            found = self._caller.engine.store.edges(self._caller.owner, edge_nodes, self._asked.type) if edge_nodes else ()
+            found = self._caller.engine.inspect.edges(self._caller.owner, edge_nodes, self._asked.type) if edge_nodes else ()
             self._edges.update({(edge.source, edge.target, edge.type): edge for edge in found})
-            edge_nodes = self._add(found) if step < depth else ()
+            edge_nodes = self._add_ends(found) if step < depth else ()
         edges = [edge for edge in self._edges.values() if edge.source in self._nodes and edge.target in self._nodes]
         return self._nodes, edges, self._more
 
-    def _add(self, edges: Sequence[Edge]) -> list[str]:
-        """The far ends of some links as nodes, those of the heaviest first."""
+    def _add_ends(self, edges: Sequence[Edge]) -> list[str]:
+        """Add the far ends of links as nodes, heaviest links first."""
         heavy = sorted(edges, key=lambda edge: -edge.weight * edge.count)
         new = [node for node in dict.fromkeys(end for edge in heavy for end in (edge.source, edge.target)) if node not in self._nodes]
         plain = [node for node in new if ":" not in node]
-        known = {record.id: record for record in self._caller.engine.store.get(self._caller.owner, plain) if self._fits(record)}
+        known = {record.id: record for record in self._caller.engine.inspect.records(self._caller.owner, plain) if self._is_visible(record)}
         kept = [node for node in new if ":" in node or node in known]
         room = max(0, self._most - len(self._nodes))
         self._more = self._more or len(kept) > room
         self._nodes.update({node: known.get(node) for node in kept[:room]})
         return kept[:room]
 
-    def _fits(self, record: Record) -> bool:
-        """Whether it may be shown: within the part of memory asked for, and of what was asked for."""
+    def _is_visible(self, record: Record) -> bool:
+        """Check scope, status and kind of a memory."""
         asked, scope = self._asked, self._caller.scope
         within = scope.is_owner or record.scope in scope.chain()
         return within and record.status in asked.status and (not asked.kind or record.kind in asked.kind)
 
 
-def _focused(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
-    """The nodes to start from. NotFoundError: one is no memory of this owner."""
+def _focus_nodes(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
+    """Find the nodes to start from; NotFoundError for unknown ids."""
     nodes: dict[str, Record | None] = {}
     for name in focus:
         record = None if ":" in name else caller.engine.get(name, scope=caller.owner)
@@ -110,8 +113,8 @@ def _focused(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
     return nodes
 
 
-def _newest(caller: Caller, asked: requests.View, most: int) -> dict[str, Record | None]:
-    """The newest memories, with room left for the tags and topics that tie them together."""
+def _newest_nodes(caller: Caller, asked: requests.GraphQuery, most: int) -> dict[str, Record | None]:
+    """Load the newest memories, leaving room for tags and topics."""
     tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
     page = caller.engine.list(
         scope=caller.scope,

@@ -1,4 +1,4 @@
-"""/v1/jobs: the background work, and what of it failed."""
+"""/v1/jobs: background jobs and their failures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 
 _ALL = 10_000
 """How many jobs of everybody are looked through for those of one owner."""
 
 State = Literal["waiting", "running", "dead", "done"]
-Asked = Annotated[list[State], Query(description="Also list the jobs in these states, last changed first.")]
-Most = Annotated[int, Query(ge=1, le=1000, description="At most so many of them.")]
+StateParam = Annotated[list[State], Query(description="Also list the jobs in these states, last changed first.")]
+LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many of them.")]
 
 
 class FailedJob(BaseModel):
@@ -32,7 +32,7 @@ class FailedJob(BaseModel):
 
 
 class ListedJob(FailedJob):
-    """``due``: when it runs next."""
+    """Job in the list; ``due``: its next run."""
 
     state: str
     due: datetime
@@ -40,7 +40,10 @@ class ListedJob(FailedJob):
 
 
 class JobsResponse(BaseModel):
-    """``jobs``: numbers of everybody's by kind and state; the rest: yours, and the server's own without their errors."""
+    """Background jobs.
+
+    ``jobs``: everybody's by kind and state; the rest: the owner's, and the server's own without their errors.
+    """
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
@@ -53,25 +56,28 @@ class RetryResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["jobs"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/jobs", responses=declared())
-    def jobs(caller: Asks, state: Asked = [], limit: Most = 100) -> JobsResponse:  # noqa: B006 - FastAPI copies defaults
-        """The background work: numbers by kind and state, what failed for good, and with `state` the jobs themselves."""
+    @routes.get("/jobs", responses=error_responses())
+    def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobsResponse:  # noqa: B006 - FastAPI copies defaults
+        """Count jobs by kind and state; list failed jobs and those of `state`."""
         work = caller.engine.status()
         numbers = {kind: dict(states) for kind, states in work["jobs"].items()}
-        listed = _own(caller, state)[:limit] if state else []
+        listed = _list_own_jobs(caller, state)[:limit] if state else []
         return JobsResponse(
             jobs=numbers,
             lag_seconds=work["lag_seconds"],
-            dead=[FailedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=_error(job)) for job in _own(caller, ["dead"])],
-            items=[_to_job(job, _error(job)) for job in listed],
+            dead=[
+                FailedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
+                for job in _list_own_jobs(caller, ["dead"])
+            ],
+            items=[_to_job(job, _visible_error(job)) for job in listed],
         )
 
-    @routes.post("/jobs/retry", responses=declared(404))
-    def retry(body: requests.Jobs, caller: Asks) -> RetryResponse:
-        """Failed jobs back to waiting."""
-        own = {job.id for job in _own(caller, ["dead"])}
+    @routes.post("/jobs/retry", responses=error_responses(404))
+    def retry(body: requests.JobRetryRequest, caller: ScopedCaller) -> RetryResponse:
+        """Queue failed jobs again."""
+        own = {job.id for job in _list_own_jobs(caller, ["dead"])}
         unknown = [one for one in body.ids if one not in own]
         if unknown:
             raise NotFoundError("There is no failed job of that id here.", hint="GET /v1/jobs lists them.")
@@ -81,18 +87,18 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _own(caller: Caller, states: list[State]) -> list[Job]:
-    """Jobs of this owner, and those of nobody in particular; never another owner's."""
-    return [job for job in caller.engine.store.queue(tuple(states), _ALL) if _owned(job, caller.owner)]
+def _list_own_jobs(caller: Caller, states: list[State]) -> list[Job]:
+    """List jobs of this owner and of no owner."""
+    return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller.owner)]
 
 
-def _owned(job: Job, owner: Scope) -> bool:
+def _is_own(job: Job, owner: Scope) -> bool:
     key = job.payload.get("scope")
     return not key or Scope.parse(str(key)).owner == owner
 
 
-def _error(job: Job) -> str:
-    """The server's own jobs keep their errors to themselves: they may speak of anybody."""
+def _visible_error(job: Job) -> str:
+    """Return the error of an owner's job; server jobs may quote anybody."""
     return job.error if job.payload.get("scope") else ""
 
 

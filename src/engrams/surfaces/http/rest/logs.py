@@ -1,4 +1,4 @@
-"""Shared parts of the routes of the feedback log and the safety log."""
+"""Routes shared by the feedback log and the safety log."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.caller import Caller
-from engrams.surfaces.http.rest.errors import declared, limited
-from engrams.surfaces.http.rest.requests import Body, Moment, written
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
 from engrams.types.logs import Kept
 
-Day = Annotated[date, BeforeValidator(written)]
-MaybeDay = Annotated[date | None, BeforeValidator(written)]
+Day = Annotated[date, BeforeValidator(require_date_text)]
+MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]
 
 
-class LogRequest(Body):
+class LogRequest(RequestBody):
     """Entry of a log about a session."""
 
     session: str = Field(min_length=1, description="Its name, of which only a hash is kept.")
@@ -28,7 +28,7 @@ class LogRequest(Body):
 
     def options(self, caller: Caller, key: str) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
-        incognito = self.incognito or caller.hushed(self.session)
+        incognito = self.incognito or caller.is_incognito(self.session)
         return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
 
 
@@ -47,7 +47,10 @@ class LogFilter(BaseModel):
 
 
 class LogEntry(BaseModel):
-    """Entry of a log: ``id`` and ``session`` are hashes, ``owner`` a scope's key or null."""
+    """Entry of a log; ``id`` and ``session`` are hashes.
+
+    ``owner``: a scope's key; null where nobody is named.
+    """
 
     id: str
     at: datetime
@@ -55,12 +58,12 @@ class LogEntry(BaseModel):
     owner: str | None
 
 
-def log_router(settings: Settings, name: str, add: Callable[..., Any], find: Callable[..., Any]) -> APIRouter:
+def log_router(settings: Settings, name: str, outcome: type[BaseModel], add: Callable[..., Any], find: Callable[..., Any]) -> APIRouter:
     """Create the router of the log ``name`` from its two handlers."""
-    routes = APIRouter(prefix="/v1", tags=[name], route_class=limited(settings.limits.text_bytes))
-    unwritten = {200: {"description": "Nothing new was written; `outcome` says why."}}
-    routes.add_api_route(f"/{name}", add, methods=["POST"], status_code=201, responses={**unwritten, **declared()})
-    routes.add_api_route(f"/{name}", find, methods=["GET"], responses=declared())
+    routes = APIRouter(prefix="/v1", tags=[name], route_class=limited_route(settings.limits.text_bytes))
+    unwritten: dict[int | str, dict[str, Any]] = {200: {"model": outcome, "description": "Nothing new was written; `outcome` says why."}}
+    routes.add_api_route(f"/{name}", add, methods=["POST"], status_code=201, responses={**unwritten, **error_responses()})
+    routes.add_api_route(f"/{name}", find, methods=["GET"], responses=error_responses())
     return routes
 
 

@@ -13,7 +13,7 @@ from engrams import build
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import audit, feedback, files, garden, graph, jobs, memories, notebook, safety, search, sessions, stats
-from engrams.surfaces.http.rest.errors import malformed, unserved
+from engrams.surfaces.http.rest.errors import handle_http_error, handle_invalid_request
 from engrams.surfaces.http.rest.fallback import MethodNotAllowed
 from engrams.types import Json
 
@@ -38,8 +38,8 @@ class RestMount:
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine
-        app.add_exception_handler(RequestValidationError, malformed)
-        app.add_exception_handler(HTTPException, unserved)
+        app.add_exception_handler(RequestValidationError, handle_invalid_request)
+        app.add_exception_handler(HTTPException, handle_http_error)
         app.state.uploads = self._uploads
         routers = [make(self._settings) for make in _ROUTERS]
         for routes in routers:

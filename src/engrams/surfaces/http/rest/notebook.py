@@ -1,4 +1,4 @@
-"""/v1/notebook, /v1/timeline: memory as a person reads it, by topic and over time."""
+"""/v1/notebook, /v1/timeline: memories by topic and over time."""
 
 from __future__ import annotations
 
@@ -13,75 +13,81 @@ from pydantic import BaseModel
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import responses
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import LAYER_OF, PRODUCT, EdgeType, Kind, Layer, Record, Status
 
-_RAW = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
+_RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
 """What memory works from; people read what it made of it."""
-_SHOWN = Where("not", (Condition("meta.hidden", "eq", True),))
+_NOT_HIDDEN = Where("not", (Condition("meta.hidden", "eq", True),))
 _PAGE = 1000
 _MOST = 20_000
-_LIVED = tuple(status for status in Status if status is not Status.PURGED)
+_STATUSES = tuple(status for status in Status if status is not Status.PURGED)
 
-Depth = Annotated[Layer | None, Query(description="Only this layer: semantic (facts), episodic (sessions) or procedural (rules).")]
-Most = Annotated[int, Query(ge=1, le=1000, description="At most so many memories.")]
-Buckets = Annotated[int, Query(ge=1, le=366, description="Into how many pieces the time is cut.")]
+LayerParam = Annotated[Layer | None, Query(description="Only this layer: semantic (facts), episodic (sessions) or procedural (rules).")]
+LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many memories.")]
+BucketsParam = Annotated[int, Query(ge=1, le=366, description="Into how many pieces the time is cut.")]
 
 
-class Topic(BaseModel):
-    """``product``: the name that people are shown for the layer of its first memory."""
+class NotebookTopic(BaseModel):
+    """Topic with its memories; ``product``: display name of its layer."""
 
     topic: str
     product: str
-    memories: list[responses.Memory]
+    memories: list[responses.MemoryResponse]
 
 
-class Notebook(BaseModel):
-    topics: list[Topic]
+class NotebookResponse(BaseModel):
+    topics: list[NotebookTopic]
 
 
-class Bucket(BaseModel):
-    """``at``: when the piece begins; ``added``: how many memories are from it, by layer."""
+class TimelineBucket(BaseModel):
+    """Period from ``at`` on; ``added``: new memories by layer."""
 
     at: datetime
     added: dict[Layer, int]
 
 
-class Timeline(BaseModel):
-    """``more``: there are older memories than the ones counted."""
+class TimelineResponse(BaseModel):
+    """Timeline; ``more``: older memories were not counted."""
 
-    points: list[Bucket]
+    points: list[TimelineBucket]
     more: bool
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["views"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1", tags=["views"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/notebook", responses=declared())
-    def notebook(caller: Asks, layer: Depth = None, limit: Most = 200) -> Notebook:
-        """What is known, by topic, with where each comes from; what is held, put away or marked `meta.hidden` does not count."""
-        kinds = tuple(kind for kind in Kind if kind not in _RAW and layer in (None, LAYER_OF[kind]))
+    @routes.get("/notebook", responses=error_responses())
+    def notebook(caller: ScopedCaller, layer: LayerParam = None, limit: LimitParam = 200) -> NotebookResponse:
+        """List known memories by topic, with their sources.
+
+        Held and archived memories and those marked `meta.hidden` do not count.
+        """
+        kinds = tuple(kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind]))
         found = (
-            caller.engine.list(scope=caller.scope, kinds=kinds, where=_SHOWN, limit=min(limit, settings.limits.results)).records
+            caller.engine.list(scope=caller.scope, kinds=kinds, where=_NOT_HIDDEN, limit=min(limit, settings.limits.results)).records
             if kinds
             else ()
         )
         topics: dict[str, list[Record]] = {}
-        names = _topics(caller, found)
+        names = _topic_names(caller, found)
         for record in found:
             topics.setdefault(names.get(record.id) or record.category or PRODUCT[record.layer], []).append(record)
         ordered = sorted(topics.items(), key=lambda topic: (-len(topic[1]), topic[0]))
-        return Notebook(topics=[_topic(name, records) for name, records in ordered])
+        return NotebookResponse(topics=[_to_topic(name, records) for name, records in ordered])
 
-    @routes.get("/timeline", responses=declared())
-    def timeline(caller: Asks, buckets: Buckets = 60) -> Timeline:
-        """How many memories are from when, in equal pieces from the first to now; of at most the newest 20,000."""
-        times = list(_times(caller, _MOST + 1))
+    @routes.get("/timeline", responses=error_responses())
+    def timeline(caller: ScopedCaller, buckets: BucketsParam = 60) -> TimelineResponse:
+        """Count memories in equal periods from the first to now.
+
+        Of at most the newest 20,000.
+        """
+        times = list(_list_times(caller, _MOST + 1))
         more = len(times) > _MOST
         del times[_MOST:]
         if not times:
-            return Timeline(points=[], more=False)
+            return TimelineResponse(points=[], more=False)
         now = caller.engine.now()
         first = min([now, *(at for at, _ in times)])
         piece = (now - first) / buckets
@@ -89,28 +95,30 @@ def router(settings: Settings) -> APIRouter:
         for at, layer in times:
             place = int((at - first) / piece) if piece else 0
             counted[max(0, min(place, buckets - 1))][layer] += 1
-        return Timeline(points=[Bucket(at=first + piece * place, added=dict(added)) for place, added in enumerate(counted)], more=more)
+        return TimelineResponse(
+            points=[TimelineBucket(at=first + piece * place, added=dict(added)) for place, added in enumerate(counted)], more=more
+        )
 
     return routes
 
 
-def _topic(name: str, records: Sequence[Record]) -> Topic:
-    return Topic(topic=name, product=PRODUCT[records[0].layer], memories=[responses.memory(record) for record in records])
+def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopic:
+    return NotebookTopic(topic=name, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records])
 
 
-def _topics(caller: Caller, records: Sequence[Record]) -> Mapping[str, str]:
-    """The topic of those memories that have one."""
+def _topic_names(caller: Caller, records: Sequence[Record]) -> Mapping[str, str]:
+    """Map memory ids to their topics."""
     ids = [record.id for record in records]
-    links = caller.engine.store.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
+    links = caller.engine.inspect.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
     own = frozenset(ids)
     return {link.source: link.target.partition(":")[2] for link in sorted(links, key=lambda link: link.weight) if link.source in own}
 
 
-def _times(caller: Caller, most: int) -> Iterator[tuple[datetime, Layer]]:
-    """When memories are from, newest first, and of which layer."""
+def _list_times(caller: Caller, most: int) -> Iterator[tuple[datetime, Layer]]:
+    """Yield time and layer of memories, newest first."""
     after = ""
     while most > 0:
-        page = caller.engine.list(scope=caller.scope, statuses=_LIVED, after=after, limit=min(_PAGE, most))
+        page = caller.engine.list(scope=caller.scope, statuses=_STATUSES, after=after, limit=min(_PAGE, most))
         yield from ((record.recorded_at, record.layer) for record in page.records)
         most -= len(page.records)
         after = page.next

@@ -1,4 +1,4 @@
-"""Bodies that come in, checked."""
+"""Checked request bodies and queries."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from engrams.errors import InputError
 from engrams.types import EdgeType, Json, Kind, Status, Tier
 
-IDS = 1000
-_DEEPEST = 64
+MAX_IDS = 1000
+_MAX_DEPTH = 64
 
 
-def aware(moment: datetime) -> datetime:
-    """A time in UTC; one without a zone is UTC already."""
+def to_utc(moment: datetime) -> datetime:
+    """Convert a time to UTC; without a zone it is UTC."""
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
         raise ValueError("out of range") from None
 
 
-def written(value: Any) -> Any:
-    """A time as people write it: a bare number, which could be read as seconds, is none."""
+def require_date_text(value: Any) -> Any:
+    """Require a written date: bare numbers could be read as seconds."""
     digits = value.strip().lstrip("+-").replace(".", "", 1) if isinstance(value, str) else ""
     if isinstance(value, int | float) or digits.isdecimal():
         raise ValueError("a time is written 2024-05-31 or 2024-05-31T14:30:00Z")
     return value
 
 
-def counted(value: Any) -> Any:
-    """A number, not a text or a truth that could be read as one."""
+def require_number(value: Any) -> Any:
+    """Require a number, not a text or truth value."""
     if isinstance(value, bool | str):
         raise ValueError("a number is needed")
     return value
 
 
-Moment = Annotated[datetime, BeforeValidator(written), AfterValidator(aware)]
-Count = Annotated[int, BeforeValidator(counted)]
-Measure = Annotated[float, BeforeValidator(counted)]
+Moment = Annotated[datetime, BeforeValidator(require_date_text), AfterValidator(to_utc)]
+Count = Annotated[int, BeforeValidator(require_number)]
+Measure = Annotated[float, BeforeValidator(require_number)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Body(BaseModel):
-    """No text that comes in holds a lone surrogate: it could be neither stored nor answered."""
+class RequestBody(BaseModel):
+    """Request body; lone surrogates in texts are replaced."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def whole(cls, sent: Json) -> Json:
-        return _whole(sent)
+    def replace_surrogates(cls, sent: Json) -> Json:
+        return _replace_surrogates(sent)
 
 
-class Said(Body):
-    """One turn of a conversation."""
+class MessageBody(RequestBody):
+    """Turn of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
     content: str
@@ -66,11 +66,11 @@ class Said(Body):
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
-class Add(Body):
-    """Either ``text``, one statement, or ``messages``, a conversation."""
+class AddRequest(RequestBody):
+    """Text (one statement) or messages (a conversation) to store."""
 
     text: str | None = None
-    messages: list[Said] | None = Field(None, min_length=1, max_length=IDS)
+    messages: list[MessageBody] | None = Field(None, min_length=1, max_length=MAX_IDS)
     kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
     tags: list[str] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
     session: str = Field("", description="The conversation it was said in.")
@@ -78,14 +78,14 @@ class Add(Body):
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def one(self) -> Add:
+    def check_source(self) -> AddRequest:
         if (self.text is None) == (self.messages is None):
             raise ValueError("give text or messages, one of them")
         return self
 
 
-class Edit(Body):
-    """Only the fields that are sent change."""
+class EditRequest(RequestBody):
+    """Edit of a memory; only the fields that are sent change."""
 
     text: str | None = None
     caption: str | None = None
@@ -106,8 +106,8 @@ class Edit(Body):
     meta: dict[str, Any] | None = None
     reason: str = Field("", description="Why, for its history.")
 
-    def fields(self) -> dict[str, Any]:
-        """What was sent. InputError: nothing, or null for what cannot be empty."""
+    def sent_fields(self) -> dict[str, Any]:
+        """Return the fields sent. InputError: none, or null where not allowed."""
         sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
         wrong = sorted(name for name, value in sent.items() if value is None and name not in ("valid_from", "valid_to"))
         if wrong or not sent:
@@ -117,50 +117,50 @@ class Edit(Body):
         return sent
 
 
-class Test(Body):
-    """A test on one field of a memory, or of its metadata as ``meta.name``."""
+class FieldTest(RequestBody):
+    """Test on a field of a memory, or on metadata as ``meta.name``."""
 
     field: str = Field(max_length=200)
     op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"] = "eq"
     value: Json = None
 
     @model_validator(mode="after")
-    def placed(self) -> Test:
-        """A scope is compared with a scope: its key, or its labels."""
+    def check_scope(self) -> FieldTest:
+        """Require a text or list of labels as the value of `scope`."""
         some = self.value if self.op in ("in", "nin") and isinstance(self.value, list) else [self.value]
         if self.field == "scope" and self.op != "exists" and not all(isinstance(one, str | list) for one in some):
             raise ValueError("a scope is a text or a list of labels")
         return self
 
 
-class Ask(Body):
-    """A question to memory."""
+class QuestionRequest(RequestBody):
+    """Question to memory."""
 
     query: str
     limit: Count | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
     as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
 
 
-class Search(Ask):
+class SearchRequest(QuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
-    where: list[Test] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
+    where: list[FieldTest] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
     history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 
-class Prompt(Ask):
+class ContextRequest(QuestionRequest):
     tokens: Count | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
 
 
-class Ids(Body):
-    ids: list[str] = Field(min_length=1, max_length=IDS)
+class PurgeRequest(RequestBody):
+    ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
 
 
-class Jobs(Body):
-    ids: list[str] = Field(default_factory=list, max_length=IDS, description="Which; none means all of yours.")
+class JobRetryRequest(RequestBody):
+    ids: list[str] = Field(default_factory=list, max_length=MAX_IDS, description="Which; none means all of yours.")
 
 
-class Listing(BaseModel):
-    """How to list: what, in which order, from where on."""
+class ListQuery(BaseModel):
+    """Filter, order and page of a list."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -176,8 +176,8 @@ class Listing(BaseModel):
     after: str = Field("", description="`next` of the page before.")
 
 
-class View(BaseModel):
-    """Which part of the graph to show."""
+class GraphQuery(BaseModel):
+    """Part of the graph to show."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -190,22 +190,25 @@ class View(BaseModel):
     limit: int = Field(200, ge=1, le=1000, description="Most nodes.")
 
 
-def _whole(value: Json, depth: int = 0) -> Json:
-    if depth > _DEEPEST:
-        raise ValueError(f"nested deeper than {_DEEPEST} levels")
+def _replace_surrogates(value: Json, depth: int = 0) -> Json:
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"nested deeper than {_MAX_DEPTH} levels")
     match value:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")
         case dict():
-            return {_whole(name): _whole(held, depth + 1) for name, held in value.items()}
+            return {_replace_surrogates(name): _replace_surrogates(held, depth + 1) for name, held in value.items()}
         case list():
-            return [_whole(held, depth + 1) for held in value]
+            return [_replace_surrogates(held, depth + 1) for held in value]
         case _:
             return value
 
 
-def meta(value: dict[str, Any], most: int) -> dict[str, Any]:
-    """Metadata as it may be stored. InputError: larger than ``most`` bytes of JSON, or no JSON."""
+def check_meta(value: dict[str, Any], most: int) -> dict[str, Any]:
+    """Return metadata unchanged if it may be stored.
+
+    InputError: larger than ``most`` bytes of JSON, or no JSON.
+    """
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as problem:

@@ -1,4 +1,4 @@
-"""Bodies that go out."""
+"""Response bodies of memories, searches and writes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engrams.surfaces.http.rest.errors import plain
+from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
 
 
-class Quote(BaseModel):
+class EvidenceQuote(BaseModel):
     quote: str
     source: str
     speaker: str
 
 
-class Memory(BaseModel):
-    """One memory, with everything known about it."""
+class MemoryResponse(BaseModel):
+    """Memory with all its fields."""
 
     id: str
     scope: list[str]
@@ -46,7 +46,7 @@ class Memory(BaseModel):
     tags: list[str]
     triggers: list[str]
     steps: list[str]
-    evidence: list[Quote]
+    evidence: list[EvidenceQuote]
     provenance: dict[str, Any]
     importance: float
     confidence: float
@@ -59,27 +59,30 @@ class Memory(BaseModel):
     meta: dict[str, Any]
 
 
-class Page(BaseModel):
-    memories: list[Memory]
+class MemoryPage(BaseModel):
+    memories: list[MemoryResponse]
     next: str
 
 
-class Match(BaseModel):
-    """A found memory: ``parts`` is what each source added to the score; ``status`` may differ from the record's."""
+class HitResponse(BaseModel):
+    """Found memory; ``parts``: what each source added to the score.
 
-    memory: Memory
+    ``status`` may differ from the record's.
+    """
+
+    memory: MemoryResponse
     score: float
     status: Status
     parts: dict[str, float]
-    facts: list[Memory]
+    facts: list[MemoryResponse]
 
 
-class Matches(BaseModel):
-    hits: list[Match]
+class SearchResponse(BaseModel):
+    hits: list[HitResponse]
     abstain: bool
 
 
-class Row(BaseModel):
+class CandidateResponse(BaseModel):
     id: str
     text: str
     score: float
@@ -87,22 +90,22 @@ class Row(BaseModel):
     dropped: str
 
 
-class Stage(BaseModel):
+class StageResponse(BaseModel):
     name: str
     milliseconds: float
     count: int
 
 
-class Explained(Matches):
+class ExplainResponse(SearchResponse):
     query: str
     understood: dict[str, Any]
-    stages: list[Stage]
-    rows: list[Row]
+    stages: list[StageResponse]
+    rows: list[CandidateResponse]
     notes: list[str]
 
 
-class Prompted(BaseModel):
-    """``prefix`` changes only when its facts do (``version``); ``tail`` belongs to the question."""
+class ContextResponse(BaseModel):
+    """Prompt text; ``prefix`` changes only with ``version``, ``tail`` with the question."""
 
     text: str
     prefix: str
@@ -110,10 +113,10 @@ class Prompted(BaseModel):
     tokens: int
     version: str
     abstain: bool
-    hits: list[Match]
+    hits: list[HitResponse]
 
 
-class Learned(BaseModel):
+class DerivedResponse(BaseModel):
     id: str
     kind: Kind
     text: str
@@ -122,30 +125,30 @@ class Learned(BaseModel):
     reason: str
 
 
-class Choice(BaseModel):
+class DecisionResponse(BaseModel):
     stage: str
     verdict: str
     reason: str
 
 
-class Written(BaseModel):
-    """What became of one text."""
+class ReceiptResponse(BaseModel):
+    """Result of writing one text."""
 
     id: str
     scope: list[str]
     outcome: str
     recorded_at: datetime
     searchable: list[str]
-    learned: list[Learned]
+    learned: list[DerivedResponse]
     pending: list[str]
-    decisions: list[Choice]
+    decisions: list[DecisionResponse]
 
 
-class Added(BaseModel):
-    results: list[Written]
+class AddResponse(BaseModel):
+    results: list[ReceiptResponse]
 
 
-class Change(BaseModel):
+class ChangeResponse(BaseModel):
     version: int
     at: datetime
     action: str
@@ -155,12 +158,12 @@ class Change(BaseModel):
     after: dict[str, Any]
 
 
-class Changes(BaseModel):
-    changes: list[Change]
+class HistoryResponse(BaseModel):
+    changes: list[ChangeResponse]
 
 
-class Erased(BaseModel):
-    """What was removed, place by place, and what a second look found there: all zero is the proof."""
+class PurgeResponse(BaseModel):
+    """Removed and remaining rows by place; nothing remaining is the proof."""
 
     removed: dict[str, int]
     remaining: dict[str, int]
@@ -170,77 +173,82 @@ class Erased(BaseModel):
 _NAMES = tuple(item.name for item in fields(Record))
 
 
-def memory(record: Record) -> Memory:
-    return Memory.model_validate({name: _value(name, getattr(record, name)) for name in _NAMES})
+def to_memory(record: Record) -> MemoryResponse:
+    return MemoryResponse.model_validate({name: _field_value(name, getattr(record, name)) for name in _NAMES})
 
 
-def _value(name: str, value: Any) -> Any:
+def _field_value(name: str, value: Any) -> Any:
     match name:
         case "scope":
             return list(value.labels)
         case "evidence":
             return [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in value]
         case "provenance":
-            return {each: plain(getattr(value, each)) for each in ("channel", "extractor", "prompt", "reason", "files")}
+            return {each: to_json(getattr(value, each)) for each in ("channel", "extractor", "prompt", "reason", "files")}
         case "meta":
-            return plain(dict(value))
+            return to_json(dict(value))
         case "tags" | "triggers" | "steps":
             return list(value)
         case _:
             return value
 
 
-def match(hit: Hit) -> Match:
-    facts = [memory(fact) for fact in hit.facts]
-    return Match(memory=memory(hit.record), score=_round(hit.score), status=hit.status, parts=_parts(hit.parts), facts=facts)
+def to_hit(hit: Hit) -> HitResponse:
+    facts = [to_memory(fact) for fact in hit.facts]
+    return HitResponse(memory=to_memory(hit.record), score=_round(hit.score), status=hit.status, parts=_round_parts(hit.parts), facts=facts)
 
 
-def matches(found: Found) -> Matches:
-    return Matches(hits=[match(hit) for hit in found.hits], abstain=found.abstain)
+def to_search(found: Found) -> SearchResponse:
+    return SearchResponse(hits=[to_hit(hit) for hit in found.hits], abstain=found.abstain)
 
 
-def explained(found: Found) -> Explained:
+def to_explanation(found: Found) -> ExplainResponse:
     trace: Trace = found.trace
-    return Explained(
-        hits=[match(hit) for hit in found.hits],
+    return ExplainResponse(
+        hits=[to_hit(hit) for hit in found.hits],
         abstain=found.abstain,
         query=trace.query,
-        understood=plain(dict(trace.understood)),
-        stages=[Stage(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
-        rows=[Row(id=row.id, text=row.text, score=_round(row.score), parts=_parts(row.parts), dropped=row.dropped) for row in trace.rows],
+        understood=to_json(dict(trace.understood)),
+        stages=[StageResponse(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
+        rows=[
+            CandidateResponse(id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped)
+            for row in trace.rows
+        ],
         notes=list(trace.notes),
     )
 
 
-def written(receipt: Receipt) -> Written:
-    return Written(
+def to_receipt(receipt: Receipt) -> ReceiptResponse:
+    return ReceiptResponse(
         id=receipt.id,
         scope=list(receipt.scope.labels),
         outcome=receipt.outcome,
         recorded_at=receipt.recorded_at,
         searchable=list(receipt.searchable),
         learned=[
-            Learned(id=made.id, kind=made.kind, text=made.text, verdict=made.verdict, replaces=list(made.replaces), reason=made.reason)
+            DerivedResponse(
+                id=made.id, kind=made.kind, text=made.text, verdict=made.verdict, replaces=list(made.replaces), reason=made.reason
+            )
             for made in receipt.derived
         ],
         pending=list(receipt.pending),
-        decisions=[Choice(stage=each.stage, verdict=each.verdict, reason=each.reason) for each in receipt.decisions],
+        decisions=[DecisionResponse(stage=each.stage, verdict=each.verdict, reason=each.reason) for each in receipt.decisions],
     )
 
 
-def change(entry: HistoryEntry) -> Change:
-    return Change(
+def to_change(entry: HistoryEntry) -> ChangeResponse:
+    return ChangeResponse(
         version=entry.version,
         at=entry.at,
         action=entry.action,
         actor=entry.actor,
         reason=entry.reason,
-        before=plain(dict(entry.before)),
-        after=plain(dict(entry.after)),
+        before=to_json(dict(entry.before)),
+        after=to_json(dict(entry.after)),
     )
 
 
-def _parts(parts: Any) -> dict[str, float]:
+def _round_parts(parts: Any) -> dict[str, float]:
     return {name: _round(value) for name, value in parts.items()}
 
 

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Speaks
-from engrams.surfaces.http.rest.errors import declared
+from engrams.surfaces.http.rest.caller import PersonCaller
+from engrams.surfaces.http.rest.errors import error_responses
 from engrams.surfaces.http.rest.logs import Day, LogEntry, LogFilter, LogRequest, log_router, set_status
-from engrams.surfaces.http.rest.memories import Key
+from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.types.logs import Classifier, Kept, Severity
 
 if TYPE_CHECKING:
@@ -55,13 +55,15 @@ class CrisisPurgeResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = log_router(settings, "safety", add_crisis, list_crises)
-    routes.add_api_route("/safety", purge_crises, methods=["DELETE"], responses=declared())
+    routes = log_router(settings, "safety", CrisisOutcome, add_crisis, list_crises)
+    routes.add_api_route("/safety", purge_crises, methods=["DELETE"], responses=error_responses())
     return routes
 
 
-def add_crisis(body: CrisisRequest, request: Request, response: Response, caller: Speaks, idempotency_key: Key = "") -> CrisisOutcome:
-    """Store a crisis once. A failed write is an outcome, not an error."""
+def add_crisis(
+    body: CrisisRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> CrisisOutcome:
+    """Store a crisis once; a failed write is an outcome, no error."""
     options = body.options(caller, idempotency_key)
     outcome = _log(request).append_once(body.session, classifier=body.classifier, severity=body.severity, reason=body.reason, **options)
     set_status(response, outcome)
@@ -70,7 +72,7 @@ def add_crisis(body: CrisisRequest, request: Request, response: Response, caller
 
 def list_crises(
     request: Request,
-    caller: Speaks,  # noqa: ARG001 - the audit log notes who looked
+    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who looked
     asked: Annotated[CrisisFilter, Query()],
 ) -> CrisisList:
     """List everybody's crises, newest first."""
@@ -80,7 +82,7 @@ def list_crises(
 
 def purge_crises(
     request: Request,
-    caller: Speaks,  # noqa: ARG001 - the audit log notes who did it
+    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who did it
     before: Annotated[Day, Query(description="The first day, UTC, whose records stay.")],
 ) -> CrisisPurgeResponse:
     """Erase everybody's entries of the days before this one."""

@@ -1,4 +1,4 @@
-"""/v1/sessions: conversations, and their end."""
+"""/v1/sessions: list, read and end conversations."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Asks
-from engrams.surfaces.http.rest.errors import declared, limited, plain
+from engrams.surfaces.http.rest.caller import ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 
-Most = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
+LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
 class SessionResponse(BaseModel):
-    """``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before
-    this part of it. ``ended``: what its last end left behind."""
+    """Conversation.
+
+    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before
+    this part of it. ``ended``: the result of its last end.
+    """
 
     id: str
     scope: list[str]
@@ -34,27 +37,30 @@ class SessionList(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["sessions"], route_class=limited(settings.limits.text_bytes))
+    routes = APIRouter(prefix="/v1", tags=["sessions"], route_class=limited_route(settings.limits.text_bytes))
 
-    @routes.get("/sessions", responses=declared())
-    def sessions(caller: Asks, limit: Most = 100) -> SessionList:
-        """Conversations, the latest first."""
-        return SessionList(sessions=[_told(each) for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)])
+    @routes.get("/sessions", responses=error_responses())
+    def sessions(caller: ScopedCaller, limit: LimitParam = 100) -> SessionList:
+        """List conversations, newest first."""
+        return SessionList(sessions=[_to_response(each) for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)])
 
-    @routes.get("/sessions/{id}", responses=declared(404))
-    def session(id: str, caller: Asks) -> SessionResponse:
-        """One conversation as it stands."""
-        return _told(caller.engine.sessions.get(id, scope=caller.scope))
+    @routes.get("/sessions/{id}", responses=error_responses(404))
+    def session(id: str, caller: ScopedCaller) -> SessionResponse:
+        """Read one conversation."""
+        return _to_response(caller.engine.sessions.get(id, scope=caller.scope))
 
-    @routes.post("/sessions/{id}/end", responses=declared(404, 409))
-    def end(id: str, caller: Asks) -> SessionResponse:
-        """End it: what is left is learned from, and what was held becomes memory where it is borne out. Twice is once."""
-        return _told(caller.engine.sessions.end(id, scope=caller.scope))
+    @routes.post("/sessions/{id}/end", responses=error_responses(404, 409))
+    def end(id: str, caller: ScopedCaller) -> SessionResponse:
+        """End a conversation: learn from the rest, decide held memories.
+
+        Ending it twice changes nothing.
+        """
+        return _to_response(caller.engine.sessions.end(id, scope=caller.scope))
 
     return routes
 
 
-def _told(session: Any) -> SessionResponse:
+def _to_response(session: Any) -> SessionResponse:
     return SessionResponse(
         id=session.id,
         scope=list(session.scope.labels),
@@ -63,5 +69,5 @@ def _told(session: Any) -> SessionResponse:
         started_at=session.started_at,
         last_active=session.last_active,
         turns=session.turns,
-        ended=plain(dict(session.ended)),
+        ended=to_json(dict(session.ended)),
     )

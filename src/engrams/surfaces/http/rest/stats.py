@@ -1,4 +1,4 @@
-"""/v1/scopes, /v1/stats, /v1/state, /v1/settings: what there is, in numbers."""
+"""/v1/scopes, /v1/stats, /v1/state, /v1/settings: counts and settings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from engrams.ports import Reach
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.activity import MINUTES, Minute, Pulse
-from engrams.surfaces.http.rest.caller import Asks, Caller
-from engrams.surfaces.http.rest.errors import declared, limited, plain
+from engrams.surfaces.http.activity import MINUTES, ActivityChart, ActivityMinute
+from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer
 
 _SCOPES = 100
@@ -23,8 +23,11 @@ class ScopesResponse(BaseModel):
 
 
 class StatsResponse(BaseModel):
-    """``product``: by layer, under the names that people are shown. ``scope``: by scope key, the first hundred scopes.
-    ``embedded``: the share (0..1) of what is not purged that has a vector of the current model."""
+    """Counts of memories.
+
+    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of
+    memories not purged that have a vector of the current model.
+    """
 
     status: dict[str, int]
     kind: dict[str, int]
@@ -39,7 +42,7 @@ class StatsResponse(BaseModel):
 
 
 class WorkingItem(BaseModel):
-    """What is in the working tier, not judged yet."""
+    """Item of the working tier, not judged yet."""
 
     id: str
     source: str
@@ -48,8 +51,10 @@ class WorkingItem(BaseModel):
 
 
 class StateResponse(BaseModel):
-    """``tiers``: how many memories are where. ``detail``: what the running process holds besides, by tier; ``working``: its
-    working tier, oldest first."""
+    """Counts of memories by tier and layer.
+
+    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first.
+    """
 
     tiers: dict[str, int]
     layers: dict[str, int]
@@ -58,7 +63,7 @@ class StateResponse(BaseModel):
 
 
 class SettingResponse(BaseModel):
-    """``value`` and ``default`` of a secret are only whether there is one."""
+    """Setting; of a secret only its presence is shown."""
 
     name: str
     value: Any
@@ -73,7 +78,7 @@ class SettingsResponse(BaseModel):
 
 
 class SeriesPoint(BaseModel):
-    """One minute. Times of search are milliseconds, over all requests of that minute."""
+    """Activity of one minute; search times in milliseconds."""
 
     at: datetime
     requests: int
@@ -85,7 +90,7 @@ class SeriesPoint(BaseModel):
 
 
 class ModelUsage(BaseModel):
-    """What the language model was asked today (UTC), by everybody; for those who may see it."""
+    """Calls and tokens of the language model today (UTC), everybody's."""
 
     calls: int
     tokens: int
@@ -97,21 +102,21 @@ class SeriesResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["upkeep"], route_class=limited(settings.limits.text_bytes))
-    _numbers(routes)
-    _running(routes)
+    routes = APIRouter(prefix="/v1", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes))
+    _add_count_routes(routes)
+    _add_process_routes(routes)
     return routes
 
 
-def _numbers(routes: APIRouter) -> None:
-    @routes.get("/scopes", responses=declared())
-    def scopes(caller: Asks) -> ScopesResponse:
-        """The scopes that hold memories of this person."""
+def _add_count_routes(routes: APIRouter) -> None:
+    @routes.get("/scopes", responses=error_responses())
+    def scopes(caller: ScopedCaller) -> ScopesResponse:
+        """List the scopes that hold this person's memories."""
         return ScopesResponse(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
 
-    @routes.get("/stats", responses=declared())
-    def stats(caller: Asks) -> StatsResponse:
-        """Numbers of memories by status, kind, layer, tier and scope."""
+    @routes.get("/stats", responses=error_responses())
+    def stats(caller: ScopedCaller) -> StatsResponse:
+        """Count memories by status, kind, layer, tier and scope."""
         held = caller.engine.stats(caller.scope)
         counts = {name: dict(held.get(name, {})) for name in ("status", "kind", "layer", "tier")}
         whole = sum(number for status, number in counts["status"].items() if status != "purged")
@@ -119,48 +124,51 @@ def _numbers(routes: APIRouter) -> None:
         return StatsResponse(
             **counts,
             product={PRODUCT[Layer(layer)]: number for layer, number in counts["layer"].items()},
-            scope=_by_scope(caller),
+            scope=_count_by_scope(caller),
             active=counts["status"].get("active", 0),
             embedded=round(min(1.0, vectors / whole), 4) if whole else 0.0,
             embedder=held["embedder"],
             scopes=held["scopes"],
         )
 
-    @routes.get("/stats/series", responses=declared())
+    @routes.get("/stats/series", responses=error_responses())
     def series(
-        request: Request, caller: Asks, minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60
+        request: Request, caller: ScopedCaller, minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60
     ) -> SeriesResponse:
-        """Requests and times of search by minute since the server started, for charts; and what the model was asked."""
-        pulse: Pulse = request.app.state.pulse
+        """List requests and search times by minute, and model usage.
+
+        Since the server started.
+        """
+        pulse: ActivityChart = request.app.state.pulse
         now = int(caller.engine.now().timestamp() // 60)
-        points = [_point(minute) for minute in pulse.last(caller.owner.key, now - minutes + 1)]
-        spent = caller.engine.stats(caller.scope)["spent"] if caller.all else {}
+        points = [_to_point(minute) for minute in pulse.minutes_since(caller.owner.key, now - minutes + 1)]
+        spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
         return SeriesResponse(points=points, spent=ModelUsage(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
 
 
-def _running(routes: APIRouter) -> None:
-    @routes.get("/state", responses=declared())
-    def state(caller: Asks) -> StateResponse:
-        """How many memories are in each tier, and what the running process holds of them."""
+def _add_process_routes(routes: APIRouter) -> None:
+    @routes.get("/state", responses=error_responses())
+    def state(caller: ScopedCaller) -> StateResponse:
+        """Count memories by tier, with what this process caches."""
         held = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
         working = [WorkingItem(**item) for item in caller.engine.tiers.working(caller.scope)]
-        return StateResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=plain(detail), working=working)
+        return StateResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
 
-    @routes.get("/settings", responses=declared())
-    def settings(caller: Asks) -> SettingsResponse:
-        """Every setting and its value. Keys and passwords are not shown."""
+    @routes.get("/settings", responses=error_responses())
+    def settings(caller: ScopedCaller) -> SettingsResponse:
+        """List all settings; keys and passwords are hidden."""
         own = caller.engine.settings
-        return SettingsResponse(preset=own.preset, settings=[_setting(own, info) for info in describe()])
+        return SettingsResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])
 
 
-def _by_scope(caller: Caller) -> dict[str, int]:
+def _count_by_scope(caller: Caller) -> dict[str, int]:
     seen = [scope for scope in caller.engine.scopes(caller.owner) if caller.scope.is_owner or scope in caller.scope.chain()]
-    counted = ((scope, caller.engine.store.counts(Reach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
+    counted = ((scope, caller.engine.inspect.counts(Reach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
     return {scope.key: status.get("active", 0) for scope, status in counted}
 
 
-def _setting(settings: Settings, info: SettingInfo) -> SettingResponse:
+def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:
     value: Any = settings
     default = info.default
     for part in info.name.split("."):
@@ -168,24 +176,26 @@ def _setting(settings: Settings, info: SettingInfo) -> SettingResponse:
     if info.secret:
         value, default = bool(value), bool(default)
     text = f"{info.text} ({info.range})" if info.range else info.text
-    return SettingResponse(name=info.name, value=_shown(value), default=_shown(default), description=text, secret=info.secret)
+    return SettingResponse(
+        name=info.name, value=_hide_password(value), default=_hide_password(default), description=text, secret=info.secret
+    )
 
 
-def _shown(value: Any) -> Any:
-    """As JSON; an address without its password."""
+def _hide_password(value: Any) -> Any:
+    """Convert to JSON; remove the password of an address."""
     if isinstance(value, str) and "://" in value and "@" in value:
         scheme, _, rest = value.partition("://")
         return f"{scheme}://{rest.rpartition('@')[2]}"
-    return plain(value)
+    return to_json(value)
 
 
-def _point(minute: Minute) -> SeriesPoint:
+def _to_point(minute: ActivityMinute) -> SeriesPoint:
     return SeriesPoint(
         at=datetime.fromtimestamp(minute.at * 60, UTC),
         requests=minute.requests,
         errors=minute.errors,
         writes=minute.writes,
         searches=minute.searches,
-        search_p50=round(minute.share(0.5), 3),
-        search_p95=round(minute.share(0.95), 3),
+        search_p50=round(minute.percentile(0.5), 3),
+        search_p95=round(minute.percentile(0.95), 3),
     )

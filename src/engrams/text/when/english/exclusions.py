@@ -37,7 +37,7 @@ _YEAR_NEXT = re.compile(r",?\s+(?:of\s+)?(?:(?:19|20)\d\d|'\d\d|(?:last|this|nex
 _VERB_NEXT = wordset("on of for to with through against be have not")
 
 
-def _lead(m: Hit, at: int) -> str:
+def _leading_word(m: Hit, at: int) -> str:
     """The word before ``at``, or before the article there."""
     word = m.before(at)
     return m.before(m.low.rindex("the", 0, at)) if word == "the" else word
@@ -158,7 +158,7 @@ def on_weekday(m: Hit) -> Piece | None:
 
 def on_season(m: Hit) -> Piece | None:
     """Spring and fall are also other things: a preposition or a year must say otherwise."""
-    return ENGLISH.on_season(m) if m["p"] or _YEAR_NEXT.match(m.low, m.end()) or _lead(m, m.start("s")) in STRONG - {"by"} else None
+    return ENGLISH.on_season(m) if m["p"] or _YEAR_NEXT.match(m.low, m.end()) or _leading_word(m, m.start("s")) in STRONG - {"by"} else None
 
 
 def on_quarter(m: Hit) -> Piece | None:
@@ -168,7 +168,7 @@ def on_quarter(m: Hit) -> Piece | None:
 
 def on_dom(m: Hit) -> Piece | None:
     """On the 3rd; not "on the 3rd floor"."""
-    if _lead(m, m.start("d")) not in _DOM_AFTER and not _OF_MONTH.match(m.low, m.end()):
+    if _leading_word(m, m.start("d")) not in _DOM_AFTER and not _OF_MONTH.match(m.low, m.end()):
         return None
     follows = _WORD_NEXT.match(m.low, m.end())
     return None if follows and m.after(m.end()) not in _DOM_NEXT else Part("dom", m.start("d"), m.end(), day=int(m["d"]))

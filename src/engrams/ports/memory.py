@@ -1,0 +1,34 @@
+"""Memory as components below the engine see it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from engrams.ports.records import Page
+from engrams.types import Found, Kind, Receipt, Record, Scope
+
+
+class MemoryReader(Protocol):
+    """Reads of single memories and pages of them."""
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def get_editable(self, id: str, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
+
+
+class MemoryApi(Protocol):
+    """Reads and writes as a person asks for them."""
+
+    def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
+
+    def forget(self, id: str, *, scope: Scope, reason: str = "") -> Record: ...
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
+
+    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
+
+    def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import engrams
-from engrams import MemoryEngine, build
+from engrams import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import DAILY
 from engrams.session import window

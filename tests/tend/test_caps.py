@@ -13,7 +13,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.ports import Batch, Put
 from engrams.settings import load
-from engrams.tend.caps import RULES, excess_facts, excess_oldest, excess_recent, score_worth
+from engrams.tend.caps import RULES, score_worth, select_excess_facts, select_excess_recent, select_oldest
 from engrams.testing import HashEmbedder, ScriptedModel, Ticker, temp_engine
 from engrams.types import LAYER_OF, Kind, Record, Scope, Status, Tier
 
@@ -90,9 +90,9 @@ def test_the_oldest_unimportant_ones_go_first() -> None:
     """Below the importance that is worth keeping first, the oldest of them first; then the oldest of the others."""
     records = [made("a", Kind.TURN, 5, importance=0.6), made("b", Kind.TURN, 4, importance=0.2), made("c", Kind.TURN, 3, importance=0.1),
                made("d", Kind.TURN, 2, importance=0.5)]  # fmt: skip
-    assert ids(excess_recent(records, 2, 0.5)) == ["b", "c"]
-    assert ids(excess_recent(records, 1, 0.5)) == ["b", "c", "a"]
-    assert excess_recent(records, 4, 0.5) == ()
+    assert ids(select_excess_recent(records, 2, 0.5)) == ["b", "c"]
+    assert ids(select_excess_recent(records, 1, 0.5)) == ["b", "c", "a"]
+    assert select_excess_recent(records, 4, 0.5) == ()
 
 
 @pytest.mark.covers("S0.21")
@@ -117,7 +117,7 @@ def test_over_the_cap_the_least_sure_facts_go() -> None:
     assert load({"preset": "engine", "caps.facts": 100}, environ={}).settings.caps.facts == 100
     records = [made("a", days=1, confidence=0.9), made("b", days=2, confidence=0.4), made("c", days=3, confidence=0.7),
                made("d", Kind.PREFERENCE, 4, confidence=0.7), made("e", Kind.CORRECTION, 1, confidence=0.95)]  # fmt: skip
-    assert ids(excess_facts(records, 3, "confidence", START)) == ["b", "d"]
+    assert ids(select_excess_facts(records, 3, "confidence", START)) == ["b", "d"]
     with opened(preset="engine", caps__facts=3) as engine:
         put(engine, *records)
         assert engine.tiers.enforce(ANN)["facts"] == 2
@@ -153,8 +153,8 @@ def test_worth_is_confidence_recency_and_use() -> None:
     assert score_worth(used, START) == pytest.approx(0.325 + 0.125 + 0.05)
     assert score_worth(made("a", days=-5, confidence=1.0), START) == pytest.approx(0.9)
     old_and_sure, new_and_used = made("a", days=400, confidence=0.8), made("b", confidence=0.7, last_accessed=START)
-    assert ids(excess_facts([old_and_sure, new_and_used], 1, "confidence", START)) == ["b"]
-    assert ids(excess_facts([old_and_sure, new_and_used], 1, "hybrid", START)) == ["a"]
+    assert ids(select_excess_facts([old_and_sure, new_and_used], 1, "confidence", START)) == ["b"]
+    assert ids(select_excess_facts([old_and_sure, new_and_used], 1, "hybrid", START)) == ["a"]
 
 
 @pytest.mark.covers("S1.18")
@@ -162,13 +162,13 @@ def test_a_tenth_is_kept_for_corrections() -> None:
     """Ten at least, the worthiest of them, however unsure; beyond, they compete like the others."""
     facts = [made(f"f{place:03d}", confidence=0.9) for place in range(150)]
     corrections = [made(f"c{place:02d}", Kind.CORRECTION, confidence=0.01 * place) for place in range(20)]
-    gone = ids(excess_facts([*facts, *corrections], 150, "hybrid", START))
+    gone = ids(select_excess_facts([*facts, *corrections], 150, "hybrid", START))
     assert len(gone) == 20
     assert sorted(gone)[:5] == ["c00", "c01", "c02", "c03", "c04"]
     assert len([name for name in gone if name.startswith("c")]) == 20 - 15
-    few = ids(excess_facts([*facts[:20], *corrections], 20, "hybrid", START))
+    few = ids(select_excess_facts([*facts[:20], *corrections], 20, "hybrid", START))
     assert len([name for name in few if name.startswith("c")]) == 10
-    tiny = ids(excess_facts([*facts[:5], *corrections], 5, "hybrid", START))
+    tiny = ids(select_excess_facts([*facts[:5], *corrections], 5, "hybrid", START))
     assert len(tiny) == 20
 
 
@@ -255,8 +255,8 @@ def test_caps_know_their_own_scope_only() -> None:
 def test_oldest_of_equals_is_decided_by_id() -> None:
     """The same ones each time."""
     records = [made("b"), made("a"), made("c")]
-    assert ids(excess_oldest(records, 1)) == ["a", "b"]
-    assert excess_oldest(records, 3) == ()
+    assert ids(select_oldest(records, 1)) == ["a", "b"]
+    assert select_oldest(records, 3) == ()
 
 
 def test_a_tier_is_not_changed_by_a_cap_of_facts() -> None:

@@ -15,7 +15,7 @@ from engrams import MemoryEngine, Turn
 from engrams.prompts import load
 from engrams.settings import load as load_settings
 from engrams.tend.judge import parse_importance
-from engrams.testing import Fault, HashEmbedder, ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedFault, HashEmbedder, ScriptedModel, Ticker, temp_engine
 from engrams.types import Record, Scope, Status, Tier
 
 ANN = ("user", "ann")
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_leaves_half(engine: MemoryEngine, model: ScriptedMo
     engine.drain()
     assert row(engine, id).importance == 0.5
     assert engine.status()["dead"] == []
-    model.fail(Fault("http_500"), times=20)
+    model.fail(ScriptedFault("http_500"), times=20)
     other = say(engine, "The invoice is due in June")
     engine.drain()
     assert row(engine, other).importance == 0.5
@@ -147,7 +147,7 @@ def test_a_timeout_leaves_half(model: ScriptedModel) -> None:
     with temp_engine(
         **fields(model, chat__timeout_seconds=0.1, jobs__max_attempts=1, clock=Ticker(START), embedder=HashEmbedder())
     ) as engine:
-        model.fail(Fault("hang", 0.15))
+        model.fail(ScriptedFault("hang", 0.15))
         id = say(engine, "The release is on Friday")
         engine.drain()
         assert row(engine, id).importance == 0.5

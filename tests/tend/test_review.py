@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engrams import MemoryEngine, build
+from engrams import MemoryEngine
 from engrams.errors import ConflictError, ModelError
 from engrams.ports import REVIEW, Batch, Put
 from engrams.settings import ReviewSettings

@@ -246,7 +246,7 @@ class SessionFinaliser:
         if end.turns and self._has_daily_notes:
             payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
             jobs.append(JobSpec(DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
-        row = self._closed_row(end, why) if end.row.state == "closing" else None
+        row = self._build_closed_row(end, why) if end.row.state == "closing" else None
         self._store.commit(
             Batch(
                 "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
@@ -254,7 +254,7 @@ class SessionFinaliser:
             )
         )  # fmt: skip
 
-    def _closed_row(self, end: _SessionEnd, why: str) -> SessionRow:
+    def _build_closed_row(self, end: _SessionEnd, why: str) -> SessionRow:
         data = dict(end.row.data)
         if end.turns:
             data |= {"start": end.turns[-1].id, "turns": int(data.get("turns", 0)) + len(end.turns)}

@@ -87,7 +87,7 @@ class TurnIngest:
             raise InputError("This session name is reserved.", hint="Give it another name.")
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
         jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
-        spoken = () if channel in _OFFLINE_CHANNELS else self._session_rows([put.record for put in puts], scope, now)
+        spoken = () if channel in _OFFLINE_CHANNELS else self._build_session_rows([put.record for put in puts], scope, now)
         entered = (
             self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=spoken), scope) if puts else TierResult()
         )
@@ -118,7 +118,7 @@ class TurnIngest:
         shared = self._injected.find_shared(record, self._store)
         return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
 
-    def _session_rows(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
+    def _build_session_rows(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
         """Build rows of sessions with recent turns; old turns open no session."""
         since = now - timedelta(minutes=self._settings.sessions.idle_minutes)
         names = [record.session for record in records if record.session and record.kind is not Kind.NOTE and record.recorded_at > since]

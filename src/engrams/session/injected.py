@@ -9,7 +9,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from engrams.ports import Records
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echo import find_echoes, fingerprint_pieces
 
@@ -58,7 +58,7 @@ class InjectedFingerprints:
         return tuple(mark for mark in shared if _is_echo(known[mark], record.role, active))
 
 
-@memo(2048)
+@text_cache(2048)
 def _fingerprint_line(line: str) -> frozenset[str]:
     """Fingerprint a line, cached: profile lines recur in every prompt."""
     return fingerprint_pieces(line)

@@ -12,7 +12,7 @@ from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from engrams.ports import Clock
-from engrams.text.cache import enlisted
+from engrams.text.cache import register_cache
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class ContextPrefetcher(Generic[Result]):
         self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
         self._thread: Thread | None = None
         self._closed = False
-        enlisted(self)
+        register_cache(self)
 
     def submit(self, session: str, work: Callable[[], Result | None]) -> bool:
         """Compute a result for this conversation's next turn.

@@ -359,8 +359,7 @@ def _apply_limits(section: SummarySettings, limits: dict[str, int]) -> SummarySe
     if not limits:
         return section
     try:
-        named = {"start_tokens" if name == "before" else name: value for name, value in limits.items()}
-        return SummarySettings.model_validate({**section.model_dump(), **named})
+        return SummarySettings.model_validate({**section.model_dump(), **limits})
     except ValueError as problem:
         raise InputError(f"These limits are invalid: {problem}.", hint="tokens must be less than max_tokens.") from None
 

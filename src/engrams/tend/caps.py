@@ -34,7 +34,7 @@ def score_worth(record: Record, now: datetime) -> float:
     return _CONFIDENCE * record.confidence + _RECENCY * half_life_decay(age_days(record, now), _HALF_LIFE) + _USE * used
 
 
-def excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime) -> tuple[Record, ...]:
+def select_excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime) -> tuple[Record, ...]:
     """Select the facts beyond ``cap``: least confident first, oldest of equals first.
 
     ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections (001).
@@ -50,12 +50,12 @@ def excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", 
     return tuple([record for record in ranked if record.id not in kept][:number])
 
 
-def excess_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
+def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
     """Select the records beyond ``cap``, oldest first."""
     return tuple(sorted(records, key=lambda record: (record.recorded_at, record.id))[: max(len(records) - cap, 0)])
 
 
-def excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
+def select_excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
     """Select recent items beyond ``cap``, unimportant ones first (000).
 
     Within each group the oldest come first.
@@ -75,12 +75,12 @@ class CapEnforcer:
         caps, now = self._settings.caps, self._clock()
         done = {"recent": self._enforce_recent(scope), "facts": 0, "rules": 0, "entries": 0}
         if caps.facts:
-            gone = excess_facts(self._list_oldest(scope, FACTS), caps.facts, caps.eviction, now)
+            gone = select_excess_facts(self._list_oldest(scope, FACTS), caps.facts, caps.eviction, now)
             done["facts"] = self._archive(scope, gone, "over the cap of facts")
         if caps.rules:
-            done["rules"] = self._archive(scope, excess_oldest(self._list_oldest(scope, RULES), caps.rules), "over the cap of rules")
+            done["rules"] = self._archive(scope, select_oldest(self._list_oldest(scope, RULES), caps.rules), "over the cap of rules")
         if caps.entries > 0:
-            gone = excess_oldest(self._list_oldest(scope, ENTRIES), caps.entries)
+            gone = select_oldest(self._list_oldest(scope, ENTRIES), caps.entries)
             if gone:
                 self._store.commit(build_forget(gone, now, "over the cap of a conversation"))
             done["entries"] = len(gone)
@@ -92,7 +92,7 @@ class CapEnforcer:
         if not section.enabled or not section.recent_size:
             return 0
         items = self._mover.list_recent(scope)
-        gone = excess_recent(items, section.recent_size, section.promote_importance)
+        gone = select_excess_recent(items, section.recent_size, section.promote_importance)
         small = [record for record in gone if record.importance < section.promote_importance and record.kind is Kind.TURN]
         dropped = {record.id for record in small}
         self._change(scope, small, {"status": Status.ARCHIVED, "retired_at": self._clock()}, "discard", "over the cap of recent items")

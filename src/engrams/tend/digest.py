@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
-from engrams.text.cache import enlisted
+from engrams.text.cache import register_cache
 from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
 from engrams.write import flow, watermark
 from engrams.write.schedule import NEVER, due_reason, last_cosine
@@ -43,7 +43,7 @@ class DigestJob:
         self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
         self._results: OrderedDict[str, flow.DigestResult] = OrderedDict()
-        enlisted(self)
+        register_cache(self)
 
     @property
     def inline(self) -> bool:

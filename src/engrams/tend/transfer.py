@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import Bad, Linked, Parsed, Restored
+from engrams.formats import UnreadablePiece, ExportedEdge, ParsedTurn, RestoredRecord
 from engrams.ports import Batch, Clock, Put, Query, Reach, Store
 from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
 
@@ -48,7 +48,7 @@ def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget,
     if isinstance(source, str | Path):
         if str(source) != "-":
             named = formats.detect(source) if format == "auto" else format
-            total = formats.count(source, named) if progress is not None else 0
+            total = formats.count_items(source, named) if progress is not None else 0
         items = formats.read(source, named)
     else:
         items = source
@@ -57,8 +57,8 @@ def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget,
     for batch in _batches(items, _BATCH):
         for (place, kind), parsed in _group_items(batch, scope, alone):
             _write_turns(parsed, place, kind, target, report)
-        _restore([item for item in batch if isinstance(item, Restored | Linked)], scope, target, report)
-        report.bad.extend((item.line, item.message) for item in batch if isinstance(item, Bad))
+        _restore([item for item in batch if isinstance(item, RestoredRecord | ExportedEdge)], scope, target, report)
+        report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
         done += len(batch)
         if progress is not None:
             progress(done, max(total, done))
@@ -73,12 +73,12 @@ def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markd
     return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
 
 
-def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[Parsed]]]:
+def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
     """Group consecutive items of one place and kind into one write."""
-    group: list[Parsed] = []
+    group: list[ParsedTurn] = []
     key: tuple[Scope, Kind] | None = None
     for item in batch:
-        if not isinstance(item, Parsed):
+        if not isinstance(item, ParsedTurn):
             continue
         own = item.conversation if alone and item.conversation not in scope.labels else ""
         place = (scope.within("conversation", own) if own else scope, item.kind)
@@ -91,7 +91,7 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
         yield key, group
 
 
-def _write_turns(parsed: Sequence[Parsed], scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> None:
+def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -120,15 +120,15 @@ def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, repor
         return ()
 
 
-def _restore(items: Sequence[Restored | Linked], scope: Scope, target: ImportTarget, report: LoadReport) -> None:
+def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: LoadReport) -> None:
     """Restore records of an earlier export under this owner."""
     if not items:
         return
-    told = {item.record.id: item.history for item in items if isinstance(item, Restored)}
-    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, Restored)]
+    told = {item.record.id: item.history for item in items if isinstance(item, RestoredRecord)}
+    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, RestoredRecord)]
     store, now = target.store, target.clock()
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
-    edges = [edge for item in items for edge in (item.edges if isinstance(item, Restored) else (item.edge,))]
+    edges = [edge for item in items for edge in (item.edges if isinstance(item, RestoredRecord) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
     puts = tuple(Put(record, history=_clean_history(told[record.id], record)) for record in fresh)
@@ -162,7 +162,7 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[Restored | Record]:
+def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[RestoredRecord | Record]:
     statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
     after, done = "", 0
     while True:
@@ -171,7 +171,7 @@ def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | N
         for record in page.records:
             if full:
                 own = tuple(edge for edge in edges if edge.source == record.id)
-                yield Restored(record, own, store.history(reach.owner, record.id))
+                yield RestoredRecord(record, own, store.history(reach.owner, record.id))
             else:
                 yield record
         done += len(page.records)

@@ -14,7 +14,7 @@ from engrams.ports import GARDEN, GARDEN_ROW, WAKE, Claim, JobSpec
 from engrams.settings import GardenSettings
 from engrams.tend.garden.pace import compute_allowance, compute_pause
 from engrams.tend.garden.state import GardenState, decode, encode
-from engrams.testing import Reply, ScriptedModel, Ticker
+from engrams.testing import ScriptedReply, ScriptedModel, Ticker
 from engrams.types import EdgeType, Kind, Provenance, Status, Turn
 
 REPORT = {"report": {"summary": "Looked through it.", "next_minutes": 45}}
@@ -242,7 +242,7 @@ def test_no_more_tokens_are_spent_than_there_are(opened: Open, model: ScriptedMo
     engine = opened(**named(model), garden__model_tokens=2000)
     put(engine, "Ann has a boat " + "and a very long story " * 100)
     for _ in range(10):
-        model.say(Reply('{"actions": [{"do": "look", "query": "boat"}]}', usage=(800, 100)))
+        model.say(ScriptedReply('{"actions": [{"do": "look", "query": "boat"}]}', usage=(800, 100)))
     report = engine.garden.run(ANN, ["agent"])
     assert 900 <= report.tokens <= 2000 and "the cycle's tokens are used up" in report.notes
 

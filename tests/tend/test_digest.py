@@ -13,7 +13,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import ConflictError, InputError
 from engrams.ports import EXTRACT, Claim, Failure
-from engrams.testing import HashEmbedder, ScriptedRequest, ScriptedModel
+from engrams.testing import HashEmbedder, ScriptedModel, ScriptedRequest
 from engrams.types import Kind, Record, Scope, Status
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from engrams import MemoryEngine, Turn
 from engrams.prompts import load
 from engrams.settings import load as load_settings
 from engrams.tend.judge import parse_importance
-from engrams.testing import ScriptedFault, HashEmbedder, ScriptedModel, Ticker, temp_engine
+from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, Ticker, temp_engine
 from engrams.types import Record, Scope, Status, Tier
 
 ANN = ("user", "ann")

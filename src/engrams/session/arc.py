@@ -122,20 +122,20 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     mine = find_substantive(turns)
     themes = _find_themes(mine)
     stems = {term for theme in themes for term in terms(theme)}
-    told = [(turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)]
-    told = [(turn, text) for turn, text in told if word_count(text) >= 3 and not is_question(text)]
-    ranked = sorted(range(len(told)), key=lambda at: (-len(stems & set(terms(told[at][1]))), at))
+    sentences = [(turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)]
+    sentences = [(turn, text) for turn, text in sentences if word_count(text) >= 3 and not is_question(text)]
+    ranked = sorted(range(len(sentences)), key=lambda at: (-len(stems & set(terms(sentences[at][1]))), at))
     chosen: list[int] = []
     room = limit
     for at in ranked:
-        if len(told[at][1]) + 1 <= room:
+        if len(sentences[at][1]) + 1 <= room:
             chosen.append(at)
-            room -= len(told[at][1]) + 1
+            room -= len(sentences[at][1]) + 1
     if not chosen and mine:
-        told, chosen = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")], [0]
-    picked = [told[at] for at in sorted(chosen)]
+        sentences, chosen = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")], [0]
+    picked = [sentences[at] for at in sorted(chosen)]
     open_, settled = _split_questions(turns)
-    plans = [(turn, text) for turn, text in told if _INTENT.search(fold(text))]
+    plans = [(turn, text) for turn, text in sentences if _INTENT.search(fold(text))]
     quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
     return SessionArc(
         themes,

@@ -233,7 +233,7 @@ class SessionFinaliser:
         known = [set(terms(record.text)) for record in learned]
         for gap in gaps:
             asked = set(terms(gap.text))
-            if asked and any(2 * len(asked & told) >= len(asked) for told in known):
+            if asked and any(2 * len(asked & words) >= len(asked) for words in known):
                 end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
 
     def _commit_end(self, job: Job, end: _SessionEnd, why: str) -> None:

@@ -75,8 +75,8 @@ class TurnIngest:
             return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
         silent = [self._incognito.is_silent(scope, turn.session) for turn in turns]
         if any(silent):
-            heard = [turn for turn, quiet_ in zip(turns, silent, strict=True) if not quiet_]
-            written = self.write(heard, scope, kind, channel=channel, hold=hold, quiet=quiet) if heard else IngestResult(())
+            recorded = [turn for turn, is_quiet in zip(turns, silent, strict=True) if not is_quiet]
+            written = self.write(recorded, scope, kind, channel=channel, hold=hold, quiet=quiet) if recorded else IngestResult(())
             rest = iter(written.receipts)
             return replace(written, receipts=tuple(Receipt("", scope, "incognito", now) if each else next(rest) for each in silent))
         journaled = flow.journal_turns(turns, scope, self._deps, kind=kind, channel=channel)
@@ -87,9 +87,11 @@ class TurnIngest:
             raise InputError("This session name is reserved.", hint="Give it another name.")
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
         jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
-        spoken = () if channel in _OFFLINE_CHANNELS else self._build_session_rows([put.record for put in puts], scope, now)
+        session_rows = () if channel in _OFFLINE_CHANNELS else self._build_session_rows([put.record for put in puts], scope, now)
         entered = (
-            self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=spoken), scope) if puts else TierResult()
+            self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows), scope)
+            if puts
+            else TierResult()
         )
         done = entered.done
         waiting = {job.kind: name for job, name in zip(jobs, done.jobs, strict=True)}
@@ -155,13 +157,13 @@ class TurnIngest:
         if trigger in GATHERS and quiet is None and records[0].session and all(record.kind is not Kind.NOTE for record in records):
             # The job itself checks whether it is due: it sees all gathered turns, of every process, also after a crash.
             return JobSpec(EXTRACT, key, {**payload, "trigger": trigger}, now if trigger == "batch" else now + NEVER, attempts=tries)
-        told = detect_signals(record.text for record in records) if self._model else ()
-        payload |= {"signals": list(told)} if told else {}
+        found_signals = detect_signals(record.text for record in records) if self._model else ()
+        payload |= {"signals": list(found_signals)} if found_signals else {}
         if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
             later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
-            return JobSpec(EXTRACT, key, payload, later, int(bool(told)), debounce=True, attempts=tries)
+            return JobSpec(EXTRACT, key, payload, later, int(bool(found_signals)), debounce=True, attempts=tries)
         # A model extracts from a whole conversation; rules from each write, so their jobs are never merged.
-        return JobSpec(EXTRACT, key if self._model else f"{scope.key}|{learn[0]}", payload, due, int(bool(told)), attempts=tries)
+        return JobSpec(EXTRACT, key if self._model else f"{scope.key}|{learn[0]}", payload, due, int(bool(found_signals)), attempts=tries)
 
     def _complete_receipt(self, receipt: Receipt, entered: TierResult, waiting: tuple[str, ...]) -> Receipt:
         if receipt.outcome == "refused":

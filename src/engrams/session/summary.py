@@ -149,10 +149,10 @@ class ConversationSummaries:
         pending: Sequence[Message],
         section: SummarySettings,
         place: tuple[Scope, str],
-        told: tuple[str, str, str],
+        result: tuple[str, str, str],
     ) -> MessageWindow:
         """Build the window; drop the oldest turns where it is too long."""
-        summary, last, note = told
+        summary, last, note = result
         notes = (note,) if note else ()
         front = self._assemble(lead, summary, (), running)
         room = section.max_tokens - count_tokens(front, self._deps.counter)
@@ -201,8 +201,8 @@ class ConversationSummaries:
             return tuple(receipt for turn in turns for receipt in self._write_turns([turn], scope))
 
     def _assemble(self, lead: Sequence[Message], summary: str, pending: Sequence[Message], running: Record | None) -> tuple[Message, ...]:
-        told = ({"id": running.id if running else "summary", "role": "system", "content": _LEAD + summary},) if summary else ()
-        return (*lead, *told, *pending)
+        summary_message = ({"id": running.id if running else "summary", "role": "system", "content": _LEAD + summary},) if summary else ()
+        return (*lead, *summary_message, *pending)
 
     def _summarise(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
         """Ask for a new summary; a string says why it failed."""

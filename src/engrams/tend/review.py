@@ -140,12 +140,12 @@ class FactReview:
         changes: list[Change] = []
         puts: list[Put] = []
         edges: list[Edge] = []
-        told: list[Derived] = []
+        results: list[Derived] = []
         for removal in plan.removals:
             record = removal.record
             fields = {"status": Status.ARCHIVED, "meta": {**record.meta, MARK: plan.id}}
             changes.append(Change(plan.owner, record.id, fields, "review", record.version))
-            told.append(Derived(record.id, record.kind, record.text, "remove", (), removal.reason))
+            results.append(Derived(record.id, record.kind, record.text, "remove", (), removal.reason))
         for merge in plan.merges:
             new = build_merged(merge, plan.id, now)
             puts.append(Put(new))
@@ -153,7 +153,7 @@ class FactReview:
                 fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "meta": {**source.meta, MARK: plan.id}}
                 changes.append(Change(plan.owner, source.id, fields, "merge", source.version))
                 edges += [Edge(plan.owner, new.id, source.id, type) for type in (EdgeType.SUPERSEDES, EdgeType.DERIVED_FROM)]
-            told.append(Derived(new.id, new.kind, new.text, "refine", tuple(source.id for source in merge.sources), "merged"))
+            results.append(Derived(new.id, new.kind, new.text, "refine", tuple(source.id for source in merge.sources), "merged"))
         card = self._embedder.card
         jobs = (JobSpec(EMBED, card.id),) if puts and card.dimension else ()
         reasons = "; ".join(dict.fromkeys(removal.reason for removal in plan.removals if removal.reason))
@@ -161,7 +161,7 @@ class FactReview:
         self._store.commit(
             Batch(ACTOR, reasons[:240] or "merged", now, tuple(puts), tuple(changes), edges=tuple(edges), jobs=jobs, finish=finish)
         )
-        return tuple(told)
+        return tuple(results)
 
     def undo(self, owner: Scope, id: str) -> int:
         """Undo a review; returns how many memories were restored or archived.
@@ -212,12 +212,12 @@ class FactReview:
         found = []
         for row in rows:
             ids = [number for number in dict.fromkeys(row["ids"]) if 1 <= number <= len(asked)]
-            sources, told = tuple(asked[number - 1] for number in ids), " ".join(str(row["text"]).split())
-            if why := self._find_refusal(sources, told, bool(taken & set(ids))):
+            sources, merged_text = tuple(asked[number - 1] for number in ids), " ".join(str(row["text"]).split())
+            if why := self._find_refusal(sources, merged_text, bool(taken & set(ids))):
                 notes.append(f"not merged: {why}")
                 continue
             taken |= set(ids)
-            found.append(FactMerge(sources, told))
+            found.append(FactMerge(sources, merged_text))
         return found
 
     def _find_refusal(self, sources: Sequence[Record], text: str, taken: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import UnreadablePiece, ExportedEdge, ParsedTurn, RestoredRecord
+from engrams.formats import ExportedEdge, ParsedTurn, RestoredRecord, UnreadablePiece
 from engrams.ports import Batch, Clock, Put, Query, Reach, Store
 from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
 

@@ -14,7 +14,7 @@ from engrams.ports import GARDEN, GARDEN_ROW, WAKE, Claim, JobSpec
 from engrams.settings import GardenSettings
 from engrams.tend.garden.pace import compute_allowance, compute_pause
 from engrams.tend.garden.state import GardenState, decode, encode
-from engrams.testing import ScriptedReply, ScriptedModel, Ticker
+from engrams.testing import ScriptedModel, ScriptedReply, Ticker
 from engrams.types import EdgeType, Kind, Provenance, Status, Turn
 
 REPORT = {"report": {"summary": "Looked through it.", "next_minutes": 45}}

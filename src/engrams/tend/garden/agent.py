@@ -83,14 +83,14 @@ class GardenAgent:
         failed.
         """
         section = self._garden.settings
-        told = prompts.load("garden").render(
+        prompt = prompts.load("garden").render(
             steps=str(section.model_steps),
             today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",
             tokens=str(tokens),
             queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
             memories=self._format_list(self._select_latest()),
         )
-        messages, misses = [Message("user", told)], 0
+        messages, misses = [Message("user", prompt)], 0
         while made.calls < section.model_steps + _MISSES:
             if made.tokens + _ANSWER > tokens:
                 made.notes.append("the cycle's tokens are used up")
@@ -99,18 +99,18 @@ class GardenAgent:
             answer = self._chat.ask(Ask(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER))
             made.tokens, made.calls = made.tokens + answer.tokens, made.calls + answer.calls
             spent(answer)
-            heard = [self._run_action(action, made) for action in answer.data.get("actions") or ()]
+            replies = [self._run_action(action, made) for action in answer.data.get("actions") or ()]
             if report := answer.data.get("report"):
                 made.reported, made.summary = True, " ".join(str(report["summary"]).split())[:1000]
                 made.next_minutes = report.get("next_minutes")
                 break
-            late = made.calls >= section.model_steps or not heard
+            late = made.calls >= section.model_steps or not replies
             misses += late
             if misses >= _MISSES:
                 made.notes.append("the model gave no report")
                 break
-            heard.append("Give the report now." if late else "Go on, or give the report.")
-            messages += [Message("assistant", answer.text), Message("user", "\n".join(heard))]
+            replies.append("Give the report now." if late else "Go on, or give the report.")
+            messages += [Message("assistant", answer.text), Message("user", "\n".join(replies))]
 
     def _select_latest(self) -> list[Record]:
         return sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)[:_SHOWN]

@@ -332,8 +332,8 @@ def _add_count(progress: CycleProgress, job: str, count: int) -> CycleProgress:
 
 
 def _add_notes(progress: CycleProgress, notes: Sequence[str], found: Sequence[StatementConflict]) -> CycleProgress:
-    told = tuple(dict.fromkeys((*progress.report.notes, *notes)))
-    return replace(progress, report=replace(progress.report, notes=told, conflicts=progress.report.conflicts or len(found)))
+    merged_notes = tuple(dict.fromkeys((*progress.report.notes, *notes)))
+    return replace(progress, report=replace(progress.report, notes=merged_notes, conflicts=progress.report.conflicts or len(found)))
 
 
 def _add_totals(report: CycleReport, steps: Sequence[GardenStep]) -> CycleReport:

@@ -196,9 +196,9 @@ class MemoryGarden:
         self._states.change(
             owner, now, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
         )
-        told = [entry for entry in self.queue(owner) if entry.why]
-        if told and store.cancel([entry.id for entry in told]):
-            store.enqueue([make_wake_job(owner, entry.name, entry.at, "", entry.priority) for entry in told], now)
+        entries = [entry for entry in self.queue(owner) if entry.why]
+        if entries and store.cancel([entry.id for entry in entries]):
+            store.enqueue([make_wake_job(owner, entry.name, entry.at, "", entry.priority) for entry in entries], now)
 
     # ------------------------------------------------------------------------------------------------------- jobs
 

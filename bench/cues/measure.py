@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engrams.read.cues import QueryCues, score_dates, parse_query
-from engrams.text.when import EARLIEST, LATEST, find
+from engrams.read.cues import QueryCues, parse_query, score_dates
+from engrams.text.when import EARLIEST, LATEST, find_times
 
 SLACKS = (0, 7, 14, 30)
 
@@ -78,12 +78,12 @@ def date_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
 def answer_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     count: Counter[str] = Counter()
     for question, cues, evidence in rows(talk):
-        gold = find(str(question.get("answer", "")), said(evidence[0]))
+        gold = find_times(str(question.get("answer", "")), said(evidence[0]))
         if str(question["category"]) != "2" or not gold:
             continue
         count["when"] += 1
         count["when understood"] += cues.wants_time
-        found = [span for item in evidence for span in find(item["text"], said(item))]
+        found = [span for item in evidence for span in find_times(item["text"], said(item))]
         count["found"] += bool(found)
         overlap = any(a.start < b.end and b.start < a.end for a in found for b in gold if a.start != EARLIEST and a.end != LATEST)
         count["overlap"] += overlap

@@ -22,7 +22,7 @@ import onnxruntime
 from measure import said
 from tokenizers import Tokenizer
 
-from engrams.read.cues import QueryCues, score_dates, score_speakers, parse_query
+from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
 from engrams.text.features import mentions_time
 from engrams.text.terms import terms
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import engrams
 from bench.quality.data import Item
-from engrams.formats import Parsed
+from engrams.formats import ParsedTurn
 from engrams.ports import Embedder
 from engrams.types import Kind, Scope, Turn
 
@@ -41,7 +41,7 @@ class Engrams:
 
     def fill(self, items: Sequence[Item]) -> None:
         turns = [_turn(item) for item in items]
-        self._engine.load([Parsed(turn) for turn in turns], scope=OWNER)
+        self._engine.load([ParsedTurn(turn) for turn in turns], scope=OWNER)
         self._engine.drain(600)
 
     def search(self, query: str, limit: int) -> list[str]:

@@ -20,7 +20,7 @@ from engrams.models.embed.cache import CachedEmbedder
 from engrams.models.rerank.listwise import Case, Listwise
 from engrams.session.injected import InjectedFingerprints
 from engrams.testing import HashEmbedder, Ticker
-from engrams.text.cache import memo, memos
+from engrams.text.cache import registered_caches, text_cache
 from engrams.types import Context, Kind, Scope
 
 SOURCE = Path(engrams.__file__).parent
@@ -117,14 +117,14 @@ def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
         module, _, function = name.rpartition(".")
         call = getattr(import_module(f"engrams.{module}"), function)
     assert call.cache_parameters()["maxsize"] == most
-    assert (call in memos()) == (name in REMEMBERED)
+    assert (call in registered_caches()) == (name in REMEMBERED)
 
 
 def test_what_remembers_is_bounded_and_forgets() -> None:
     """A thousand texts leave ten; a purge of anything leaves none."""
     asked = []
 
-    @memo(10)
+    @text_cache(10)
     def length(text: str) -> int:
         asked.append(text)
         return len(text)
@@ -197,7 +197,7 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
     }
     with engrams.open(home=str(home), preset=preset, clock=Ticker(START), **small) as engine:
         live(engine)
-        words = {"Lexicon._numbers", "WordPiece._ids"}
+        words = {"TermLexicon._numbers", "WordPiece._ids"}
         held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
         assert held == {}
         assert max(size for name, size in containers(engine) if name == "InjectedFingerprints._owners") == FEW

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engrams.engine import MemoryEngine
-from engrams.read.render import escape, cut_snippet
+from engrams.read.render import cut_snippet, escape
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Kind, Turn
 

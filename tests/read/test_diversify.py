@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from engrams.read.diversify import select_mmr, find_repeats
+from engrams.read.diversify import find_repeats, select_mmr
 from engrams.types import Hit, Kind, Record, Scope
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)

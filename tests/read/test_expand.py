@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engrams.ports import Batch, Change
-from engrams.read.expand import FACTORS, link_bonuses, cascade_scores
+from engrams.read.expand import FACTORS, cascade_scores, link_bonuses
 from engrams.settings import GraphSettings, load
 from engrams.testing import temp_engine
 from engrams.types import Edge, EdgeType, Scope, Status

@@ -12,7 +12,7 @@ from engrams.ports import Card, Pool
 from engrams.read import thresholds
 from engrams.read.confidence import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
-from engrams.read.recency import age_days, apply_decay, blend_recency, access_boost, exponential_decay, half_life_decay
+from engrams.read.recency import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay
 from engrams.read.score import score_pool
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
 from engrams.text.terms import terms
@@ -65,7 +65,9 @@ def test_likeness_freshness_and_importance_are_summed() -> None:
 @pytest.mark.covers("S1.48")
 def test_meaning_and_words_are_merged_seven_to_three() -> None:
     """An item in one list keeps its weighted part."""
-    settings = ReadSettings(fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "dense": 0.7, "bm25": 0.3}))
+    settings = ReadSettings(
+        fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "dense": 0.7, "bm25": 0.3})
+    )
     assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
     engine = preset("engine")
     assert (engine.weights.dense, engine.weights.bm25, engine.min_score, engine.limit, engine.oversample) == (0.7, 0.3, 0.1, 10, 2)

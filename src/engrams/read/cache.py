@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TypeAlias
 
 from engrams.ports import Reach
-from engrams.text.cache import enlisted
+from engrams.text.cache import register_cache
 from engrams.types import Kind, Record
 
 _KEPT = 64
@@ -23,7 +23,7 @@ class ProfileCache:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, tuple[_Versions, list[Record]]] = OrderedDict()
-        enlisted(self)
+        register_cache(self)
 
     def find(self, key: _Key, versions: _Versions) -> list[Record] | None:
         kept = self._kept.get(key)

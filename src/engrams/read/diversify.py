@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.types import Hit, Record
 
@@ -76,7 +76,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-@memo(512)
+@text_cache(512)
 def _cached_words(text: str) -> frozenset[str]:
     """Cached: the next query mostly finds the same texts."""
     return _words(text)

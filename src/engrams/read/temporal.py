@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from engrams.settings import ReadWeights
-from engrams.text.cache import memo
-from engrams.text.when import Span, find
+from engrams.text.cache import text_cache
+from engrams.text.when import Span, find_times
 from engrams.types import Hit
 
 _LONGEST = 366
@@ -43,10 +43,10 @@ def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
     return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
 
 
-@memo(2048)
+@text_cache(2048)
 def _find_spans(text: str, said: datetime) -> tuple[Span, ...]:
     """Cached: the next query mostly finds the same texts."""
-    return find(text, said)
+    return find_times(text, said)
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.read.cues import QueryCues, score_dates, score_speakers, parse_query
-from engrams.text.when import EARLIEST, LATEST, Span, find
+from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
+from engrams.text.when import EARLIEST, LATEST, Span, find_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 DAY = Span(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC), "day", "7 May 2023", 0)
@@ -82,7 +82,7 @@ def test_open_sides() -> None:
 )
 def test_always_between_zero_and_one(text: str) -> None:
     """Whatever the span and the time, the score is a number from 0 to 1."""
-    values = score_dates(find(text, NOW), np.array([-6e10, -1.0, 0.0, 1e9, 1.7e9, 2e11, np.inf, -np.inf]))
+    values = score_dates(find_times(text, NOW), np.array([-6e10, -1.0, 0.0, 1e9, 1.7e9, 2e11, np.inf, -np.inf]))
     assert values.dtype == np.float32
     assert np.isfinite(values).all()
     assert ((values >= 0) & (values <= 1)).all()

@@ -76,7 +76,10 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     one = record("Alice likes tea")
     add(store, one)
     store.close()
-    steps = (*sql.load_migrations(), Migration(migrate.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"))
+    steps = (
+        *sql.load_migrations(),
+        Migration(migrate.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
+    )
     connection = connect.open_writer(home / "memory.db", StoreSettings())
     migrate.prepare(connection, "here", home / "backup", steps)
     migrate.prepare(connection, "here", home / "backup", steps)
@@ -97,7 +100,10 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     add(store, record("x"))
     store.close()
-    steps = (*sql.load_migrations(), Migration(migrate.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"))
+    steps = (
+        *sql.load_migrations(),
+        Migration(migrate.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
+    )
     connection = connect.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)
     with pytest.raises(apsw.SQLError):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 
@@ -76,7 +76,7 @@ class SpeakerNames:
     longest: int
 
 
-@memo(64)
+@text_cache(64)
 def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
     """Ignore name parts shared by two speakers: ambiguous."""
     full: dict[str, str] = {}

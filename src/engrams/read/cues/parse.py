@@ -9,7 +9,7 @@ from engrams.read.cues import intent, mentions, pronouns, rewrite
 from engrams.read.cues.conversation import TAIL
 from engrams.read.cues.query import QueryCues
 from engrams.text.normalize import fold
-from engrams.text.when import find, language
+from engrams.text.when import find_times, detect_language
 
 
 def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
@@ -19,7 +19,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     4000 characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged.
     """
     tail = query[-TAIL:]
-    tongue = language(tail)
+    tongue = detect_language(tail)
     text = rewrite.strip_politeness(tail)
     folded = fold(text)
     named = mentions.find_mentions(text, speakers, tongue)
@@ -34,7 +34,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         role=role,
         dense_text=rewrite.rewrite_dense(text, named, rewrite.QuerySubject(about, role, tongue, company)) or text,
         lexical_text=rewrite.rewrite_lexical(text, named, about) or text,
-        spans=find(tail, now),
+        spans=find_times(tail, now),
         kind=intent.question_kind(folded),
         wants_time=intent.wants_time(folded),
         wants_current=intent.wants_current(folded),

@@ -122,7 +122,7 @@ class IndexColumns:
 
 
 def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Quantize rows to int8 with a scale each; cosines err by about 0.0005."""
+    """Quantize rows to int8 with a scale each; cosine error about 0.0005."""
     scale = np.abs(vectors).max(axis=1) / np.float32(127)
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
 

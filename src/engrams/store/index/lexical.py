@@ -43,7 +43,10 @@ class LexicalScores:
     b: float
 
     def score_windows(self, size: int, some: GatheredColumns) -> npt.NDArray[np.float32]:
-        """BM25 of each candidate with the two turns before it; ``size``: all slots."""
+        """BM25 of each candidate with the two turns before it.
+
+        ``size``: number of all slots.
+        """
         score = np.zeros(len(some.slots), np.float32)
         if not self.terms or not len(some.slots):
             return score

@@ -191,7 +191,7 @@ class OwnerIndex:
         self._set_norms(np.arange(first, columns.size))
 
     def _set_norms(self, slots: npt.NDArray[np.int64]) -> None:
-        """Store norms of windowed vectors, so that windowed cosines need plain dot products only."""
+        """Store norms of windowed vectors for windowed cosines."""
         columns = self._columns
         for start in range(0, len(slots), _CHUNK):
             some = slots[start : start + _CHUNK]
@@ -209,7 +209,7 @@ class OwnerIndex:
             columns["norm"][some] = np.sqrt(np.maximum(square, 0))
 
     def _remove(self, gone: npt.NDArray[np.int64]) -> None:
-        """Stop scoring removed records, and drop them from the windows of later turns."""
+        """Stop scoring removed records, in windows of later turns too."""
         columns = self._columns
         columns["alive"][gone] = False
         if columns.dimension:
@@ -217,7 +217,7 @@ class OwnerIndex:
             self._set_norms(np.flatnonzero(np.isin(columns["before"], gone) | np.isin(columns["before2"], gone)))
 
     def _replace(self, old: int, new: int) -> None:
-        """Give a changed record's new slot the old one's place in its session."""
+        """Move a changed record's place in its session to the new slot."""
         columns = self._columns
         columns["alive"][old] = False
         for name in ("before", "before2", "after", "session", "place"):
@@ -270,7 +270,7 @@ class OwnerIndex:
         return self._build_pool(seek, some, words, seen.total, exact)
 
     def _get_view(self, seek: Seek, allowed: npt.NDArray[np.int64] | None) -> IndexView:
-        """Cached or extended view for a query, if nothing in it changed or expired."""
+        """Cached or extended view, unless something in it changed or expired."""
         now = seek.now.timestamp()
         key = (seek.reach, seek.kinds, seek.history)
         kept = self._views.get(key) if allowed is None and seek.as_of is None else None
@@ -323,12 +323,13 @@ class OwnerIndex:
         return result
 
     def _best_slots(self, seek: Seek, seen: IndexView, words: LexicalScores) -> npt.NDArray[np.int64]:
-        """Best slots by source, with the two turns after each: windowed scores reach them."""
+        """Best slots by source, with the two turns after each."""
         after = self._columns["after"]
         chosen = [top_slots(words.bm, seek.width)]
         if seek.vector is not None and self._columns.dimension:
             chosen.append(self._nearest_slots(seek.vector, seen.mask, seek.width))
         front = np.concatenate(chosen)
+        # Windowed scores reach the next two turns.
         for _ in range(2):
             front = after[front].astype(np.int64)
             front = front[front >= 0]

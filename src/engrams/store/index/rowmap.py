@@ -13,7 +13,7 @@ _RECENT = 65_536
 
 
 class RowSlots:
-    """Row number -> slot: recent rows in a dict, others in sorted arrays."""
+    """Row number -> slot: recent rows in a dict, others sorted."""
 
     def __init__(self) -> None:
         self._recent: dict[int, int] = {}

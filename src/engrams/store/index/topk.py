@@ -37,7 +37,10 @@ def _select(found: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], bound
 
 
 def unique_sorted(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Sort slots and drop repeats (np.unique would load numpy.ma, slower than a search)."""
+    """Sort slots and drop repeats.
+
+    np.unique would load numpy.ma, which takes longer than a whole search.
+    """
     ordered = np.sort(slots)
     kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
     return kept

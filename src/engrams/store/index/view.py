@@ -38,7 +38,7 @@ class IndexView:
 
 
 def extend_view(columns: IndexColumns, old: IndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
-    """Extend the view by the mask ``fresh`` of new slots, reusing gathered columns."""
+    """Extend a view by the mask of new slots, reusing gathered columns."""
     made = make_view(columns, np.concatenate([old.mask, fresh]), sessions, now)
     made.gathered.extend(extend_gathered(columns, known, len(old.mask) + np.flatnonzero(fresh)) for known in old.gathered)
     return made
@@ -61,7 +61,7 @@ def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int,
 
 
 def _measure_lengths(lengths: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """Average length and b: low for chat turns of similar length, high for documents."""
+    """Average length and b: low for similar lengths, as of chat turns."""
     average = float(lengths.mean()) if len(lengths) else 1.0
     spread = float(lengths.std()) / max(average, 1e-9) if len(lengths) else 0.0
     return average, 0.25 if spread < 1.0 and average < 40 else 0.75

@@ -1,3 +1,3 @@
-"""The SQLite store: durable, in one file, or in memory."""
+"""SQLite store: durable in one file, or in memory."""
 
 from engrams.store.sqlite.store import SqliteStore as SqliteStore

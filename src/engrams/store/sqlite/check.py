@@ -1,4 +1,4 @@
-"""The state of the files, and what can be done about it."""
+"""Check and repair of database files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS_PROBLEM = "The counts of records are wrong."
 
 
 def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
-    """Look at everything; with ``mend`` also repair it.
+    """Check everything; with ``mend`` also repair it.
 
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening;
     ``aside``: damaged files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table.
@@ -44,12 +44,11 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
 
 
 def _find_problems(connection: apsw.Connection) -> list[str]:
-    """What is wrong, as sentences."""
     found: list[str] = []
-    looks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_check_integrity, _check_index, _check_counts, _check_migrations)
-    for look in looks:
+    checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_check_integrity, _check_index, _check_counts, _check_migrations)
+    for check in checks:
         try:
-            found += look(connection)
+            found += check(connection)
         except apsw.CorruptError as problem:
             found.append(f"The database is damaged: {problem}.")
     return found
@@ -72,7 +71,7 @@ def _check_migrations(connection: apsw.Connection) -> list[str]:
 
 
 def _repair(database: Database, clock: Clock) -> list[str]:
-    """From the mildest remedy to the last one: what is derived is made anew, then what is readable is copied."""
+    """Rebuild what is derived; if that fails, copy what is readable."""
     notes: list[str] = []
     try:
         notes.extend(database.write(remedy) for remedy in (repair.rebuild_index, _recount, _reindex))
@@ -95,7 +94,7 @@ def _reindex(connection: apsw.Connection) -> str:
 
 
 def _replace_file(database: Database, connection: apsw.Connection, clock: Clock) -> str:
-    """Copy what is readable into a new file and move the damaged one aside, while no process can write to it."""
+    """Copy readable rows to a new file; move the damaged one aside."""
     path = database.path
     if path is None:
         return "A damaged database in memory cannot be rescued."
@@ -110,8 +109,8 @@ def _replace_file(database: Database, connection: apsw.Connection, clock: Clock)
     finally:
         fresh.unlink(missing_ok=True)
         connection.execute("ROLLBACK")
-    told = ", ".join(f"{total:,} {name}" for name, total in copied.items() if total)
-    return f"What could be read was copied to a new file ({told}); the damaged one is kept as {kept.name}."
+    summary = ", ".join(f"{total:,} {name}" for name, total in copied.items() if total)
+    return f"What could be read was copied to a new file ({summary}); the damaged one is kept as {kept.name}."
 
 
 def _count_rows(connection: apsw.Connection) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""One write: everything in a batch, or nothing."""
+"""Atomic write of a batch."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from engrams.text.terms import terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
-"""Fields that reading changes: no new version, no history, nothing for a search index to catch up with."""
+"""Fields that reads change: no new version, no history, no index update."""
 
 _FIXED = frozenset({"id", "version"})
 _BY_ID = " WHERE id = ? AND owner = ?"
 
 
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
-"""Whether a text speaks of a time does not depend on when it is read."""
+"""Reference date of the search for times: whether there are any does not depend on it."""
 _MAX_PARSED = 6000
-"""Characters that are looked through for one: nobody else can write meanwhile."""
+"""Characters searched for times: other writers wait meanwhile."""
 
 
 class BatchCommit:
-    """One batch on its way into the database, inside the caller's transaction."""
+    """Writer of one batch inside the caller's transaction."""
 
     def __init__(self, connection: apsw.Connection, batch: Batch, terms: TermLexicon, epoch: object) -> None:
         self._connection = connection
@@ -48,7 +48,10 @@ class BatchCommit:
         self._lexicon.start_epoch((epoch, erasures))
 
     def run(self) -> Committed:
-        """Carry it out. ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record."""
+        """Write the batch.
+
+        ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record.
+        """
         batch = self._batch
         for lease in batch.finish:
             if not jobs.finish(self._connection, lease, batch.at):
@@ -123,9 +126,9 @@ class BatchCommit:
         return number
 
     def _add_history(self, number: int, owner: str, history: Sequence[HistoryEntry]) -> None:
-        """The history that a record brings along, and whom its evidence quoted in the course of it: a purge must find that."""
+        """Add the history that a record brings along, and its former quotes."""
         for place, entry in enumerate(history):
-            # What a record began with follows from the later entries, as for every other record.
+            # The first values follow from the later entries, as for every other record.
             began = place == 0 and not entry.before
             told = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
             what = (micros(entry.at), entry.action, entry.actor, entry.reason)
@@ -171,7 +174,7 @@ class BatchCommit:
         return found[0], decode_record(row)
 
     def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str) -> None:
-        """Write new values, one version up, and everything that follows from them."""
+        """Write new values, one version up, and update the indexes."""
         after = replace(record, **fresh, version=record.version + 1)
         columns = {name: encode_field(name, value) for name, value in fresh.items()}
         if after.search_text != record.search_text:
@@ -184,7 +187,7 @@ class BatchCommit:
         self._log_change((number, after.version), action, before, {name: to_history_value(name, value) for name, value in fresh.items()})
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
-        """Replace what the indexes hold of a text; its vectors meant the old one."""
+        """Replace a text in the indexes and drop its vectors."""
         remove_postings(self._connection, number)
         words = terms(text)
         if words:
@@ -199,7 +202,7 @@ class BatchCommit:
     def _update_columns(self, number: int, columns: Mapping[str, Any]) -> None:
         if columns:
             given = ", ".join(f"{name} = ?" for name in columns)
-            # Names of columns come from the fields of Record, never from outside.
+            # Column names come from the fields of Record, never from outside.
             self._connection.execute(f"UPDATE records SET {given} WHERE number = ?", (*columns.values(), number))  # noqa: S608
 
     # ------------------------------------------------------------------------------------------------------ the rest
@@ -208,7 +211,7 @@ class BatchCommit:
         found = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)
         if found is None:
             raise NotFoundError(f"There is no record {vector.record!r} here.")
-        # A record may be purged while its text is being embedded; that vector must not come in afterwards.
+        # A record may have been purged while its text was embedded: drop that vector.
         if found[1] != Status.PURGED:
             vectors.save_vector(self._connection, found[0], vector)
             execute(self._connection, "touch_record", self._next_change(), found[0])
@@ -217,11 +220,11 @@ class BatchCommit:
         return edge.owner.key, self._stored_id(edge.source), self._stored_id(edge.target), str(edge.type)
 
     def _stored_id(self, id: str) -> str:
-        """The id under which a put is stored: the one that was there, where it stored nothing new."""
+        """Id under which a put is stored; for duplicates the existing one."""
         return self._existing.get(id, id)
 
     def _with_stored_sources(self, record: Record) -> Record:
-        """The record with its evidence pointing at what is really there."""
+        """Point the evidence at the stored ids."""
         if not self._existing or not record.evidence:
             return record
         return replace(record, evidence=tuple(replace(item, source=self._stored_id(item.source)) for item in record.evidence))
@@ -241,15 +244,15 @@ class BatchCommit:
 
 
 def remove_postings(connection: apsw.Connection, number: int) -> None:
-    """Take a record's terms out of the full-text index, which must be told what it held."""
+    """Remove a record's terms from the full-text index."""
     lexemes = fetch_one(connection, "lexemes_of", number)[0]
     if lexemes:
         execute(connection, "drop_posting", number, " ".join(lexicon.decode(connection, lexemes)))
 
 
 def _text_features(text: str) -> dict[str, int | bool]:
-    """What searches ask of a text. What reads texts is not loaded by a process that only counts which of them were used."""
+    """Text features for searches; parsers are imported on use."""
     from engrams.text.features import is_question, word_count
-    from engrams.text.when import find
+    from engrams.text.when import find_times
 
-    return {"words": word_count(text), "question": is_question(text), "dated": bool(find(text[:_MAX_PARSED], _ANY_TIME))}
+    return {"words": word_count(text), "question": is_question(text), "dated": bool(find_times(text[:_MAX_PARSED], _ANY_TIME))}

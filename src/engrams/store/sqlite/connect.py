@@ -1,4 +1,4 @@
-"""Opening a database file or one in memory, with every connection set up the same way."""
+"""Opening and setup of SQLite connections."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from engrams.text.normalize import fold
 
 _BUSY_STEP = 0.004
 _LOG_PAGES = 4000
-"""Pages in the log before a commit moves them into the file: rarely enough that few writes wait for it."""
+"""Pages in the log before a commit checkpoints it: few writes wait for that."""
 _LOG_BYTES = 64 << 20
 _CACHE_KB = 16_000
-"""Pages that a connection keeps: a search reads a hundred rows from all over the file."""
+"""Page cache of a connection: a search reads a hundred rows from all over the file."""
 
 
 def create_file(path: Path) -> None:
-    """Make the folder (0700) and an empty file (0600) where there are none."""
+    """Create the folder (0700) and an empty file (0600) if missing."""
     if not path.parent.is_dir():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sync_folder(path.parent.parent)
@@ -32,7 +32,7 @@ def create_file(path: Path) -> None:
 
 
 def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
-    """A connection that writes; the file exists."""
+    """Open a connection that writes; the file exists."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
     _retry_busy(connection, query("wal_mode"), settings)
     connection.wal_autocheckpoint(_LOG_PAGES)
@@ -43,12 +43,12 @@ def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
-    """A connection that only reads, also from a folder in which nothing may be written."""
+    """Open a read-only connection, also in a read-only folder."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.pragma("schema_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # A log cannot be shared in a folder that we cannot write to. Without a log nothing can change either.
+        # A log cannot be shared in a read-only folder; without one nothing can change.
         log = path.with_name(path.name + "-wal")
         if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
             raise
@@ -61,13 +61,15 @@ def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def open_memory(settings: StoreSettings) -> apsw.Connection:
-    """A database of its own, in memory."""
+    """Open a database of its own in memory."""
     return _connect(":memory:", settings, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
 
 
 def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
-    """Wait for other processes' locks so long, looking often: SQLite's own handler soon sleeps for a tenth of a second
-    at a time, and would starve beside a process that writes without a pause."""
+    """Wait up to ``seconds`` for other processes' locks, polling often.
+
+    SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a process that writes without a pause.
+    """
     started = [0.0]
 
     def busy(count: int) -> bool:
@@ -83,14 +85,16 @@ def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
 
 
 def close_replaced(connection: apsw.Connection) -> None:
-    """Close a connection whose file was replaced: without the checkpoint, whose clean-up works by name and would take
-    the new file's log away."""
+    """Close a connection to a replaced file without a checkpoint.
+
+    Its clean-up works by name, and would remove the new file's log.
+    """
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new entry of a folder survive a power loss, where folders can be synced."""
+    """Make a new directory entry durable, where folders can be synced."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -106,7 +110,7 @@ def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     connection.pragma("temp_store", "MEMORY")
-    # Freed space is overwritten, so that what was purged cannot be read from the file.
+    # Overwrite freed space: purged text must not stay readable in the file.
     connection.pragma("secure_delete", "ON")
     connection.create_scalar_function("fold", _fold, 1, deterministic=True)
     return connection
@@ -117,7 +121,7 @@ def _fold(*texts: Any) -> str:
 
 
 def _retry_busy(connection: apsw.Connection, statement: str, settings: StoreSettings) -> None:
-    """Run a statement for which SQLite does not wait by itself while another process holds the lock."""
+    """Run a statement that SQLite does not retry on a lock."""
     end = time.monotonic() + settings.busy_seconds
     while True:
         try:

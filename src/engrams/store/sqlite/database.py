@@ -1,4 +1,4 @@
-"""One database file, or one in memory: who may read and write it, and when."""
+"""Access to one database, in a file or in memory."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Work: TypeAlias = Callable[[apsw.Connection], T]
 
 _MAX_GROUP = 64
 _CHECKPOINT_SECONDS = 0.5
-"""Seconds to wait for readers before a log is left as it is."""
+"""Seconds that a checkpoint waits for readers."""
 
 _abandoned: list[object] = []
 
 
 @dataclass(slots=True, eq=False)
 class _WriteTicket(Generic[T]):
-    """Work that waits for its turn to write. ``alone``: not to be tried in one transaction with others again."""
+    """Queued write; ``alone``: not to be grouped with others again."""
 
     work: Work[T]
     value: T | None = None
@@ -46,8 +46,8 @@ class _WriteTicket(Generic[T]):
 class Database:
     """Connections to one database, for any number of threads.
 
-    One thread writes at a time. Whoever gets the turn carries out what has queued up meanwhile in one transaction, each
-    work in its own savepoint, so that many writers share the cost of one sync to disk and none can spoil another's.
+    One thread writes at a time. Whoever holds the write lock runs all queued writes in one transaction, each in its own savepoint:
+    many writers share the cost of one sync to disk, and none can spoil another's.
     """
 
     def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
@@ -56,9 +56,9 @@ class Database:
         self.label = str(path) if path else "the store in memory"
         self.notes: list[str] = []
         self.generation = 0
-        """Grows when the file is replaced by another one: what was cached of it is void."""
+        """Grows when the file is replaced: caches of it are void."""
         self.rollbacks = 0
-        """Grows when a write is undone: numbers that it was given are void."""
+        """Grows when a write is rolled back: numbers assigned by it are void."""
         self._clock = clock
         self._closed = False
         self._write_lock = WriteLock()
@@ -77,7 +77,7 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever written."""
+        """True once anything was written."""
         self._check_open()
         with map_errors(self.label):
             return self.path is None or self._refresh()
@@ -85,13 +85,13 @@ class Database:
     # ------------------------------------------------------------------------------------------------------ reading
 
     def read(self, work: Work[T]) -> T:
-        """Run ``work`` on a connection inside a read transaction; on an empty database where there is none yet."""
+        """Run ``work`` in a read transaction, even before the first write."""
         with self.reading() as connection:
             return work(connection)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """The same as a context; the connection must not be kept."""
+        """Context of a read transaction; the connection must not be kept."""
         self._check_open()
         with map_errors(self.label):
             if self.path is None:
@@ -129,7 +129,7 @@ class Database:
     # ------------------------------------------------------------------------------------------------------ writing
 
     def write(self, work: Work[T]) -> T:
-        """Run ``work`` in a transaction that is durable when this returns; creates the database where there is none.
+        """Run ``work`` in a durable transaction; creates the database if missing.
 
         ``work`` may be run again after a rollback, so it must not have effects outside the database.
         """
@@ -146,12 +146,15 @@ class Database:
         return cast("T", ticket.value)
 
     def run_exclusive(self, work: Work[T]) -> T:
-        """Run ``work`` on the writing connection outside a transaction, while nobody else in this process writes."""
+        """Run ``work`` on the writing connection outside a transaction.
+
+        Nobody else in this process writes meanwhile.
+        """
         with self._write_lock, map_errors(self.label):
             return work(self._connection())
 
     def checkpoint(self) -> bool:
-        """Empty the log into the file. Whether it could: a read that is going on elsewhere keeps it."""
+        """Move the log into the file; False if a reader keeps it."""
 
         def empty(connection: apsw.Connection) -> bool:
             connect.set_busy_wait(connection, _CHECKPOINT_SECONDS)
@@ -178,14 +181,14 @@ class Database:
                 if not own.settled:
                     self._run_alone(own)
         finally:
-            # Whoever is left, because one of the group broke the transaction, has its own turn.
+            # The rest of a group whose transaction failed is retried, one by one.
             for ticket in group:
                 if not ticket.settled and ticket is not own:
                     ticket.alone = True
                     self._waiting.append(ticket)
 
     def _run_group(self, group: list[_WriteTicket[Any]]) -> None:
-        """All works in one transaction. If the transaction fails, nothing is settled and each is tried alone."""
+        """Run all works in one transaction; on failure each is retried alone."""
         try:
             with self._transaction() as connection:
                 for ticket in group:
@@ -199,12 +202,12 @@ class Database:
                         connection.execute("ROLLBACK TO one")
                     connection.execute("RELEASE one")
         except (apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError) as problem:
-            # What keeps one from writing keeps all: nobody has to wait for it once more.
+            # This would fail for each of them: do not retry.
             for ticket in group:
                 ticket.error = to_engrams_error(problem, self.label)
                 ticket.settled = True
             return
-        except Exception:  # noqa: BLE001 - not swallowed: whoever caused it meets it again when tried alone, in its own thread
+        except Exception:  # noqa: BLE001 - not swallowed: raised again when retried alone, in its own thread
             return
         for ticket in group:
             ticket.settled = True
@@ -214,8 +217,8 @@ class Database:
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection)
         except (apsw.CorruptError, apsw.ConstraintError):
-            # A damaged full-text index fails in either way, and it can be made anew.
-            if repair.answers_index(self._connection()):
+            # A damaged full-text index causes both, and can be rebuilt.
+            if repair.has_working_index(self._connection()):
                 raise
             with self._transaction() as connection:
                 self.notes.append(repair.rebuild_index(connection))
@@ -234,7 +237,7 @@ class Database:
             done = True
         finally:
             if not done:
-                # Counted also where SQLite rolled back by itself, as it does when the disk is full.
+                # Also where SQLite rolled back by itself, as on a full disk.
                 self.rollbacks += 1
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -243,13 +246,13 @@ class Database:
         while True:
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
-            # While this process waited for the lock, another one may have put a repaired file in the old one's place.
+            # Another process may have replaced the file while this one waited for the lock.
             if self.path is None or _identity(self.path) == self._identity:
                 return connection
             connection.execute("ROLLBACK")
 
     def _connection(self) -> apsw.Connection:
-        """The writing connection, to the file that is there now."""
+        """Writing connection to the current file."""
         self._check_open()
         if self.path is not None:
             if not self._refresh():
@@ -266,7 +269,7 @@ class Database:
     # ------------------------------------------------------------------------------------------------------ the file
 
     def _refresh(self) -> bool:
-        """Whether there is a file. One that is seen for the first time, or was replaced, is examined and prepared."""
+        """Detect and prepare a new or replaced file; False without one."""
         assert self.path is not None
         identity = _identity(self.path)
         if identity == self._identity:
@@ -288,7 +291,7 @@ class Database:
             raise ClosedError("The store is closed.")
 
     def close(self) -> None:
-        """Wait for the write that is going on and let go of the files. Closing twice is fine."""
+        """Wait for the current write and close; may be called twice."""
         with self._write_lock, self._guard:
             self._closed = True
             replaced = self.path is not None and _identity(self.path) != self._identity
@@ -302,15 +305,15 @@ class Database:
     # ------------------------------------------------------------------------------------------------------ forking
 
     def before_fork(self) -> None:
-        """Before a fork: no write is under way while the process is copied."""
+        """Let no write be under way during a fork."""
         self._write_lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """After a fork, in the parent."""
+        """Release the write lock in the parent."""
         self._write_lock.release()
 
     def after_fork_in_child(self) -> None:
-        """After a fork, in the child: connections are the parent's, and closing them here could hurt it."""
+        """Drop the parent's connections without closing them in the child."""
         if self.path is not None:
             _abandoned.append((self._pool, self._writer))
             self._pool = self._writer = None

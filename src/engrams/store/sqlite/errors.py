@@ -1,4 +1,4 @@
-"""What SQLite raises, in the words of engrams."""
+"""Mapping of SQLite and system errors to engrams errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSY = "Another process is writing for long. Wait and repeat, or raise `store.bu
 
 @contextmanager
 def map_errors(place: str) -> Iterator[None]:
-    """Turn what SQLite and the operating system raise into StoreError, InputError or ConflictError."""
+    """Raise SQLite and system errors as StoreError, InputError or ConflictError."""
     try:
         yield
     except (apsw.Error, OSError) as problem:
@@ -33,7 +33,7 @@ def map_errors(place: str) -> Iterator[None]:
 
 
 def to_engrams_error(problem: apsw.Error | OSError, place: str) -> EngramsError:
-    """The error that stands for one of SQLite's or of the operating system's."""
+    """Engrams error for one of SQLite or the operating system."""
     match problem:
         case OSError():
             return StoreError(f"{place}: {problem.strerror or problem}.", hint=FULL if problem.errno in _NO_SPACE else READ_ONLY)

@@ -1,4 +1,4 @@
-"""Conditions on records, and the reach of a read, as SQL in which every value is bound."""
+"""SQL clauses for conditions and scopes, with bound values."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ KNOWN = (*sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)), "meta.<name>
 
 @dataclass(frozen=True, slots=True)
 class SqlClause:
-    """A piece of a WHERE and the values of its marks, in order. Empty text: no condition."""
+    """Part of a WHERE with its bound values; empty text: no condition."""
 
     text: str = ""
     values: tuple[Any, ...] = ()
 
 
 def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND") -> SqlClause:
-    """The parts that say something, in brackets where there are several."""
+    """Join non-empty clauses, in brackets if several."""
     kept = [part for part in parts if part.text]
     text = f" {word} ".join(part.text for part in kept)
     return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
 
 
 def reach_clause(seen: Reach) -> SqlClause:
-    """Only this owner's records, and only in the scopes of the reach."""
+    """Restrict to the owner and the scopes of the reach."""
     owner = SqlClause("owner = ?", (seen.owner.key,))
     keys = [scope.key for scope in seen.scopes]
     if len(keys) > _MOST:
@@ -55,7 +55,7 @@ def reach_clause(seen: Reach) -> SqlClause:
 
 
 def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
-    """What was true at one time, as known at one time."""
+    """Restrict to records true at one time, as known at another."""
     valid, known = micros(point.valid or now), micros(point.known or now)
     return SqlClause(
         "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <= ?)"
@@ -66,7 +66,10 @@ def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
 
 
 def where_clause(given: Where | None) -> SqlClause:
-    """A filter; one without conditions filters nothing. InputError names an unknown field or operator and the known."""
+    """Compile a filter; empty without conditions.
+
+    InputError names an unknown field or operator and the known ones.
+    """
     return SqlClause() if given is None else _compile_part(given, 0, [0])
 
 
@@ -107,7 +110,7 @@ def _compile_condition(condition: Condition) -> SqlClause:
 
 
 def _column_clause(name: str, op: str, value: Any) -> SqlClause:
-    # What is missing in a nullable column compares as false, never as unknown, so that NOT means the opposite.
+    # NULL compares as false, never as unknown, so that NOT means the opposite.
     match op:
         case "exists":
             filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "1"
@@ -147,7 +150,7 @@ def _list_clause(name: str, op: str, value: Any) -> SqlClause:
 
 
 def _column_value(name: str, value: Any) -> Any:
-    """The value as the column holds it."""
+    """Value as stored in the column."""
     if name in TIMES:
         return None if value is None else _time_micros(value)
     if name in _NUMBER_FIELDS:
@@ -160,7 +163,7 @@ def _column_value(name: str, value: Any) -> Any:
 
 
 def _scope_key(value: Any) -> str:
-    """A scope, or its labels, as its key."""
+    """Key of a scope or its labels."""
     labels = value.labels if isinstance(value, Scope) else value
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise InputError(f"{value!r:.100} is no scope.", hint="Give its key as a text, or its labels as a list of texts.")
@@ -204,7 +207,7 @@ def _require_list(value: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _JsonValue:
-    """SQL for the type and the content of a JSON value; each has the ``values`` of its marks."""
+    """SQL for type and content of a JSON value, with bound values."""
 
     kind: str
     content: str
@@ -212,7 +215,10 @@ class _JsonValue:
 
 
 def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
-    """A test on a value inside JSON. Only values of one type compare; what is missing is equal to null alone."""
+    """Test a value inside JSON.
+
+    Only values of one type compare; a missing one equals null alone.
+    """
     there = _JsonValue(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
     match op:
         case "exists":
@@ -245,7 +251,8 @@ def _equals(there: _JsonValue, value: Any) -> SqlClause:
 
 
 def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
-    """Texts and numbers as one list each: SQLite bounds how many conditions one expression may hold."""
+    """Test membership with one list for texts and one for numbers."""
+    # SQLite bounds the number of conditions in one expression.
     texts = [value for value in values if isinstance(value, str)]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     others = [value for value in values if value is None or isinstance(value, bool | list | tuple | dict)]
@@ -283,7 +290,7 @@ def _negate(part: SqlClause) -> SqlClause:
 
 
 def _json_path(name: str) -> str:
-    """A dotted name as a JSON path. Each part is quoted, so that hyphens, digits, blanks and brackets are just letters."""
+    """Dotted name as a JSON path with each part quoted."""
     keys = name.split(".")
     if len(name) > _LONGEST or not all(keys) or any(char in '"\\' or not char.isprintable() for char in name):
         raise InputError(

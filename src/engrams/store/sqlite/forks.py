@@ -1,4 +1,4 @@
-"""Forking a process that has a store open."""
+"""Handling of process forks while a store is open."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from weakref import WeakSet
 
 
 class ForkListener(Protocol):
-    """Something with locks or connections that a child process must not share half-way through an operation."""
+    """Holder of locks or connections that a child must not share."""
 
     def before_fork(self) -> None:
-        """Before a fork: finish what is under way and let nothing new begin."""
+        """Finish current work and let nothing new begin."""
         ...
 
     def after_fork_in_parent(self) -> None:
-        """After it, in the parent: go on."""
+        """Continue in the parent."""
         ...
 
     def after_fork_in_child(self) -> None:
-        """After it, in the child: start anew without touching what is the parent's."""
+        """Start anew in the child without touching the parent's resources."""
         ...
 
 
-_watched: WeakSet[ForkListener] = WeakSet()
+_listeners: WeakSet[ForkListener] = WeakSet()
 _held: list[ForkListener] = []
 
 
 def register(one: ForkListener) -> None:
-    """Tell ``one`` about every fork from now on, as long as it lives."""
-    _watched.add(one)
+    """Notify ``one`` of every fork while it lives."""
+    _listeners.add(one)
 
 
 def _before_fork() -> None:
-    # In one order, so that two threads that fork at once cannot wait for each other.
-    held = sorted(_watched, key=id)
+    # Always in the same order: two threads that fork at once cannot deadlock.
+    held = sorted(_listeners, key=id)
     for one in held:
         one.before_fork()
     _held[:] = held

@@ -1,4 +1,4 @@
-"""Links between nodes, and the nodes that are no records."""
+"""Links between nodes, and topic nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engrams.types import Edge, EdgeType, Scope, Topic
 
 
 def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
-    """Edges at either end of any of ``nodes``, each once; of ``types`` only, if there are any."""
+    """Find edges at any of ``nodes``, each once; ``types``: empty for all."""
     wanted = set(types)
     rows = fetch_all(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
     return tuple(
@@ -37,7 +37,7 @@ def list_topics(connection: apsw.Connection, seen: Reach) -> tuple[Topic, ...]:
 
 
 def save_topic(connection: apsw.Connection, topic: Topic) -> None:
-    """Store or replace it; one without members goes, and the edges at it with it."""
+    """Store or replace a topic; without members drop it and its edges."""
     owner = topic.scope.owner.key
     if topic.members < 1:
         execute(connection, "drop_topic", owner, topic.id)

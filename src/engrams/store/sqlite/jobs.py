@@ -1,4 +1,4 @@
-"""Durable work: coalescing, leases, retries and the dead-letter list."""
+"""Durable jobs: coalescing, leases, retries and dead letters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json, Meta
 
 KEEP_DONE = timedelta(days=1)
-"""How long a finished job stays in the list."""
+"""Time that a finished job stays in the list."""
 
 _MERGED_LISTS = frozenset({"items", "signals"})
 _ID_BREAKS = re.compile(r"[^\w-]+")
 
 
 def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
-    """Add a job, or merge it into the waiting one of its kind and key. Its id."""
+    """Add a job or merge it into a waiting one; its id."""
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
     due, now = micros(spec.due or at), micros(at)
@@ -43,7 +43,10 @@ def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
 
 
 def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
-    """Two payloads as one: the newer one's values, but both lists of ``items`` and ``signals``, each entry once and in order."""
+    """Merge two payloads; the newer values win.
+
+    The lists ``items`` and ``signals`` are joined, each entry once and in order.
+    """
     merged = {**old, **new}
     for name in _MERGED_LISTS & old.keys() & new.keys():
         seen = {encode_json(item): item for item in [*old[name], *new[name]]}
@@ -52,7 +55,7 @@ def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
 
 
 def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
-    """Lease the next due job. Two jobs of one kind and key never run at once."""
+    """Lease the next due job; one at a time by key."""
     now = micros(ask.now)
     while True:
         found = _find_due(connection, ask)
@@ -60,7 +63,7 @@ def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
             return None
         job, attempt, attempts, state = found
         if state == "running" and attempt >= attempts:
-            # Its workers died each time: handing it out for ever would take all of them down.
+            # Its workers died each time: leasing it again would take more of them down.
             execute(connection, "bury_job", "The worker went silent on the last attempt.", now, job)
             continue
         lease = f"{job}.{os.urandom(8).hex()}"
@@ -74,14 +77,17 @@ def renew(connection: apsw.Connection, lease: str, until: datetime) -> bool:
 
 
 def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
-    """Whether the lease still held. What was finished a day ago leaves the list."""
+    """Finish a job, prune old ones; False if the lease was lost."""
     done = fetch_first(connection, "finish_job", micros(at), lease) is not None
     execute(connection, "prune_jobs", micros(at - KEEP_DONE))
     return done
 
 
 def fail(connection: apsw.Connection, failure: Failure) -> bool:
-    """Whether the lease still held. Dead without a time to retry at, or when its attempts are used up."""
+    """Record a failure; False if the lease was lost.
+
+    The job is dead without ``retry_at``, or when its attempts are used up.
+    """
     found = fetch_first(connection, "leased_job", failure.lease)
     if found is None:
         return False
@@ -95,7 +101,7 @@ def fail(connection: apsw.Connection, failure: Failure) -> bool:
 
 
 def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
-    """Dead jobs back to waiting, with all their attempts."""
+    """Return dead jobs to the queue with all their attempts."""
     dead = fetch_all(connection, "dead_jobs", encode_json(list(ids)))
     for job, kind, key, payload, _, error in dead:
         _requeue(connection, (job, kind, key, payload), (0, micros(at), error), at)
@@ -103,7 +109,7 @@ def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
 
 
 def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again: tuple[int, int, str], at: datetime) -> None:
-    """Let a job wait again; a newer one that waits for the same key already is merged into it."""
+    """Requeue a job, merging a newer one of the same key."""
     number, kind, key, payload = job
     attempt, due, error = again
     newer = fetch_first(connection, "waiting_job", kind, key)
@@ -115,12 +121,12 @@ def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again:
 
 
 def list_jobs(connection: apsw.Connection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
-    """Last changed first."""
+    """Jobs in these states, last changed first."""
     return tuple(_decode_job(row) for row in fetch_all(connection, "list_jobs", encode_json(list(states)), limit))
 
 
 def find_waiting(connection: apsw.Connection, kind: str, prefix: str) -> tuple[Job, ...]:
-    """Those of one kind whose keys begin so."""
+    """Waiting jobs of one kind whose keys start with ``prefix``."""
     return tuple(_decode_job(row) for row in fetch_all(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
 
 
@@ -132,12 +138,12 @@ def count_workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int
 
 
 def find_next_due(connection: apsw.Connection) -> datetime | None:
-    """When the next job can be claimed, as far as is known now."""
+    """Time at which the next known job can be claimed."""
     return decode_time(fetch_one(connection, "next_due")[0])
 
 
 def is_claimable(connection: apsw.Connection, ask: Claim) -> bool:
-    """Whether a claim would find something, without taking the turn to write."""
+    """Test for a claimable job without the write lock."""
     return _find_due(connection, ask) is not None
 
 
@@ -148,8 +154,11 @@ def _find_due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None
 
 
 def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
-    """Take purged records out of every job: their items go, and a job that names one otherwise, or has nothing left to
-    do, goes altogether. A worker that runs one loses its lease, so nothing it made of the record can be stored."""
+    """Remove purged records from every job; number of jobs changed.
+
+    Their items go, and a job that names one otherwise, or has nothing left to do, is dropped. A worker that runs one loses its
+    lease, so nothing it made of the record can be stored.
+    """
     touched = 0
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)
@@ -169,7 +178,7 @@ def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> 
 
 
 def count_naming(connection: apsw.Connection, ids: Set[str]) -> int:
-    """How many jobs name any of these records in their key, payload or error."""
+    """Count jobs that name any of these records."""
     rows = fetch_all(connection, "live_jobs") if ids else []
     return sum(_names_any(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)
 

@@ -1,4 +1,4 @@
-"""Index terms as numbers."""
+"""Numbers of index terms."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ _LARGEST = 200_000
 
 
 class TermLexicon:
-    """The numbers of terms, remembered between writes. Used by one writer at a time."""
+    """Cache of term numbers between writes; used by one writer."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._epoch: object = None
 
     def start_epoch(self, epoch: object) -> None:
-        """Forget everything if ``epoch`` is another one: a rollback, a purge or another file made numbers void."""
+        """Forget everything in a new epoch.
+
+        A rollback, a purge or another file made numbers void.
+        """
         if epoch != self._epoch or len(self._numbers) > _LARGEST:
             self._numbers.clear()
             self._epoch = epoch
 
     def encode(self, connection: apsw.Connection, terms: list[str]) -> bytes:
-        """The terms' numbers in order, as uint32; terms not met before get one."""
+        """Encode terms as uint32 numbers; new terms get one."""
         numbers = self._numbers
         missing = {term for term in terms if term not in numbers}
         if missing:
@@ -38,14 +41,14 @@ class TermLexicon:
 
 
 def decode(connection: apsw.Connection, lexemes: bytes) -> list[str]:
-    """The inverse of ``encode``."""
+    """Decode lexemes to terms."""
     numbers = array("I", lexemes)
     terms = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
     return [terms[number] for number in numbers]
 
 
 def find_numbers(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """The numbers of those terms that have one."""
+    """Numbers of those terms that have one."""
     return dict(fetch_all(connection, "find_terms", _to_json_list(terms)))
 
 

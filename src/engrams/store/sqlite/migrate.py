@@ -1,4 +1,4 @@
-"""From an empty file, or an older one, to the schema of this version."""
+"""Schema creation and migration."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ APPLICATION = 0x656E6772
 
 
 def newest_version() -> int:
-    """The ``user_version`` that this code writes."""
+    """``user_version`` that this code writes."""
     return load_migrations()[-1].number
 
 
 def read_version(connection: apsw.Connection, place: str, known: int) -> int:
-    """The schema's number, 0 for an empty file. StoreError: another program's file, or one of a newer engrams."""
-    # All of one moment: another process may be filling the file.
+    """Schema version of a file, 0 for an empty one.
+
+    StoreError: another program's file, or one of a newer engrams.
+    """
+    # In one transaction: another process may be filling the file.
     with connection:
         found = int(connection.pragma("user_version"))
         application = int(connection.pragma("application_id"))
@@ -38,8 +41,10 @@ def read_version(connection: apsw.Connection, place: str, known: int) -> int:
 
 
 def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[Migration] = ()) -> None:
-    """Create the schema, or bring an older one up by ``steps`` (those that ship), in one transaction. A file that holds
-    an older one is copied to ``backup`` first, unless a copy is there already."""
+    """Create the schema, or migrate an older one, in one transaction.
+
+    ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists.
+    """
     steps = steps or load_migrations()
     last = steps[-1].number
     found = read_version(connection, place, last)
@@ -68,6 +73,6 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
 
 
 def find_drift(connection: apsw.Connection) -> list[str]:
-    """Names of the applied steps that differ from the shipped ones."""
+    """Names of applied migrations that differ from the shipped ones."""
     applied = {number: (name, checksum) for number, name, checksum in fetch_all(connection, "applied_migrations")}
     return [step.name for step in load_migrations() if applied.get(step.number) != (step.name, step.checksum)]

@@ -1,4 +1,4 @@
-"""Lists of records, a page at a time."""
+"""Lists of records in pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BELIEVED_ORDER = (
 
 
 def find_page(connection: apsw.Connection, asked: Query, now: datetime) -> Page:
-    """One page. A cursor that names no record of this owner finds nothing."""
+    """Find one page; an unknown cursor finds nothing."""
     found = build_statement(connection, asked, now)
     if found is None:
         return Page(())
@@ -35,14 +35,14 @@ def find_page(connection: apsw.Connection, asked: Query, now: datetime) -> Page:
 
 
 def find_slots(connection: apsw.Connection, asked: Query, now: datetime) -> tuple[Slot, ...]:
-    """The slots of a page."""
+    """Find the slots of a page."""
     found = build_statement(connection, asked, now, "select_slots")
     rows: list[tuple[Any, ...]] = [] if found is None else connection.execute(found.text, found.values).fetchall()
     return tuple(Slot(*row) for row in rows[: asked.limit])
 
 
 def build_statement(connection: apsw.Connection, asked: Query, now: datetime, columns: str = "select_records") -> SqlClause | None:
-    """The whole statement; None where nothing can be found."""
+    """Build the whole statement; None if nothing can match."""
     if asked.limit < 1:
         raise InputError("The limit of a list is at least 1.")
     sign, direction = _DIRECTION.get(asked.order, ("", ""))
@@ -64,7 +64,7 @@ def build_statement(connection: apsw.Connection, asked: Query, now: datetime, co
             after,
         ]
     )
-    # A plus keeps SQLite from walking everything in the order asked for where a key finds the few that can match.
+    # A plus keeps SQLite from walking everything in order where a key finds the few matches.
     plus = "+" if _is_selective(asked) else ""
     order = f"{plus}recorded_at {direction}, {plus}number {direction}" if sign else _BELIEVED_ORDER
     index = " INDEXED BY records_id" if _is_by_id(asked.where) else " INDEXED BY records_believed" if _uses_believed_index(asked) else ""
@@ -78,19 +78,19 @@ def _is_selective(asked: Query) -> bool:
 
 
 def _uses_believed_index(asked: Query) -> bool:
-    """Whether the index in the order of belief holds what is asked for: active statements."""
+    """Test whether the index of belief covers the query: active statements."""
     active = asked.as_of is None and asked.statuses == (Status.ACTIVE,)
     return asked.order == "believed" and active and bool(asked.kinds) and Kind.TURN not in asked.kinds
 
 
 def _is_by_id(where: Where | None) -> bool:
-    """Whether the filter names an id or a range of ids, as the start of an id does."""
+    """Test for a filter on an id or a range of ids."""
     parts = where.parts if where is not None and where.op == "and" else ()
     return any(isinstance(part, Condition) and part.field == "id" and part.op in ("eq", "gt", "gte", "lt", "lte") for part in parts)
 
 
 def _axis_clauses(asked: Query, now: datetime) -> list[SqlClause]:
-    """Status, time and kind."""
+    """Clauses for status, time and kind."""
     parts = []
     if asked.as_of is not None:
         parts.append(filters.as_of_clause(asked.as_of, now))
@@ -103,13 +103,13 @@ def _axis_clauses(asked: Query, now: datetime) -> list[SqlClause]:
     if asked.kinds:
         parts.append(_one_of("kind", [str(kind) for kind in asked.kinds]))
         if Kind.TURN not in asked.kinds:
-            # What the index of kinds asks for: turns, by far the most, are not in it.
+            # Condition of the index of kinds, which leaves turns out.
             parts.append(SqlClause("kind <> 'turn'"))
     return parts
 
 
 def _key_clauses(asked: Query) -> list[SqlClause]:
-    """Values that an index knows; the literals are the partial indexes' own conditions."""
+    """Clauses for indexed values; literals match partial indexes."""
     parts = []
     if asked.session:
         parts.append(SqlClause("session = ? AND session <> ''", (asked.session,)))

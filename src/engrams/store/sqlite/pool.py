@@ -1,4 +1,4 @@
-"""Connections lent to one thread at a time."""
+"""Pool of reading connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import apsw
 
 
 class ConnectionPool:
-    """At most ``limit`` reading connections, made when needed; a borrower waits for a free one."""
+    """At most ``limit`` connections, made on demand; borrowers wait."""
 
     def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
         self._make = make
@@ -22,7 +22,7 @@ class ConnectionPool:
 
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
-        """A connection inside a read transaction: everything read with it is of one moment."""
+        """Lend a connection inside a read transaction."""
         with self._free:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -36,7 +36,7 @@ class ConnectionPool:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Discard the idle ones now, and those that are lent out when they come back."""
+        """Discard idle connections now, lent ones on return."""
         with self._lock:
             self._open = False
             idle, self._idle = self._idle, []

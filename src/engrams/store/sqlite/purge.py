@@ -1,4 +1,4 @@
-"""Erasing records for good, and looking again."""
+"""Permanent erasure of records, and its verification."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ from engrams.text.terms import terms
 from engrams.types import Scope, Status
 
 PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "log")
-"""Where a record leaves traces: its row, its embeddings, the full-text index, the list of words, links, the topics it was
-in (a label may quote it, a centre is a mean of it), the log of its changes, quotes of it in other records' evidence, work
-that names it, file-side effects that wait, and the database's own log, which holds pages as they were before."""
+"""Places where a record leaves traces.
+
+Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
+of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, and the write-ahead log, which
+holds earlier pages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeTraces:
-    """What was purged, as far as it is needed to look for it again: ids and numbers, words nobody else uses, and their topics."""
+    """Purged ids, row numbers, words and topics, for verification.
+
+    ``words``: those that no other record uses.
+    """
 
     owner: Scope
     records: tuple[tuple[str, int], ...]
@@ -39,8 +45,10 @@ class PurgeTraces:
 
 
 def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], PurgeTraces]:
-    """Erase inside the caller's transaction: how much from each place, and what to look for afterwards. An id that is
-    not there, or was purged before, counts nothing."""
+    """Erase inside the caller's transaction.
+
+    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing.
+    """
     removed: Counter[str] = Counter()
     records = []
     known: dict[int, str] = {}
@@ -57,7 +65,7 @@ def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str],
     topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
     traces = PurgeTraces(owner, tuple(records), tuple(words), topics)
     for topic in topics:
-        # Its other members are grouped anew.
+        # Its other members are clustered again.
         removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
         execute(connection, "drop_edges", owner.key, topic)
     removed["jobs"] = jobs.remove_records(connection, traces.ids, at)
@@ -71,7 +79,7 @@ def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str],
 
 
 def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
-    """Take a record out of the full-text index. Its terms."""
+    """Remove a record from the full-text index; its terms."""
     lexemes = array("I", fetch_one(connection, "lexemes_of", number)[0])
     found = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
     if lexemes:
@@ -81,7 +89,7 @@ def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[
 
 
 def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
-    """Terms of the texts that a record had before it was edited: the list of words still knows them."""
+    """Terms of a record's former texts, still in the lexicon."""
     changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
     words = {word for change in changes for name in ("text", "caption") if name in change for word in terms(change[name])}
     return {key: term for term, key in lexicon.find_numbers(connection, words).items()} if words else {}
@@ -102,7 +110,7 @@ def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], r
 
 
 def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
-    """Remove literal quotes of a purged record from the evidence of others, and from the log of their changes."""
+    """Remove quotes of a purged record from evidence and its history."""
     citing = fetch_all(connection, "quoting", owner.key, name)
     for number, evidence, version in citing:
         kept = [item for item in decode_json(evidence) if item[1] != name]
@@ -114,7 +122,7 @@ def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: dat
 
 
 def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[str, int]:
-    """What a second look finds in each place."""
+    """Count what is left of purged records, by place."""
     owner = traces.owner.key
     found: Counter[str] = Counter()
     for name, number in traces.records:

@@ -1,4 +1,4 @@
-"""Reading records, their history and what is known about them."""
+"""Reads of records, their history and statistics."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ _FIRST_FIELDS = ("text", "kind", "status")
 
 
 def get_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-    """Those that exist, purged ones as empty tombstones, in the order of ``ids``."""
+    """Existing records in the order of ``ids``; purged ones as tombstones."""
     rows = fetch_composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
     found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
 
 
 def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-    """Oldest first. The first entry tells the text, kind and status that the record began with."""
+    """History of a record, oldest first.
+
+    The first entry holds the text, kind and status that the record began with.
+    """
     row = fetch_first(connection, "number_of", id, owner.key)
     if row is None:
         return ()
@@ -48,7 +51,7 @@ def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[Hi
 
 
 def _first_value(name: str, record: Record, later: Sequence[HistoryEntry]) -> Any:
-    """A field's first value: what the first change of it found, or what it still is."""
+    """First value of a field, from its first change or the record."""
     for entry in later:
         if name in entry.before:
             return entry.before[name]
@@ -67,20 +70,23 @@ def find_unembedded(connection: apsw.Connection, model: str, after: str, limit: 
 
 
 def list_scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope, ...]:
-    """The scopes that hold records."""
+    """Scopes that hold records."""
     rows = fetch_all(connection, "every_scope") if owner is None else fetch_all(connection, "scopes_of", owner.key)
     return tuple(Scope.parse(key) for (key,) in rows)
 
 
 def count_speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int]:
-    """Who spoke in active records of the reach, most first."""
+    """Speakers of active records in reach, most frequent first."""
     within = filters.reach_clause(seen)
     text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
     return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
 
 
 def count_records(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
-    """Records by status; those that were not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
+    """Counts of records by several axes.
+
+    By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model.
+    """
     within = SqlClause("1") if seen is None else filters.reach_clause(seen)
     found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"

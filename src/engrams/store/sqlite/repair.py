@@ -1,4 +1,4 @@
-"""Finding damage, and mending it without losing what can still be read."""
+"""Detection and repair of damage, keeping what is readable."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ _LOGS = ("-wal", "-shm")
 
 
 def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
-    """Make an existing file ready for use: unreadable ones are moved aside, older ones upgraded, a damaged full-text
-    index is rebuilt. What was done, as sentences. StoreError: another program's file, or a newer engrams'."""
+    """Make an existing file ready for use; notes on what was done.
+
+    An unreadable file is moved aside, an older one migrated, a damaged full-text index rebuilt. StoreError: another program's file,
+    or a newer engrams'.
+    """
     notes: list[str] = []
     try:
         bad = is_damaged(path, settings)
     except (apsw.IOError, apsw.CantOpenError):
-        bad = True  # as while somebody else moves it aside: it is looked at again with nobody else at it
+        bad = True  # perhaps being moved aside by another process: look again under the lock
     if bad and (kept := move_damaged_aside(path, settings, clock)) is not None:
         notes.append(f"{path.name} could not be read; it was moved to {kept.name} and a new one made.")
     if _is_current(path, settings):
@@ -35,7 +38,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     try:
         found = migrate.read_version(connection, str(path), migrate.newest_version())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
-        if not answers_index(connection):
+        if not has_working_index(connection):
             notes.append(_rebuild_now(connection))
     finally:
         connection.close()
@@ -43,7 +46,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
 
 
 def is_damaged(path: Path, settings: StoreSettings) -> bool:
-    """Whether SQLite cannot make anything of the file."""
+    """Test whether SQLite cannot read the file."""
     connection = None
     try:
         connection = connect.open_reader(path, settings)
@@ -57,7 +60,10 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
 
 
 def move_damaged_aside(path: Path, settings: StoreSettings, clock: Clock) -> Path | None:
-    """Move an unreadable file and its logs away and put an empty one in its place. None: another process did."""
+    """Move an unreadable file aside and create an empty one.
+
+    None: another process did it.
+    """
     with lock_folder(path.parent):
         if not is_damaged(path, settings):
             return None
@@ -67,14 +73,14 @@ def move_damaged_aside(path: Path, settings: StoreSettings, clock: Clock) -> Pat
 
 
 def damaged_suffix(clock: Clock) -> str:
-    """What a damaged file's name gets at its end."""
+    """Suffix of a damaged file's name."""
     return f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}"
 
 
 def rename_with_logs(path: Path, suffix: str) -> Path:
-    """Rename a database and its logs. Its new name."""
+    """Rename a database and its logs; the new path."""
     kept = path.with_name(f"{path.name}.{suffix}")
-    # The logs first: a crash in between must not leave the old log beside a new file.
+    # Logs first: a crash in between must not leave the old log beside a new file.
     for log in _LOGS:
         old = path.with_name(path.name + log)
         if old.exists():
@@ -84,12 +90,12 @@ def rename_with_logs(path: Path, suffix: str) -> Path:
 
 
 def list_damaged(path: Path) -> list[str]:
-    """Names of the damaged files that were moved away."""
+    """Names of damaged files that were moved aside."""
     return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith(_LOGS))
 
 
-def answers_index(connection: apsw.Connection) -> bool:
-    """Whether the full-text index answers and knows the last record: a quick look, not a proof."""
+def has_working_index(connection: apsw.Connection) -> bool:
+    """Test quickly that the full-text index knows the last record."""
     last = fetch_first(connection, "last_lexemes")
     try:
         term = lexicon.decode(connection, last[1][:4])[0] if last and last[1] else "a"
@@ -101,7 +107,7 @@ def answers_index(connection: apsw.Connection) -> bool:
 
 
 def verify_index(connection: apsw.Connection) -> bool:
-    """Whether the full-text index holds every term of every record, and nothing else."""
+    """Compare the full-text index with the terms of all records."""
     expected: Counter[int] = Counter()
     for _, lexemes in stream_rows(connection, "all_lexemes"):
         expected.update(set(array("I", lexemes)))
@@ -114,7 +120,7 @@ def verify_index(connection: apsw.Connection) -> bool:
 
 
 def rebuild_index(connection: apsw.Connection) -> str:
-    """Make the full-text index anew from the records, inside the caller's transaction. What was done."""
+    """Rebuild the full-text index inside the caller's transaction; a note."""
     execute(connection, "drop_postings")
     execute(connection, "make_postings")
     execute(connection, "harden_postings")
@@ -127,7 +133,7 @@ def rebuild_index(connection: apsw.Connection) -> str:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """One process at a time; without effect where folders cannot be locked."""
+    """Lock a folder for one process, where folders can be locked."""
     try:
         import fcntl
     except ImportError:
@@ -147,7 +153,7 @@ def _rebuild_now(connection: apsw.Connection) -> str:
         done = rebuild_index(connection)
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
-        # More than this index is damaged. That must not keep anybody from what can be read, nor from the full repair.
+        # More than this index is damaged: reading and the full repair must stay possible.
         return f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams check --repair`."
     finally:
         if connection.in_transaction:
@@ -156,10 +162,10 @@ def _rebuild_now(connection: apsw.Connection) -> str:
 
 
 def _is_current(path: Path, settings: StoreSettings) -> bool:
-    """Whether the file needs nothing done, found out without writing: it may lie in a folder we can only read."""
+    """Test without writing that the file needs nothing done."""
     connection = connect.open_reader(path, settings)
     try:
-        return migrate.read_version(connection, str(path), migrate.newest_version()) == migrate.newest_version() and answers_index(
+        return migrate.read_version(connection, str(path), migrate.newest_version()) == migrate.newest_version() and has_working_index(
             connection
         )
     finally:

@@ -1,4 +1,4 @@
-"""Records as rows of the table, and back."""
+"""Conversion between records and table rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
 Row: TypeAlias = tuple[Any, ...]
@@ -17,7 +17,7 @@ Row: TypeAlias = tuple[Any, ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
 _parse = json.JSONDecoder().raw_decode
-"""What we wrote ourselves begins with its value and ends with it: nothing to strip, no encoding to find out."""
+"""Parser for our own JSON: no blanks to strip, no encoding to detect."""
 _NO_PROVENANCE = Provenance()
 _KINDS, _LAYERS = {str(kind): kind for kind in Kind}, {str(layer): layer for layer in Layer}
 _TIERS, _STATUSES = {str(tier): tier for tier in Tier}, {str(status): status for status in Status}
@@ -42,7 +42,7 @@ FIELDS: tuple[str, ...] = (
     *LISTS,
     *JSONS,
 )
-"""The fields of a record, each of them a column, in the order of the query ``select_records``."""
+"""Fields of a record, one column each, in the order of the query ``select_records``."""
 
 
 def encode_time(moment: datetime | None) -> int | None:
@@ -54,12 +54,15 @@ def decode_time(value: int | None) -> datetime | None:
 
 
 def to_datetime(value: int) -> datetime:
-    """A time that is never missing."""
+    """Time of a column that is never null."""
     return _EPOCH + timedelta(microseconds=value)
 
 
 def encode_json(value: Json) -> str:
-    """Compact JSON with sorted keys, so that equal values are equal texts. InputError for what JSON cannot say."""
+    """Encode compact JSON with sorted keys: equal values give equal texts.
+
+    InputError for values that JSON cannot hold.
+    """
     if not value and isinstance(value, Mapping):
         return _EMPTY_MAP
     if not value and isinstance(value, list | tuple):
@@ -77,7 +80,7 @@ def decode_json(text: str) -> Json:
 
 
 def encode_field(name: str, value: Any) -> Any:
-    """One field as its column holds it."""
+    """Encode a field as its column holds it."""
     if name in TIMES:
         return encode_time(value)
     if name in LISTS:
@@ -96,8 +99,10 @@ def encode_field(name: str, value: Any) -> Any:
 
 
 def decode_record(row: Row) -> Record:
-    """The record of a row in the order of FIELDS. Written out, in the order of Record's own fields: a search decodes fifty, a loop over
-    names takes twice as long, and thirty-six names are looked up one by one."""
+    """Decode a row in the order of FIELDS.
+
+    Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long.
+    """
     id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
     kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
     importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest
@@ -145,15 +150,15 @@ def _decode_list(text: str) -> tuple[str, ...]:
     return () if text == _EMPTY_LIST else tuple(_parse(text)[0])
 
 
-@memo(1024)
+@text_cache(1024)
 def _decode_provenance(text: str) -> Provenance:
-    """Frozen, and the same for many records: decoded once."""
+    """Cached: frozen, and the same for many records."""
     parts = decode_json(text)
     return Provenance(**{**parts, "files": tuple(parts.get("files", ()))})
 
 
 def to_history_value(name: str, value: Any) -> Json:
-    """One field as the history tells it: JSON values, times as ISO 8601."""
+    """Encode a field for the history: JSON values, ISO 8601 times."""
     if isinstance(value, datetime):
         return value.isoformat()
     match name:
@@ -168,7 +173,10 @@ def to_history_value(name: str, value: Any) -> Json:
 
 
 def coerce_field(name: str, value: Any) -> Any:
-    """A new value for a field, in the type that Record wants. InputError: unknown field, or not such a value."""
+    """Convert a new value to the field's type.
+
+    InputError: an unknown field, or not such a value.
+    """
     try:
         return _find_coercion(name)(value)
     except (TypeError, ValueError, AttributeError) as problem:

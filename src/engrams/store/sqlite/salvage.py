@@ -1,4 +1,4 @@
-"""What can still be read of a damaged database, into a new one."""
+"""Rescue of readable rows from a damaged database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_GAPS = 200_000
 
 
 def copy_readable(source: Path, target: Path, settings: StoreSettings) -> dict[str, int]:
-    """Copy every readable row of ``source`` into the new database ``target``. How many rows, by table."""
+    """Copy readable rows into the new database ``target``; counts by table."""
     connect.create_file(target)
     old, new = connect.open_reader(source, settings), connect.open_writer(target, settings)
     copied: dict[str, int] = {}
@@ -40,7 +40,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> dict[s
 
 
 def _reindex(connection: apsw.Connection) -> None:
-    """Read every text anew: the old numbers of terms mean nothing without the list that was lost."""
+    """Index every text again: term numbers need the lost lexicon."""
     numbers = TermLexicon()
     reached = 0
     while rows := fetch_all(connection, "some_texts", reached):
@@ -69,7 +69,7 @@ def _copy_table(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
 
 
 def _read_by_number(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows in order of their number, stepping over those that cannot be read."""
+    """Read rows by number, stepping over unreadable ones."""
     select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid > ? ORDER BY rowid"  # noqa: S608 - our own table's names
     reached = 0
     for _ in range(_MOST_GAPS):
@@ -84,7 +84,7 @@ def _read_by_number(old: apsw.Connection, table: str, columns: list[str]) -> Ite
 
 
 def _read_by_key(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows from the front up to the damage, and then, if there is any, from the back."""
+    """Read rows up to the damage, then from the back."""
     keys = ", ".join(f"{name} DESC" for name, place in fetch_all(old, "columns", table) if place)
     names = ", ".join(columns)
     for select in (f"SELECT {names} FROM {table}", f"SELECT {names} FROM {table} ORDER BY {keys}"):  # noqa: S608 - our own table's names

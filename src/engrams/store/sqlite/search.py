@@ -1,4 +1,4 @@
-"""Candidates for a query: the indexes of owners in memory, kept up with the rows of the database."""
+"""Search candidates from in-memory indexes, synchronised with the database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import join_clauses
 from engrams.store.sqlite.forks import register
 from engrams.store.sqlite.sql import fetch_one, query, stream_rows
-from engrams.text.cache import forget
+from engrams.text.cache import clear_caches
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from engrams.store.index import OwnerIndex
 
 _BATCH_ROWS = 20_000
-"""Rows handed to an index at a time: a million of them at once would need more memory than the index itself."""
+"""Rows loaded at a time: a million at once would need more memory than the index."""
 
 _MANY_ROWS = 200_000
-"""Rows after whose load the memory that it took on the way is worth giving back."""
+"""Rows from which memory is released after a load."""
 
 _Key: TypeAlias = tuple[int, str, int, int]
 
 
 @dataclass(slots=True, eq=False)
 class _CachedIndex:
-    """One owner's index and the lock that whoever uses it holds. ``bytes``: its size after the last use."""
+    """Owner index with its lock; ``bytes``: size after the last use."""
 
     index: OwnerIndex
     lock: Lock = field(default_factory=Lock)
@@ -45,7 +45,7 @@ class _CachedIndex:
 
 
 class IndexCache:
-    """Indexes by owner and model, the least recently used dropped when they outgrow ``cache_bytes``."""
+    """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
     def __init__(self, database: Database, settings: StoreSettings) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class IndexCache:
         register(self)
 
     def seek(self, seek: Seek) -> Pool:
-        """What the index finds, after it has seen every committed change."""
+        """Find candidates, after all committed changes are indexed."""
         with self._database.reading() as connection:
             model, dimension = vectors.find_model(connection, seek.model)
             if seek.vector is not None and dimension and len(seek.vector) != dimension:
@@ -70,12 +70,12 @@ class IndexCache:
         key = (self._database.generation, seek.reach.owner.key, model, dimension)
         cached = self._get_cached(key)
         with cached.lock:
-            # No connection is held while another thread searches this owner, or while the index thinks.
+            # No connection is held while waiting for the lock, or during the search.
             try:
                 with self._database.reading() as connection:
                     _catch_up(connection, cached.index, seek.reach.owner, model)
             except BaseException:
-                # An index that missed some rows would never ask for them again.
+                # An index that missed rows would never load them.
                 self._discard(key)
                 raise
             pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
@@ -85,22 +85,22 @@ class IndexCache:
         return pool
 
     def drop(self, owner: Scope) -> None:
-        """Let go of an owner's indexes: what was purged must not stay in memory either."""
+        """Drop an owner's indexes: purged text must not stay in memory."""
         with self._lock:
             keys = [key for key in self._indexes if key[1] == owner.key]
         for key in keys:
             self._discard(key)
 
     def before_fork(self) -> None:
-        """Before a fork."""
+        """Lock the cache."""
         self._lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """After a fork, in the parent."""
+        """Unlock the cache in the parent."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """After a fork, in the child: an index may have been half-way through a change."""
+        """Clear the cache in the child: an index may be half changed."""
         self._lock = Lock()
         self._indexes.clear()
         self.bytes = 0
@@ -131,22 +131,25 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
     if last is None or last <= index.last_change:
         return
     if index.last_change == 0:
-        # In the order in which they came, so that a session has its turns in the order in which it was held.
+        # In order of insertion, so that sessions keep the order of their turns.
         rows = stream_rows(connection, "load_rows", model, owner.key)
         while some := list(islice(rows, _BATCH_ROWS)):
             index.load(some)
         if len(index) > _MANY_ROWS:
             _release_memory(connection)
-    # Also after the first load, for the rows that it left out: the index must know that it has seen them.
+    # Also after the first load: it skips rows that are not retrievable, whose changes count too.
     before = index.purged_count
     index.apply(stream_rows(connection, "load_changes", model, owner.key, index.last_change))
     if index.purged_count > before:
-        # Perhaps by another process: this one may remember texts of it too.
-        forget()
+        # Perhaps by another process: caches of texts here must go too.
+        clear_caches()
 
 
 def _release_memory(connection: apsw.Connection) -> None:
-    """SQLite keeps pages, and glibc what was freed between small things that stay: a fifth of what a million rows take."""
+    """Give memory back after a load.
+
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take.
+    """
     import ctypes
 
     connection.execute(query("shrink"))
@@ -157,7 +160,7 @@ def _release_memory(connection: apsw.Connection) -> None:
 
 
 def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
-    """Numbers and weights of the terms that are known, and the weight of those that are not."""
+    """Numbers and weights of known terms; summed weight of unknown ones."""
     numbers = lexicon.find_numbers(connection, [term for term, _ in seek.terms]) if seek.terms else {}
     known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]
     return known, sum(weight for term, weight in seek.terms if term not in numbers)

@@ -23,7 +23,10 @@ def load_session(connection: apsw.Connection, owner: Scope, id: str) -> SessionR
 
 
 def save_session(connection: apsw.Connection, row: SessionRow, expect: int | None) -> SessionRow:
-    """Store with the next token. ConflictError where the stored token (0: none yet) is not ``expect``."""
+    """Store a session with the next token.
+
+    ConflictError where the stored token (0: none yet) is not ``expect``.
+    """
     owner = row.scope.owner
     stored = load_session(connection, owner, row.id)
     token = stored.token if stored else 0
@@ -36,7 +39,10 @@ def save_session(connection: apsw.Connection, row: SessionRow, expect: int | Non
 
 
 def save_from_batch(connection: apsw.Connection, row: SessionRow) -> None:
-    """A row of a batch: somebody spoke in it (token 0), or it is saved unless it was changed or spoken in since."""
+    """Touch a session (token 0), or save it.
+
+    A session that was active since is reopened instead of closed; otherwise ConflictError.
+    """
     if not row.token:
         times = (micros(row.started_at), micros(row.last_active))
         execute(connection, "touch_session", row.scope.owner.key, row.id, row.scope.key, *times, encode_json(row.data))
@@ -50,12 +56,12 @@ def save_from_batch(connection: apsw.Connection, row: SessionRow) -> None:
 
 
 def find_idle(connection: apsw.Connection, before: datetime, limit: int) -> tuple[SessionRow, ...]:
-    """Those that are not closed and were last active before or at that time, oldest first."""
+    """Open sessions last active at or before a time, oldest first."""
     return tuple(_decode_session(row) for row in fetch_all(connection, "idle_sessions", micros(before), limit))
 
 
 def list_sessions(connection: apsw.Connection, seen: Reach, limit: int) -> tuple[SessionRow, ...]:
-    """Latest first."""
+    """Sessions in reach, latest first."""
     within = filters.reach_clause(seen)
     text = f"{query('list_sessions')} WHERE {within.text} ORDER BY last_active DESC, id DESC LIMIT ?"
     return tuple(_decode_session(row) for row in connection.execute(text, (*within.values, limit)))

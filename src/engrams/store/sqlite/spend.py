@@ -1,4 +1,4 @@
-"""What models have cost, by day: two counters each."""
+"""Daily counters of model calls and tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAYS_KEPT = 8
 
 
 def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) -> tuple[int, int]:
-    """Add to a day's counters; the new totals. The first entry of a day takes the old ones out."""
+    """Add to a day's counters; the new totals. Prunes old days."""
     total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
     spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
     if total == calls:
@@ -21,5 +21,5 @@ def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) ->
 
 
 def read_spend(connection: apsw.Connection, day: str) -> tuple[int, int]:
-    """A day's totals so far."""
+    """Totals of a day."""
     return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])

@@ -1,4 +1,4 @@
-"""SQL from the files beside this one: queries by name, the schema, and the migrations that lead to it."""
+"""Named queries, schema and migrations from SQL files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema. ``number`` is the ``user_version`` after it."""
+    """Step of the schema; ``number``: the ``user_version`` after it."""
 
     number: int
     name: str
@@ -30,45 +30,45 @@ class Migration:
 
 @cache
 def load_queries() -> dict[str, str]:
-    """Every query of ``queries.sql`` by its name."""
+    """Load the queries of ``queries.sql`` by name."""
     _, *parts = _NAME.split(_read_text("queries.sql"))
     return {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def query(name: str) -> str:
-    """One query; KeyError for a name that is not in the file."""
+    """Text of a named query; KeyError for an unknown name."""
     return load_queries()[name]
 
 
 def fetch_all(connection: apsw.Connection, name: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Everything that a query answers."""
+    """Run a named query; all rows."""
     return connection.execute(query(name), values).fetchall()
 
 
 def fetch_composed(connection: apsw.Connection, text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Everything that a statement answers which was put together from named queries and bound conditions."""
+    """Run a composed statement; all rows."""
     return connection.execute(text, values).fetchall()
 
 
 def stream_rows(connection: apsw.Connection, name: str, *values: Any) -> Iterator[Any]:
-    """The same row by row, for more than should be held at once."""
+    """Run a named query; rows one by one."""
     return connection.execute(query(name), values)
 
 
 def fetch_first(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...] | None:
-    """The first row, if there is one."""
+    """Run a named query; the first row, if any."""
     found = fetch_all(connection, name, *values)
     return found[0] if found else None
 
 
 def fetch_one(connection: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...]:
-    """The only row of a query that always has one."""
+    """Run a named query; its only row."""
     (row,) = fetch_all(connection, name, *values)
     return row
 
 
 def execute(connection: apsw.Connection, name: str, *values: Any) -> int:
-    """Carry out a statement. How many rows it changed."""
+    """Run a named statement; number of rows changed."""
     connection.execute(query(name), values)
     return connection.changes()
 
@@ -79,7 +79,7 @@ def load_schema() -> str:
 
 @cache
 def load_migrations() -> tuple[Migration, ...]:
-    """All steps in order."""
+    """Load all migrations in order."""
     folder = resources.files(__package__) / "migrations"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
     return tuple(Migration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in files)

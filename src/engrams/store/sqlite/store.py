@@ -1,4 +1,4 @@
-"""The SQLite store: one file, or memory, behind all five ports."""
+"""SQLite store: one file, or memory, behind all ports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import IndexCache
 from engrams.store.sqlite.sql import execute
-from engrams.text.cache import forget
+from engrams.text.cache import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 class SqliteStore:
-    """Every port over one SQLite database. Safe in many threads, processes and after a fork."""
+    """Every port over one SQLite database.
+
+    Safe in many threads, processes and after a fork.
+    """
 
     def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
         self._database = database
@@ -53,10 +56,10 @@ class SqliteStore:
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
-        """Open the database file ``path``, or one in memory. Nothing is created before the first write.
+        """Open a database file, or one in memory.
 
-        A file that cannot be read is moved aside and an empty one takes its place; ``check`` tells. StoreError: the file
-        is another program's or a newer engrams', or may not be read.
+        Nothing is created before the first write. An unreadable file is moved aside and an empty one takes its place; ``check`` reports it.
+        StoreError: another program's or a newer engrams' file, or one that may not be read.
         """
         place = None if path == ":memory:" else Path(path).expanduser()
         return cls(Database(place, settings, clock), settings, clock)
@@ -64,11 +67,11 @@ class SqliteStore:
     # ---------------------------------------------------------------------------------------------------- records
 
     def commit(self, batch: Batch) -> Committed:
-        # What writes is not loaded by a process that only reads.
+        # Imported here: a process that only reads does not need it.
         from engrams.store.sqlite.commit import BatchCommit
 
         database = self._database
-        # A rollback takes new numbers of terms back; another file has other ones.
+        # Term numbers are void after a rollback or with another file.
         return database.write(
             lambda connection: BatchCommit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run()
         )
@@ -102,14 +105,14 @@ class SqliteStore:
             return Erased(removed=nothing, remaining=nothing)
 
         def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.PurgeTraces]:
-            # In the turn to write, which is when the words are looked at.
+            # Under the write lock, as every use of the lexicon.
             self._lexicon.start_epoch(None)
             return purge.erase_records(connection, owner, ids, at)
 
         removed, traces = database.write(erase)
         self._index_cache.drop(owner)
-        forget()
-        # The log still holds the pages as they were before.
+        clear_caches()
+        # The log still holds earlier pages.
         log = 0 if database.checkpoint() else 1
         remaining = database.read(lambda connection: purge.count_remaining(connection, traces))
         return Erased(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
@@ -157,7 +160,7 @@ class SqliteStore:
         return self._database.write(lambda connection: tuple(jobs.enqueue(connection, spec, at) for spec in specs))
 
     def claim(self, claim: Claim) -> Job | None:
-        # Workers ask often and mostly in vain: they look before they take the turn to write.
+        # Workers ask often, mostly in vain: check before taking the write lock.
         if not self._database.read(lambda connection: jobs.is_claimable(connection, claim)):
             return None
         return self._database.write(lambda connection: jobs.claim(connection, claim))

@@ -1,4 +1,4 @@
-"""The life of a record: which status may follow which, and what a change of status brings with it."""
+"""Allowed status transitions of a record, and their consequences."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _FOLLOWS: Mapping[Status, frozenset[Status]] = {
     Status.ACTIVE: frozenset({Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
     Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN}),
     Status.ARCHIVED: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
-    # A tombstone may be undone into whatever it was.
+    # A tombstone may be undone into its former status.
     Status.FORGOTTEN: frozenset({Status.CANDIDATE, Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}),
-    # Only a purge leads there, and nothing leads back.
+    # Only reached by a purge; final.
     Status.PURGED: frozenset(),
 }
 
 
 def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    """``fields`` with what a new status implies. InputError: that status cannot follow.
+    """Complete ``fields`` by what a new status implies.
 
-    A superseded record must end in one of the two times, or a read of the past would still find it true today: unless
-    ``valid_to`` or ``retired_at`` is given it is retired now. An active one is known now: it is retired no longer.
+    InputError: that status cannot follow. A superseded record must end in one of the two times, or a read of the past would still
+    find it true today: unless ``valid_to`` or ``retired_at`` is given it is retired now. An active one is no longer retired.
     """
     moved = dict(fields)
     status = moved.get("status", record.status)

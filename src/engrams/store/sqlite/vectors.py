@@ -1,4 +1,4 @@
-"""Embeddings of records: several models side by side."""
+"""Embeddings of records, by model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def save_vector(connection: apsw.Connection, number: int, vector: Vector) -> None:
-    """Add or replace the vector of a record. InputError: its size is not its model's."""
+    """Add or replace a vector; InputError for a wrong size."""
     if vector.dimension < 1 or len(vector.data) != 4 * vector.dimension:
         raise InputError(f"A vector of {vector.dimension} dimensions has {4 * vector.dimension} bytes, not {len(vector.data)}.")
     found = fetch_first(connection, "find_model", vector.model)
@@ -31,13 +31,13 @@ def save_vector(connection: apsw.Connection, number: int, vector: Vector) -> Non
 
 
 def find_model(connection: apsw.Connection, name: str) -> tuple[int, int]:
-    """A model's number and dimension; zeros for one that no vector is of."""
+    """Number and dimension of a model; zeros if unknown."""
     found = fetch_first(connection, "find_model", name)
     return (found[0], found[1]) if found else (0, 0)
 
 
 def fetch_vectors(connection: apsw.Connection, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-    """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
+    """Fetch unit vectors [len(ids), dimension]; zeros for missing ones."""
     import numpy as np
 
     number, dimension = find_model(connection, model)

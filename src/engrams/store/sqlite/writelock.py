@@ -1,4 +1,4 @@
-"""Whose turn it is to write."""
+"""Lock for the one writer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from types import TracebackType
 
 
 class WriteLock:
-    """A lock that one can stop waiting for: a writer whose work was done by another one must not queue for nothing."""
+    """Lock whose wait ends early once the work is done by another."""
 
     def __init__(self) -> None:
         self._condition = Condition()
         self._taken = False
 
     def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
-        """Wait for the turn. False: ``settled`` came true meanwhile, and the turn was not taken."""
+        """Wait for the lock; False: ``settled`` came true, not acquired."""
         with self._condition:
             while not (done := settled is not None and settled()) and self._taken:
                 self._condition.wait()
@@ -23,7 +23,7 @@ class WriteLock:
             return not done
 
     def release(self) -> None:
-        """End the turn; everybody who waits looks again."""
+        """Release the lock and wake all waiters."""
         with self._condition:
             self._taken = False
             self._condition.notify_all()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.speed.corpus import Corpus
-from bench.speed.stages import quantiles
+from bench.speed.timing import quantiles
 from engrams.models.embed.factory import choose
 from engrams.settings import EmbedSettings, ReadSettings
 from engrams.store.index.ann import AnnIndex, count_proposals

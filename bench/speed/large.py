@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import engrams
 from bench.speed import machine
 from bench.speed.corpus import Corpus
-from bench.speed.stages import quantiles, timed, turn
+from bench.speed.timing import quantiles, timed, turn
 from engrams.models.embed.factory import choose
 from engrams.ports import Card
 from engrams.settings import EmbedSettings

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.speed.corpus import Corpus
-from bench.speed.stages import quantiles
+from bench.speed.timing import quantiles
 
 STREAMS = 50
 PIECES = 100

@@ -9,6 +9,7 @@ from typing import Any
 
 import engrams
 from bench.speed.corpus import Corpus
+from bench.speed.timing import OWNER, quantiles, timed, turn
 
 SECONDS = 30
 _MODEL = """
@@ -23,8 +24,6 @@ with ScriptedModel() as model:
 
 def slow(count: int) -> dict[str, Any]:
     """``count`` writes, acknowledged, with the model at work on the first of them already. The close cuts the model off."""
-    from bench.speed.stages import OWNER, quantiles, timed, turn
-
     lines = list(Corpus(seed=4).lines(count + 20))
     command = [sys.executable, "-c", _MODEL, str(SECONDS)]
     with (
@@ -32,7 +31,7 @@ def slow(count: int) -> dict[str, Any]:
         tempfile.TemporaryDirectory() as home,
     ):
         assert server.stdout is not None
-        chat = {"provider": "openai", "model": "m", "url": server.stdout.readline().strip(), "timeout": 2.0 * SECONDS}
+        chat = {"provider": "openai", "model": "m", "url": server.stdout.readline().strip(), "timeout_seconds": 2.0 * SECONDS}
         named: dict[str, Any] = {f"chat__{name}": value for name, value in chat.items()}
         memory = engrams.open(home=home, write__debounce_seconds=0.0, sessions__shutdown_seconds=0.5, **named)
         for line in lines[:20]:

@@ -12,42 +12,23 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import engrams
-from bench.speed.corpus import Corpus, Line
-from engrams import Turn
+from bench.speed.ann import ann as measure
+from bench.speed.corpus import Corpus
+from bench.speed.slow import slow
+from bench.speed.timing import OWNER, quantiles, timed, turn
 
-OWNER = ("user", "bench")
 _BATCH = 100
 _SETTLED = 20_000
-
-
-def quantiles(seconds: Sequence[float]) -> dict[str, float]:
-    """p50, p95, p99 and mean, in milliseconds."""
-    ordered = sorted(seconds)
-
-    def at(share: float) -> float:
-        return round(1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3)
-
-    return {"p50": at(0.50), "p95": at(0.95), "p99": at(0.99), "mean": round(1000 * statistics.fmean(ordered), 3), "n": len(ordered)}
 
 
 def peak_mb() -> float:
     """Most memory this process has held."""
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
-
-
-def timed(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-def turn(line: Line) -> Turn:
-    return Turn(line.text, speaker=line.speaker, session=line.session, at=line.at)
 
 
 def ingest(home: str, size: int) -> dict[str, Any]:
@@ -116,7 +97,6 @@ def ack(home: str, count: int) -> dict[str, Any]:
                 [timed(lambda line=line, settle=settle: memory.add(turn(line), scope=OWNER, settle=settle)) for line in some]
             )
         result["floor_fsync"] = quantiles(_fsync(Path(home) / "probe", count))
-    from bench.speed.slow import slow
 
     return {**result, "slow_model": slow(min(count, 200))}
 
@@ -173,7 +153,6 @@ def start(home: str, rounds: int) -> dict[str, Any]:
 
 def ann(size: int) -> dict[str, Any]:
     """The search by codes beside the exact one."""
-    from bench.speed.ann import ann as measure
 
     return measure(size)
 

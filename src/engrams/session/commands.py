@@ -61,10 +61,7 @@ class PendingChoice:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """Reply to a command.
-
-    ``pending``: to be passed with the next turn; None: nothing is open. ``forgotten``: ids.
-    """
+    """Reply; ``pending`` is for the next turn, ``forgotten`` holds ids."""
 
     reply: str
     pending: dict[str, Any] | None = None

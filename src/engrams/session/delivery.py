@@ -59,7 +59,6 @@ class ContextDelivery:
         return EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
 
     def close(self) -> None:
-        """Stop background reads."""
         self._pending.close()
 
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:

@@ -99,7 +99,6 @@ class SessionFinaliser:
         return replace(marked, token=row.token + 1)
 
     def _load_transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
-        """Load the turns since the last end, in order."""
         query = Query(Reach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
         found: list[Record] = []
         page = self._store.find(replace(query, after=str(row.data.get("start", ""))))
@@ -131,7 +130,6 @@ class SessionFinaliser:
         self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
 
     def _build_arcs(self, end: _SessionEnd) -> None:
-        """Build an account for each scope with enough substantive turns."""
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
             turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
@@ -144,7 +142,6 @@ class SessionFinaliser:
                 end.arcs.append((scope, turns, arc))
 
     def _resolve_held(self, end: _SessionEnd, *, forbidden: bool) -> None:
-        """Promote, drop or keep statements held during the session."""
         reach = Reach(end.owner, (end.owner,), tree=True)
         held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
         if forbidden:

@@ -50,7 +50,6 @@ class HotCache:
         return tuple(replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found)
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Remove memories that were forgotten, replaced or purged."""
         with self._lock:
             for name in ids:
                 self._kept.pop(name, None)

@@ -55,10 +55,7 @@ class OwnerPreferences:
         return OwnerProfile(self._load_rules(scope), self.recall(scope))
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool:
-        """Return whether facts are recalled for this owner; ``on`` sets it.
-
-        ConflictError: other processes change it all the time.
-        """
+        """Return whether facts are recalled for this owner; ``on`` sets it."""
         with self._owner_lock(scope):
             for _ in range(_TRIES):
                 row = self._store.load(scope.owner, ROW)
@@ -86,10 +83,7 @@ class OwnerPreferences:
             return self._write_rule(text, scope)
 
     def clear_rules(self, scope: Scope) -> int:
-        """Forget every rule of this owner; returns how many.
-
-        ``restore`` brings one back. The recall setting stays.
-        """
+        """Forget every rule of this owner (``restore`` undoes it); returns how many."""
         with self._owner_lock(scope):
             rules = self._load_rules(scope)
             if rules:

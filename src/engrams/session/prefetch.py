@@ -89,7 +89,6 @@ class ContextPrefetcher(Generic[Result]):
             thread.join(timeout=5)
 
     def _stop_worker(self) -> None:
-        """Enqueue the stop signal, discarding waiting work where the queue is full."""
         while True:
             try:
                 self._queue.put_nowait(None)

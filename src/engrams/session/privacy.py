@@ -74,7 +74,6 @@ class IncognitoSessions:
         return _silent.get() or (bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet)
 
     def mark_incognito(self, scope: Scope, session: str) -> None:
-        """Keep nothing of this session from now on."""
         with self._lock:
             self._quiet.add((scope.owner.key, session))
 

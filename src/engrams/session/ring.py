@@ -47,7 +47,6 @@ class RingBuffer:
         self.writing = Lock()
 
     def append(self, items: Iterable[RingItem]) -> None:
-        """Append items in order."""
         for item in items:
             with self._lock:
                 gone = self._items.popleft() if len(self._items) >= self._size else None
@@ -65,7 +64,6 @@ class RingBuffer:
             return tuple(self._items)[: max(over, 0)]
 
     def evict(self, ids: Collection[str]) -> None:
-        """Evict items before their time."""
         with self._lock:
             gone = [item for item in self._items if item.id in ids]
             self._items = deque(item for item in self._items if item.id not in ids)
@@ -98,7 +96,6 @@ class RingBuffer:
             return found is not None
 
     def items(self) -> tuple[RingItem, ...]:
-        """Return all items, oldest first."""
         with self._lock:
             return tuple(self._items)
 

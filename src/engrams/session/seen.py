@@ -74,7 +74,6 @@ class RecentlyShown:
             return frozenset(name for name, at in self._get_state(session).at.items() if now - at < self._memory)
 
     def mark_shown(self, session: str, ids: Collection[str]) -> None:
-        """Record ids as shown now."""
         now = self._clock()
         with self._lock:
             seen = self._get_state(session)
@@ -89,7 +88,6 @@ class RecentlyShown:
             self._get_state(session).at.update(dict.fromkeys(ids, now))
 
     def _get_state(self, session: str) -> _ShownState:
-        """Return the conversation's state, moved to the end of the cache."""
         seen = self._states.pop(session, None) or _ShownState()
         self._states[session] = seen
         while len(self._states) > _MOST:

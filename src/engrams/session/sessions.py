@@ -48,10 +48,6 @@ class SessionRegistry:
         journal: Callable[[], TurnIngest],
         model: bool,
     ) -> None:
-        """Set up the sessions of one engine.
-
-        ``model``: ending a session may ask a model, so it is not waited for.
-        """
         self._store, self._clock, self._settings, self._runner = store, clock, settings, work
         self._incognito, self._journal, self._model = incognito, journal, model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
@@ -176,10 +172,7 @@ class SessionRegistry:
         return privacy.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
-        """Return whether facts are recalled for this owner; ``on`` sets it.
-
-        Default: ``sessions.recall``.
-        """
+        """Return whether facts are recalled for this owner; ``on`` sets it."""
         return self._preferences.recall(Scope.of(scope), on)
 
     def profile(self, scope: Place) -> OwnerProfile:

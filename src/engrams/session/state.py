@@ -14,8 +14,6 @@ from engrams.types import Json, Scope
 
 
 class SessionState(StrEnum):
-    """State of a session."""
-
     ABSENT = "absent"
     ACTIVE = "active"
     EXPIRED = "expired_unfinalized"
@@ -73,7 +71,6 @@ def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionS
 
 
 def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
-    """Convert a stored row to a Session."""
     data = row.data
     return Session(
         row.id,

@@ -249,7 +249,6 @@ class ConversationSummaries:
         self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, tuple(record.id for record in new), job.lease)
 
     def _load_statements(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
-        """Load active statements of the job; without a summary, of the conversation."""
         if current is not None:
             found = self._deps.store.get(scope.owner, items)
         else:

@@ -103,8 +103,6 @@ def keep_start(text: str, room: int, counter: TokenCounter) -> str:
 
 
 class _ReversedCounter:
-    """Token counter of reversed texts."""
-
     def __init__(self, counter: TokenCounter) -> None:
         self.name, self._counter = counter.name, counter
 

@@ -140,7 +140,6 @@ class WorkingTier:
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
     def hot(self, scope: Scope) -> HotCache:
-        """Return the hot cache of exactly this scope."""
         floors = FloorSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
         return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
 
@@ -163,7 +162,6 @@ class WorkingTier:
         return scope.key in self._rings and self.ring(scope).set_importance(id, importance)
 
     def holds(self, scope: Scope, id: str) -> bool:
-        """Return whether this process holds the row in its tier."""
         return scope.key in self._rings and self.ring(scope).get_by_id(id) is not None
 
     def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
@@ -283,14 +281,12 @@ class WorkingTier:
         return made
 
     def _owned_by(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
-        """Values of a scope; of an owner, of all their scopes."""
         with self._lock:
             pairs = list(kept.items())
         return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
 
 
 def to_item(record: Record) -> RingItem:
-    """Convert a recalled memory to a tier item."""
     if record.tier is Tier.LONGTERM:
         return RingItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
     return RingItem(record, "promoted_l1", record.summary or record.text)

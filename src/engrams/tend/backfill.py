@@ -41,5 +41,4 @@ class Backfill:
 
 
 def vector(record: Record, model: str, data: bytes) -> Vector:
-    """Make the vector of a record from float32 bytes."""
     return Vector(record.id, model, len(data) // 4, data)

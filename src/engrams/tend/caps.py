@@ -56,17 +56,12 @@ def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
 
 
 def select_excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
-    """Select recent items beyond ``cap``, unimportant ones first (000).
-
-    Within each group the oldest come first.
-    """
+    """Select recent items beyond ``cap``: unimportant first, then oldest (000)."""
     ranked = sorted(records, key=lambda record: (record.importance >= promote, record.recorded_at, record.id))
     return tuple(ranked[: max(len(records) - cap, 0)])
 
 
 class CapEnforcer:
-    """Enforces the caps of one scope."""
-
     def __init__(self, store: Store, clock: Clock, settings: Settings, moves: TierMover) -> None:
         self._store, self._clock, self._settings, self._mover = store, clock, settings, moves
 

@@ -143,7 +143,6 @@ class DigestJob:
         return (*self._make_summary_jobs(records, result), *self._make_review_jobs(records, result), *self._make_garden_jobs(records))
 
     def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
-        """Build the jobs that start garden cycles, where the garden is on."""
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
@@ -155,7 +154,6 @@ class DigestJob:
         return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
     def _make_summary_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """Build a summary job for each conversation with new statements."""
         if self._deps.chat is None or not self._settings.summary.enabled:
             return ()
         new: dict[tuple[Scope, str], list[str]] = {}
@@ -171,7 +169,6 @@ class DigestJob:
         )
 
     def _make_review_jobs(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """Build the owner's delayed review job, where reviews are on."""
         section = self._settings.review
         if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
             return ()
@@ -179,7 +176,6 @@ class DigestJob:
         return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.max_attempts),)
 
     def _load_gaps(self, records: tuple[Record, ...]) -> tuple[str, ...]:
-        """Load unanswered questions, which the end of a session may answer."""
         if self._deps.chat is None or not records:
             return ()
         owner = records[0].scope.owner
@@ -187,7 +183,6 @@ class DigestJob:
         return tuple(gap.text for gap in self._store.find(query).records)
 
     def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        """Build a job for the failed extraction pass, so nothing is lost."""
         if not result.failed:
             return ()
         payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}

@@ -49,7 +49,6 @@ def condense_item(job: Job, store: Store, chat: Chat | None, clock: Clock) -> No
 
 
 def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
-    """Load the job's scope and item; None where the item is gone."""
     scope = Scope.parse(job.payload["scope"])
     found = store.get(scope.owner, [str(name) for name in job.payload.get("items", ())][:1])
     return scope, found[0] if found and found[0].status not in _GONE else None

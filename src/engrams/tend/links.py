@@ -83,10 +83,7 @@ class MemoryLinks:
             after = page.next
 
     def related(self, id: str, *, scope: Scope | str | Sequence[str], depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
-        """Return active memories within ``depth`` (1 to 5) links, nearest first.
-
-        Links count in either direction, and through tags and topics.
-        """
+        """Return active memories within ``depth`` (1 to 5) links, nearest first."""
         if not 1 <= depth <= _DEEPEST:
             raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
         record = self._reader.get(id, scope=Scope.of(scope))

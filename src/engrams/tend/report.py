@@ -43,9 +43,6 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
 
 
 def load_spend(ledger: Ledger, settings: ChatSettings, now: datetime) -> dict[str, int]:
-    """Return today's (UTC) model calls and tokens of all processes, with limits.
-
-    A limit of 0: none.
-    """
+    """Return today's (UTC) model calls and tokens, with limits (0: none)."""
     calls, tokens = ledger.spend(now.astimezone(UTC).date().isoformat(), 0, 0)
     return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}

@@ -53,16 +53,12 @@ _GROUPS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class FactRemoval:
-    """Outdated fact, and the reason."""
-
     record: Record
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FactMerge:
-    """Facts to be replaced by one text."""
-
     sources: tuple[Record, ...]
     text: str
 

@@ -140,7 +140,6 @@ class TierMover:
         return self.list_all(Query(Reach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
 
     def list_all(self, query: Query) -> list[Record]:
-        """List all pages of a query."""
         found: list[Record] = []
         while True:
             page = self._store.find(query)
@@ -150,7 +149,6 @@ class TierMover:
             query = replace(query, after=page.next)
 
     def sweep(self, scope: Scope) -> int:
-        """Move cold items; returns how many."""
         section, now = self._settings.tiers, self._clock()
         tau = self._settings.read.recency_days
         near = timedelta(minutes=section.pair_minutes)
@@ -223,6 +221,5 @@ def _is_chosen(pair: TurnPair, chosen: set[str] | None) -> bool:
 
 
 def _make_leave_change(half: Record, by: str, at: datetime) -> Change:
-    """Build the change that archives an item in favour of its exchange."""
     fields: dict[str, Any] = {"status": Status.ARCHIVED, "tier": Tier.LONGTERM, "superseded_by": by, "retired_at": at}
     return Change(half.scope.owner, half.id, fields, "migrate", half.version)

@@ -150,7 +150,6 @@ class MemoryTiers:
             self._run_sweep(job)
 
     def _run_sweep(self, job: Job) -> None:
-        """Enqueue the next sweep, then sweep."""
         self._store.enqueue((self._make_sweep_job(),), self._clock())
         self.sweep()
         self._store.finish(job.lease, self._clock())
@@ -160,7 +159,6 @@ class MemoryTiers:
         return JobSpec(SWEEP, "", due=due, attempts=self._settings.jobs.max_attempts)
 
     def _list_scopes(self, scope: Scope) -> tuple[Scope, ...]:
-        """Return the scope; of an owner, every scope that holds memories."""
         return self._store.scopes(scope) if scope.is_owner else (scope,)
 
     def _evict_strays(self, scope: Scope, older: timedelta) -> int:

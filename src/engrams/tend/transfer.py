@@ -33,7 +33,7 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
-    """Where an import goes. ``write_turns``: journals turns of a kind into a scope, with the channel they came through."""
+    """Target of an import; ``write_turns`` stores turns in a scope."""
 
     write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
     store: Store
@@ -147,7 +147,6 @@ def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[His
 
 
 def _move_under(theirs: Scope, ours: Scope) -> Scope:
-    """Move their scope below our owner, keeping the rest."""
     return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
 
 

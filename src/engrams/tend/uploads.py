@@ -72,7 +72,6 @@ class FileUploads:
         self._runner.wake()
 
     def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> FileUpload:
-        """Begin an upload."""
         upload = FileUpload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
         place = self._upload_folder(scope.owner, upload.id)
         place.mkdir(parents=True, mode=0o700)
@@ -115,7 +114,6 @@ class FileUploads:
         return _read_upload(self._find_folder(owner, id))
 
     def list(self, owner: Scope) -> tuple[FileUpload, ...]:
-        """List uploads, latest first."""
         home = self._owner_folder(owner)
         places = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
         return tuple(_read_upload(place) for place in places if _ID.fullmatch(place.name))
@@ -180,7 +178,6 @@ def _file_size(file: Path) -> int:
 
 
 def _write_upload(place: Path, upload: FileUpload) -> None:
-    """Write atomically."""
     new = place / f"about.{os.getpid()}.new"
     new.write_text(json.dumps(asdict(upload), ensure_ascii=False), "utf-8")
     new.replace(place / "about.json")

@@ -138,7 +138,6 @@ class UsageTracker:
                     _log.exception("uses were not counted")
 
     def close(self) -> None:
-        """Write queued uses, and stop."""
         self._stop.set()
         self._wake.set()
         with self._lock:
@@ -186,7 +185,6 @@ class UsageTracker:
         return (JobSpec(TOPICS, owner.key),)
 
     def _link_candidates(self, use: SearchUse, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
-        """Count co-occurrence links of memories, and of topics, near the query."""
         setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
         if not setting or not card.dimension:
             return ()
@@ -209,7 +207,6 @@ class UsageTracker:
         return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
     def _apply_verdicts(self, use: SearchUse, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
-        """Adjust confidence by the reranker's verdicts, and link what it passed."""
         if not self._settings.usage.related_weight:
             return ()
         refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}

@@ -95,10 +95,7 @@ class CycleRunner:
         return GardenPlan(owner, tuple(steps), tuple(conflict.find_conflicts(garden)), tuple(notes))
 
     def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenScope, list[str]]:
-        """Load an owner's statements, with notes on what is left out.
-
-        Vectors are loaded where one of ``jobs`` compares meanings.
-        """
+        """Load an owner's statements (vectors where ``jobs`` compare), with notes."""
         deps, notes = self.deps, []
         every = tuple(self._load_statements(owner))
         if len(every) > _MOST:
@@ -116,7 +113,6 @@ class CycleRunner:
         return GardenScope(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
 
     def _plan_job(self, job: str, garden: GardenScope) -> list[GardenStep]:
-        """Plan the steps of one rule-based job."""
         match job:
             case "verify":
                 return prune.verify_files(garden)

@@ -98,10 +98,7 @@ class MemoryGarden:
     # ------------------------------------------------------------------------------------------------------- doing
 
     def run(self, scope: Place, jobs: Sequence[str] = ()) -> CycleReport:
-        """Run one cycle now. ConflictError: another one runs, or it failed.
-
-        A failed cycle is tried again later.
-        """
+        """Run one cycle now. ConflictError: another one runs, or it failed."""
         owner, chosen = _owner_of(scope), _check_jobs(jobs)
         now = self._deps.clock()
         known = {report.id for report in self.reports(owner)}
@@ -203,14 +200,12 @@ class MemoryGarden:
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def run_job(self, job: Job) -> None:
-        """Handle wake and garden jobs."""
         if job.kind == WAKE:
             self._request_cycle(job)
         else:
             self._run_cycle(job)
 
     def _request_cycle(self, job: Job) -> None:
-        """Enqueue the cycle of an entry whose time has come."""
         now = self._deps.clock()
         item = [str(job.payload["scope"]), str(job.payload.get("why", "")), [], False]
         self._deps.store.commit(Batch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
@@ -232,7 +227,6 @@ class MemoryGarden:
         self._commit_end(owner, report, done)
 
     def _commit_end(self, owner: Scope, report: CycleReport, done: Batch) -> None:
-        """Commit the report with the end of its job."""
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:

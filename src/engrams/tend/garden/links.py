@@ -37,10 +37,7 @@ def link_related(garden: GardenScope, card: Card) -> list[GardenStep]:
 
 
 def strengthen_links(garden: GardenScope) -> list[GardenStep]:
-    """Link memories that searches find together; known links grow by a tenth.
-
-    A weight is 1 at most.
-    """
+    """Link memories found together; known links grow by a tenth, to 1."""
     texts = {record.id: record for record in garden.records}
     weights = {order_pair(edge.source, edge.target): edge for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     steps: list[GardenStep] = []

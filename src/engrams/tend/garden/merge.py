@@ -41,10 +41,7 @@ def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
 
 
 def find_near_pairs(garden: GardenScope, floor: float) -> list[tuple[int, int]]:
-    """Find index pairs with a cosine above ``floor``, nearest first.
-
-    Each row is paired with its nearest 16 at most, which bounds the number of pairs.
-    """
+    """Find index pairs above ``floor``, nearest first, at most 16 per row."""
     free = [place for place, _ in garden.untouched() if garden.vectors.shape[1] and garden.vectors[place].any()]
     rows = garden.vectors[free]
     found: dict[tuple[int, int], float] = {}

@@ -34,7 +34,6 @@ class GardenStep:
     unlink: tuple[Edge, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values."""
         return {"job": self.job, "verb": self.verb, "ids": list(self.ids), "texts": list(self.texts), "reason": self.reason}
 
 
@@ -48,7 +47,6 @@ class StatementConflict:
     keep: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values."""
         sides = [{"id": each.id, "text": each.text, "at": each.recorded_at.isoformat()} for each in (self.one, self.other)]
         return {"one": sides[0], "other": sides[1], "reason": self.reason, "keep": self.keep}
 
@@ -86,12 +84,10 @@ class GardenScope:
 
 
 def order_pair(one: str, other: str) -> tuple[str, str]:
-    """Order two ids."""
     return (one, other) if one < other else (other, one)
 
 
 def make_change(record: Record, fields: Mapping[str, Any], action: str) -> Change:
-    """Make a change that expects the record's current version."""
     return Change(record.scope.owner, record.id, fields, action, record.version)
 
 

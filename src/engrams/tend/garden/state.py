@@ -84,7 +84,6 @@ class GardenState:
         return replace(self, usage=(*recent, (at.isoformat(), tokens, calls)))
 
     def with_undo(self, cycle: str, records: list[Any], links: list[Any]) -> GardenState:
-        """Return the state with an undo log of these changes."""
         entry = self.undo.get(cycle, {"records": [], "links": []})
         entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
         kept = {name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle}  # ids sort by time
@@ -113,7 +112,6 @@ class GardenStates:
         return GardenState() if row is None else decode(row.data)
 
     def change(self, owner: Scope, now: datetime, change: Callable[[GardenState], GardenState]) -> GardenState:
-        """Change the state, retrying on conflicts."""
         for left in reversed(range(_TRIES)):
             row = self.load_row(owner, now)
             fresh = change(decode(row.data))

@@ -25,7 +25,6 @@ def make_topic_id(kind: str, parts: Iterable[str]) -> str:
 
 
 def exact_reach(scope: Scope) -> Reach:
-    """Reach of this scope alone."""
     return Reach(scope.owner, (scope,))
 
 

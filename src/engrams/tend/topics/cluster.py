@@ -20,7 +20,6 @@ def normalise_rows(rows: Floats) -> Floats:
 
 
 def mean(rows: Floats) -> Floats:
-    """Return the mean of the rows."""
     return np.asarray(rows.mean(axis=0), np.float32)
 
 
@@ -67,7 +66,6 @@ class TopicCentres:
         return best if self.members[best] and cosines[best] >= floor - EDGE else -1
 
     def join(self, place: int, row: Floats) -> None:
-        """Add the row to a topic, updating its mean."""
         self.put(place, update_mean(self._means[place], self.members[place], row), self.members[place] + 1)
 
 

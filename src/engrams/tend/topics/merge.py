@@ -17,10 +17,7 @@ from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 
 def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
-    """Build the write that merges groups of similar topics into their largest.
-
-    Returns it with the number of topics that go.
-    """
+    """Build the write that merges similar topics; returns it with their number."""
     into: dict[str, str] = {}
     rows: list[Topic] = []
     for places in link_groups(_stack_centres(topics), floor):
@@ -65,10 +62,7 @@ def abstract_concepts(
     named: Callable[[Sequence[Sequence[str]]], list[str]],
     at: datetime,
 ) -> tuple[Batch | None, list[Topic]]:
-    """Build the write that replaces the concepts over groups of near topics.
-
-    Returns it (None: no change) with the new concepts.
-    """
+    """Build the write that replaces all concepts; returns both."""
     groups = [[topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)]
     names = named([[topic.label for topic in group] for group in groups])
     made, edges = [], []

@@ -115,10 +115,7 @@ class MemoryTopics:
         return TopicChange(merged=merged)
 
     def abstract(self, scope: Place) -> tuple[Topic, ...]:
-        """Replace concepts over near topics, named by the model if any.
-
-        Runs only when called.
-        """
+        """Replace concepts over near topics, named by the model if any."""
         made: list[Topic] = []
         for each in self._list_scopes(scope):
             topics, _ = load_topics(self._store, each, self._embedder.card.id)
@@ -178,10 +175,7 @@ class MemoryTopics:
         return TopicChange(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
 
     def _label(self, scope: Scope) -> TopicChange:
-        """Name unnamed topics, and tag members that share no tag.
-
-        The model is asked without the lock.
-        """
+        """Name unnamed topics, and tag members that share no tag."""
         section = self._settings
         if section.names == "text" and not section.tags:
             return TopicChange()

@@ -1,4 +1,4 @@
-"""How often the cues of a query are right, on conversations with known evidence.
+"""Accuracy of query cues on conversations with known evidence.
 
 Usage: ``python bench/cues/measure.py DATA.json [conversation ...]``. Prints, for each conversation: how often the speaker
 asked about spoke an evidence turn (all: every one; any: one of them); for questions with a calendar reference, how often the
@@ -22,15 +22,15 @@ from engrams.text.when import EARLIEST, LATEST, find_times
 SLACKS = (0, 7, 14, 30)
 
 
-def said(item: Mapping[str, Any]) -> datetime:
+def said_at(item: Mapping[str, Any]) -> datetime:
     moment = datetime.fromisoformat(item["date"])
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def rows(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], QueryCues, list[Mapping[str, Any]]]]:
-    """Each question with what was understood and its evidence; asked the day after the conversation's end."""
+def iterate_questions(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], QueryCues, list[Mapping[str, Any]]]]:
+    """Questions with cues and evidence, asked a day after the last turn."""
     items = {item["id"]: item for item in talk["items"]}
-    now = max(map(said, talk["items"])) + timedelta(days=1)
+    now = max(map(said_at, talk["items"])) + timedelta(days=1)
     speakers = Counter(item["speaker"] for item in talk["items"])
     for question in talk["questions"]:
         evidence = [items[name] for name in question["evidence"] if name in items]
@@ -38,9 +38,9 @@ def rows(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], QueryCues
             yield question, parse_query(question["text"], now, speakers), evidence
 
 
-def speaker_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
+def count_speakers(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     count: Counter[str] = Counter()
-    for question, cues, evidence in rows(talk):
+    for question, cues, evidence in iterate_questions(talk):
         kind = "adversarial" if str(question["category"]) == "5" else "real"
         count[kind] += 1
         if not cues.asked_about:
@@ -57,33 +57,33 @@ def speaker_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     return count
 
 
-def date_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
+def count_dates(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     import numpy as np
 
     count: Counter[str] = Counter()
-    for question, cues, evidence in rows(talk):
+    for question, cues, evidence in iterate_questions(talk):
         spans = [span for span in cues.spans if span.end - span.start < timedelta(days=200)]
         if str(question["category"]) == "5" or not spans:
             continue
         count["asked"] += 1
         for slack in SLACKS:
-            count[f"+{slack}"] += any(span.start <= said(item) < span.end + timedelta(days=slack) for span in spans for item in evidence)
-        best = float(score_dates(spans, np.array([said(item).timestamp() for item in evidence])).max())
+            count[f"+{slack}"] += any(span.start <= said_at(item) < span.end + timedelta(days=slack) for span in spans for item in evidence)
+        best = float(score_dates(spans, np.array([said_at(item).timestamp() for item in evidence])).max())
         if best < 0.2:
             meant = [(span.text, str(span.start.date())) for span in spans]
             misses.append(f"{talk['id']} {best:.2f} {meant} {evidence[0]['date']}: {question['text']}")
     return count
 
 
-def answer_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
+def count_answers(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     count: Counter[str] = Counter()
-    for question, cues, evidence in rows(talk):
-        gold = find_times(str(question.get("answer", "")), said(evidence[0]))
+    for question, cues, evidence in iterate_questions(talk):
+        gold = find_times(str(question.get("answer", "")), said_at(evidence[0]))
         if str(question["category"]) != "2" or not gold:
             continue
         count["when"] += 1
         count["when understood"] += cues.wants_time
-        found = [span for item in evidence for span in find_times(item["text"], said(item))]
+        found = [span for item in evidence for span in find_times(item["text"], said_at(item))]
         count["found"] += bool(found)
         overlap = any(a.start < b.end and b.start < a.end for a in found for b in gold if a.start != EARLIEST and a.end != LATEST)
         count["overlap"] += overlap
@@ -93,17 +93,18 @@ def answer_rows(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
     return count
 
 
-def share(count: Counter[str], part: str, whole: str) -> str:
+def format_share(count: Counter[str], part: str, whole: str) -> str:
     return f"{100 * count[part] / count[whole]:5.1f}" if count[whole] else "    -"
 
 
-def report(name: str, who: Counter[str], when: Counter[str], answers: Counter[str]) -> None:
+def print_report(name: str, who: Counter[str], when: Counter[str], answers: Counter[str]) -> None:
     print(
-        f"{name:12} about: n {who['real']:4} all {share(who, 'real all', 'real')} any {share(who, 'real any', 'real')} "
-        f"turns {share(who, 'real turns right', 'real turns')} none {share(who, 'real none', 'real')} | dates: n {when['asked']:3} "
-        + " ".join(f"+{slack}d {share(when, f'+{slack}', 'asked')}" for slack in SLACKS)
-        + f" | answers: n {answers['when']:3} asked-when {share(answers, 'when understood', 'when')} "
-        f"found {share(answers, 'found', 'when')} overlap {share(answers, 'overlap', 'when')}"
+        f"{name:12} about: n {who['real']:4} all {format_share(who, 'real all', 'real')} any {format_share(who, 'real any', 'real')} "
+        f"turns {format_share(who, 'real turns right', 'real turns')} none {format_share(who, 'real none', 'real')} | "
+        f"dates: n {when['asked']:3} "
+        + " ".join(f"+{slack}d {format_share(when, f'+{slack}', 'asked')}" for slack in SLACKS)
+        + f" | answers: n {answers['when']:3} asked-when {format_share(answers, 'when understood', 'when')} "
+        f"found {format_share(answers, 'found', 'when')} overlap {format_share(answers, 'overlap', 'when')}"
     )
 
 
@@ -119,11 +120,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for talk in talks:
         if given.only and talk["id"] not in given.only:
             continue
-        counts = (speaker_rows(talk, misses), date_rows(talk, misses), answer_rows(talk, misses))
-        report(talk["id"], *counts)
+        counts = (count_speakers(talk, misses), count_dates(talk, misses), count_answers(talk, misses))
+        print_report(talk["id"], *counts)
         for total, count in zip(totals, counts, strict=True):
             total.update(count)
-    report("all", *totals)
+    print_report("all", *totals)
     if given.misses:
         print(*misses, sep="\n")
 

@@ -1,4 +1,6 @@
-"""What each cue adds to retrieval, with a small encoder and plain BM25: evidence recall at 10 and NDCG at 10, in per cent.
+"""Contribution of each cue to retrieval, with a small encoder and BM25.
+
+Prints evidence recall at 10 and NDCG at 10, in per cent.
 
 Usage: ``python bench/cues/recall.py DATA.json MODEL_FOLDER [conversation ...]``. The model folder holds ``model*.onnx`` (inputs
 ``input_ids``, ``attention_mask``; output ``embedding``, unit length) and ``tokenizer.json``. Weights are fixed, not fitted here.
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from measure import said
+from measure import said_at
 from tokenizers import Tokenizer
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
@@ -29,7 +31,7 @@ from engrams.text.terms import terms
 Floats = npt.NDArray[np.float32]
 
 
-class Encoder:
+class CachedEncoder:
     def __init__(self, folder: Path) -> None:
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.enable_truncation(256)
@@ -50,7 +52,7 @@ class Encoder:
         return np.stack([self.known[text] for text in texts])
 
 
-class Words:
+class Bm25Scorer:
     """BM25 (k1 0.9, b 0.25) divided by the most a query could score."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -75,15 +77,15 @@ class Words:
 
 
 @dataclass
-class Talk:
+class TalkData:
     cosine: Callable[[str], Floats]
-    words: Words
+    words: Bm25Scorer
     times: npt.NDArray[np.float64]
     speakers: list[str]
     dated: Floats
 
 
-def ladder(cues: QueryCues, talk: Talk) -> dict[str, Floats]:
+def score_variants(cues: QueryCues, talk: TalkData) -> dict[str, Floats]:
     plain, dense = talk.cosine(cues.query), talk.cosine(cues.dense_text)
     lexical = talk.words(cues.lexical_text)
     both = 5.0 * dense + 3.0 * lexical
@@ -101,26 +103,26 @@ def ladder(cues: QueryCues, talk: Talk) -> dict[str, Floats]:
     }
 
 
-def recall(scores: Floats, evidence: Sequence[int]) -> tuple[float, float]:
+def measure_recall(scores: Floats, evidence: Sequence[int]) -> tuple[float, float]:
     order = {int(index): rank for rank, index in enumerate(np.argsort(-scores, kind="stable")[:10])}
     places = [order[index] for index in evidence if index in order]
     ideal = sum(1 / math.log2(rank + 2) for rank in range(min(len(evidence), 10)))
     return len(places) / len(evidence), sum(1 / math.log2(rank + 2) for rank in places) / ideal
 
 
-def run(data: Mapping[str, Any], encoder: Encoder) -> dict[tuple[str, str], list[tuple[float, float]]]:
+def run(data: Mapping[str, Any], encoder: CachedEncoder) -> dict[tuple[str, str], list[tuple[float, float]]]:
     items = data["items"]
     texts = [f"{item['text']} [{item['caption']}]" if item["caption"] else item["text"] for item in items]
     vectors = encoder(texts)
-    talk = Talk(
+    talk = TalkData(
         lambda text: vectors @ encoder([text])[0],
-        Words(texts),
-        np.array([said(item).timestamp() for item in items]),
+        Bm25Scorer(texts),
+        np.array([said_at(item).timestamp() for item in items]),
         [item["speaker"] for item in items],
         np.array([mentions_time(text) for text in texts], np.float32),
     )
     place = {item["id"]: index for index, item in enumerate(items)}
-    now = max(map(said, items)) + timedelta(days=1)
+    now = max(map(said_at, items)) + timedelta(days=1)
     known = Counter(talk.speakers)
     rows: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for question in data["questions"]:
@@ -128,8 +130,8 @@ def run(data: Mapping[str, Any], encoder: Encoder) -> dict[tuple[str, str], list
         if not evidence or str(question["category"]) == "5":
             continue
         cues = parse_query(question["text"], now, known)
-        for name, scores in ladder(cues, talk).items():
-            result = recall(scores, evidence)
+        for name, scores in score_variants(cues, talk).items():
+            result = measure_recall(scores, evidence)
             rows[name, "all"].append(result)
             if cues.spans:
                 rows[name, "dated"].append(result)
@@ -142,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("only", nargs="*")
     given = parser.parse_args(arguments)
-    encoder = Encoder(given.model)
+    encoder = CachedEncoder(given.model)
     total: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for data in json.loads(given.data.read_text("utf-8"))["conversations"]:
         if not given.only or data["id"] in given.only:

@@ -1,1 +1,1 @@
-"""How well statements are extracted without a model, on labelled turns of real conversations."""
+"""Extraction without a model, measured on labelled turns of real conversations."""

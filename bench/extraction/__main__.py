@@ -39,7 +39,7 @@ class Label:
 
 
 @dataclass
-class Tally:
+class ExtractionTally:
     turns: int = 0
     core: int = 0
     found: int = 0
@@ -47,7 +47,7 @@ class Tally:
     right: int = 0
     seconds: list[float] = field(default_factory=list)
 
-    def row(self) -> dict[str, float]:
+    def to_row(self) -> dict[str, float]:
         ordered = sorted(self.seconds)
         return {
             "turns": self.turns,
@@ -84,8 +84,8 @@ def read_turns(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple
     return found
 
 
-def candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[Candidate]:
-    """What the write flow would store for one turn."""
+def extract_candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[Candidate]:
+    """Candidates that the write flow would store for one turn."""
     if gate_text(item["text"], min_words=settings.min_words) is not None:
         return []
     person = item["speaker"] not in ("user", "assistant")
@@ -123,12 +123,12 @@ def main() -> int:
     labels = read_labels()
     turns = read_turns(labels)
     settings = WriteSettings()
-    tallies = {"tune": Tally(), "held": Tally()}
+    tallies = {"tune": ExtractionTally(), "held": ExtractionTally()}
     for key, wanted in labels.items():
         half = "held" if key[0] in HELD else "tune"
         item, names = turns[key]
         started = time.thread_time()
-        made = candidates(item, names, settings)
+        made = extract_candidates(item, names, settings)
         tally = tallies[half]
         tally.seconds.append(time.thread_time() - started)
         right = [candidate for candidate in made if any(matches(candidate, label) for label in wanted)]
@@ -144,7 +144,7 @@ def main() -> int:
                 print(f"   {'ok ' if candidate in right else 'BAD'} [{candidate.predicate}] {candidate.text} ({candidate.confidence})")
             for label in missed:
                 print(f"   MISSED {label.subject} {'|'.join(label.predicate)} {' '.join(label.object)}")
-    rows = {half: tally.row() for half, tally in tallies.items()}
+    rows = {half: tally.to_row() for half, tally in tallies.items()}
     print(f"{'half':6}" + "".join(f"{name:>12}" for name in next(iter(rows.values()))))
     for half, row in rows.items():
         print(f"{half:6}" + "".join(f"{value:>12}" for value in row.values()))

@@ -1,1 +1,1 @@
-"""engrams beside other memories: the same data, machine, questions and embedding model, in one run."""
+"""Comparison with other memories: same data, machine, questions and embedder."""

@@ -12,19 +12,19 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from bench.peers.envs import PeerError, prepared
-from bench.peers.remote import Remote
-from bench.peers.report import Result, summary, table
-from bench.quality.data import Dataset, Item, load
-from bench.quality.metrics import KS, Row, score
-from bench.speed.machine import facts
+from bench.peers.envs import PeerError, prepare_python
+from bench.peers.remote import RemotePeer
+from bench.peers.report import PeerResult, format_table, summarize
+from bench.quality.data import Dataset, Item, load_dataset
+from bench.quality.metrics import KS, ResultRow, score_ranking
+from bench.speed.machine import collect_facts
 
 PEERS = {"chroma": "Chroma", "langgraph": "LangGraph store", "mem0": "mem0, no LLM", "fts5": "SQLite FTS5"}
 WORDS_ONLY = frozenset({"fts5"})
 
 
 class System(Protocol):
-    """What is measured; it takes its own time, so that a pipe is not in it."""
+    """Measured system; takes its own time, without that of a pipe."""
 
     def open(self) -> str: ...
 
@@ -49,59 +49,59 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"no such peer: {', '.join(sorted(unknown))}")
     if given.minilm and not (given.minilm / "tokenizer.json").is_file():
         parser.error(f"{given.minilm} holds no tokenizer.json")
-    openers = _openers(names, given.minilm, given.seconds)
-    report: dict[str, object] = {"machine": facts(), "minilm": given.minilm.name if given.minilm else None}
-    report["sets"] = [_compare(load(path), openers) for path in given.data]
+    openers = _make_openers(names, given.minilm, given.seconds)
+    report: dict[str, object] = {"machine": collect_facts(), "minilm": given.minilm.name if given.minilm else None}
+    report["sets"] = [_compare(load_dataset(path), openers) for path in given.data]
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     print(f"\nwritten to {given.json}")
 
 
-def _openers(names: Sequence[str], minilm: Path | None, seconds: float) -> dict[str, Opener]:
-    """Every system in the order of the table; the first is what gaps are counted from."""
-    ours: dict[str, Opener] = {"engrams, MiniLM": partial(_ours, minilm)} if minilm else {}
-    ours["engrams, builtin"] = partial(_ours, None)
-    return ours | {PEERS[name]: partial(_theirs, name, minilm, seconds) for name in names}
+def _make_openers(names: Sequence[str], minilm: Path | None, seconds: float) -> dict[str, Opener]:
+    """Openers in the order of the table; gaps count from the first."""
+    ours: dict[str, Opener] = {"engrams, MiniLM": partial(_open_engrams, minilm)} if minilm else {}
+    ours["engrams, builtin"] = partial(_open_engrams, None)
+    return ours | {PEERS[name]: partial(_open_peer, name, minilm, seconds) for name in names}
 
 
 @contextmanager
-def _theirs(name: str, minilm: Path | None, seconds: float) -> Iterator[System]:
+def _open_peer(name: str, minilm: Path | None, seconds: float) -> Iterator[System]:
     if minilm is None and name not in WORDS_ONLY:
         raise PeerError("needs an embedding model: give --minilm FOLDER")
-    with Remote(prepared(name), name, None if name in WORDS_ONLY else minilm, seconds) as remote:
-        yield _Fair(remote)
+    with RemotePeer(prepare_python(name), name, None if name in WORDS_ONLY else minilm, seconds) as remote:
+        yield _PeerSystem(remote)
 
 
 @contextmanager
-def _ours(minilm: Path | None) -> Iterator[System]:
-    ours = _Ours(minilm)
+def _open_engrams(minilm: Path | None) -> Iterator[System]:
+    ours = _EngramsSystem(minilm)
     try:
         yield ours
     finally:
         ours.close()
 
 
-class _Fair:
-    """A peer is given what the baselines are given: "speaker: text caption"."""
+class _PeerSystem:
+    """Peer that is given the text of the baselines: "speaker: text caption"."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemotePeer) -> None:
         self.open, self.search, self._fill = remote.open, remote.search, remote.fill
 
     def fill(self, items: Sequence[Item]) -> float:
-        return self._fill([(item.id, item.shown) for item in items])
+        return self._fill([(item.id, item.index_text) for item in items])
 
 
-class _Ours:
-    """engrams through its public door, timed as the peers time themselves; the model is loaded before the clock starts."""
+class _EngramsSystem:
+    """engrams by its public API, timed like peers; the model is loaded before."""
 
     def __init__(self, minilm: Path | None) -> None:
-        from bench.quality.systems import Engrams
+        from bench.quality.systems import EngramsSystem
         from engrams.models.embed.factory import choose
         from engrams.settings import EmbedSettings
 
         self._embedder = choose(EmbedSettings(provider="onnx", model=str(minilm)) if minilm else EmbedSettings(provider="builtin"))
-        self._make = Engrams
-        self._system: Engrams | None = None
+        self._make = EngramsSystem
+        self._system: EngramsSystem | None = None
 
     def open(self) -> str:
         self.close()
@@ -132,12 +132,12 @@ def _compare(data: Dataset, openers: dict[str, Opener]) -> dict[str, object]:
     items = sum(len(talk.items) for talk in data.talks)
     questions = sum(len(talk.questions) for talk in data.talks)
     print(f"\n{data.name}: {len(data.talks)} conversations, {items} items, {questions} questions\n")
-    print(table(results), flush=True)
-    return {"name": data.name, "items": items, "systems": {result.name: summary(result, results[0]) for result in results}}
+    print(format_table(results), flush=True)
+    return {"name": data.name, "items": items, "systems": {result.name: summarize(result, results[0]) for result in results}}
 
 
-def _measure(name: str, data: Dataset, opener: Opener) -> Result:
-    rows: list[Row] = []
+def _measure(name: str, data: Dataset, opener: Opener) -> PeerResult:
+    rows: list[ResultRow] = []
     spent, about = 0.0, ""
     try:
         with opener() as system:
@@ -147,12 +147,12 @@ def _measure(name: str, data: Dataset, opener: Opener) -> Result:
                 spent += system.fill(talk.items)
                 for question in talk.questions:
                     found, seconds = system.search(question.text, max(KS))
-                    rows.append(Row(talk.id, question.id, question.category, seconds, score(found, question.evidence)))
+                    rows.append(ResultRow(talk.id, question.id, question.category, seconds, score_ranking(found, question.evidence)))
     except PeerError as problem:
-        return Result(name, failure=str(problem))
+        return PeerResult(name, failure=str(problem))
     finally:
         print(file=sys.stderr)
-    return Result(name, about, rows, spent / max(1, sum(len(talk.items) for talk in data.talks)))
+    return PeerResult(name, about, rows, spent / max(1, sum(len(talk.items) for talk in data.talks)))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Encoder:
         return out
 
     def lists(self, texts: Sequence[str]) -> list[list[float]]:
-        """The same as lists of numbers."""
+        """Embed texts as lists of numbers."""
         found: list[list[float]] = self.embed(texts).tolist()
         return found
 

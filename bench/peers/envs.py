@@ -1,4 +1,4 @@
-"""An environment of its own for each peer, so that nothing a peer needs touches this project's."""
+"""Environments for peers, apart from this project's."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PROBE = "import sqlite3, sys; print(sys.version_info >= (3, 11), hasattr(sqlite
 
 
 class PeerError(Exception):
-    """A peer cannot be installed or run; the message is what stands in its row."""
+    """Peer that cannot be installed or run; the message is shown in its row."""
 
 
-def prepared(name: str) -> Path:
-    """The Python that runs this peer, installed if it is not there as pinned. PeerError: it cannot be.
+def prepare_python(name: str) -> Path:
+    """Path of the Python that runs this peer, installed as pinned.
 
-    A peer without pins needs the standard library only and runs on this Python.
+    A peer without pins needs the standard library only and runs on this Python. PeerError: installation failed.
     """
     pins = PINS / f"{name}.txt"
     if not pins.exists():
         return Path(sys.executable)
-    python = _python()
+    python = _find_python()
     mark = hashlib.sha256(f"{python} {pins.read_text('utf-8')}".encode()).hexdigest()
     folder = ENVS / name
     inside = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
@@ -36,16 +36,16 @@ def prepared(name: str) -> Path:
     print(f"{name}: installing into {folder.relative_to(ROOT)}", file=sys.stderr)
     shutil.rmtree(folder, ignore_errors=True)
     _run([str(python), "-m", "venv", "--without-pip", str(folder)])
-    pip = [_base(), "-m", "pip", "--python", str(inside), "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    pip = [_base_python(), "-m", "pip", "--python", str(inside), "--disable-pip-version-check", "--no-input", "install", "--quiet"]
     _run([*pip, "--requirement", str(pins)])
     stamp.write_text(mark, "utf-8")
     return inside
 
 
-def _python() -> str:
-    """The first Python here whose SQLite can load extensions (one of the peers has its index in one), else this one."""
+def _find_python() -> str:
+    """First Python whose SQLite can load extensions, else this one."""
     found = [
-        _base(),
+        _base_python(),
         *filter(None, (shutil.which(name) for name in ("python3", "python3.11", "python3.12", "python3.13"))),
         "/usr/bin/python3",
     ]
@@ -54,11 +54,11 @@ def _python() -> str:
             probe = subprocess.run([candidate, "-c", _PROBE], capture_output=True, text=True, check=False)
             if probe.stdout.split() == ["True", "True"]:
                 return candidate
-    return _base()
+    return _base_python()
 
 
-def _base() -> str:
-    """The Python behind this environment: it has pip, an environment need not."""
+def _base_python() -> str:
+    """Python behind this environment, which has pip."""
     return getattr(sys, "_base_executable", "") or sys.executable
 
 

@@ -1,4 +1,4 @@
-"""The near end of the pipe to a worker."""
+"""Client side of the pipe to a worker."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ _QUIET = {
 }
 
 
-class Remote:
-    """A peer behind a pipe; ``seconds`` are the worker's own. PeerError: it failed, died, or took too long in all."""
+class RemotePeer:
+    """Peer behind a pipe; ``seconds`` are measured by the worker.
+
+    PeerError: it failed, died, or took too long in all.
+    """
 
     def __init__(self, python: Path, name: str, model: Path | None, limit: float) -> None:
         """``model``: the folder of the embedding model. ``limit``: seconds this worker may live."""
@@ -50,16 +53,16 @@ class Remote:
         self.close()
 
     def open(self) -> str:
-        """Start on a fresh memory; what it is, in words."""
+        """Start on a fresh memory; its description."""
         return str(self._ask({"do": "open"})["about"])
 
     def fill(self, items: Sequence[tuple[str, str]]) -> float:
-        """Take in (id, text) pairs; the seconds it took."""
-        return float(self._ask({"do": "fill", "items": [(name, _plain(text)) for name, text in items]})["seconds"])
+        """Store (id, text) pairs; seconds taken."""
+        return float(self._ask({"do": "fill", "items": [(name, _replace_surrogates(text)) for name, text in items]})["seconds"])
 
     def search(self, text: str, limit: int) -> tuple[list[str], float]:
-        """Ids, best first, and the seconds it took."""
-        answer = self._ask({"do": "search", "text": _plain(text), "limit": limit})
+        """Ids, best first, and seconds taken."""
+        answer = self._ask({"do": "search", "text": _replace_surrogates(text), "limit": limit})
         return answer["ids"], float(answer["seconds"])
 
     def close(self) -> None:
@@ -106,6 +109,6 @@ class Remote:
         return lines[-1][:200] if lines else "no reason given"
 
 
-def _plain(text: str) -> str:
-    """Lone surrogates replaced: most peers fail on them, and their ranking is the question here."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates: most peers fail on them."""
     return text.encode("utf-8", "replace").decode("utf-8")

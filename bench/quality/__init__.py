@@ -1,1 +1,1 @@
-"""Evidence recall: does the memory find the turns that answer a question? One command, one table, one JSON file."""
+"""Evidence recall: share of the turns found that answer a question."""

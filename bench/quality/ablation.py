@@ -1,4 +1,4 @@
-"""What each stage is worth: the same store read again with one of them left out, question by question."""
+"""Ablation: the same store read again with one stage left out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy as np
 
 import engrams
 from bench.quality.data import Dataset, Question, Talk
-from bench.quality.metrics import KS, Row, gap, mean, score
-from bench.quality.systems import OWNER, Engrams, search
+from bench.quality.metrics import KS, ResultRow, mean, paired_difference, score_ranking
+from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.clock import parse_time
 from engrams.ports import Embedder
 from engrams.read import flow, query
@@ -44,20 +44,20 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "all words": {f"read__weights__{name}": 0.0 for name in ("bm25", "bm25_window", "bm25_session")},
     "weights: RRF, k 60": {"read__fusion": "rrf"},
 }
-"""What is left out, and the settings that do it. The last one replaces the weighted sum by ranks."""
+"""Stages left out, and their settings; the last one replaces the weighted sum by ranks."""
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
     "time that a turn tells of": (flow, "raise_spoken_dates", lambda hits, *_: list(hits)),
     "question in the first person": (query, "parse_query", lambda *given: replace(_parse_query(*given), dense_text=given[0])),
 }
-"""Stages without a setting: where they are called, and what stands there instead."""
+"""Stages without a setting: module, function and replacement."""
 _parse_query = query.parse_query
 
 INSTEAD: Mapping[str, Mapping[str, object]] = {
     "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},
     "links, two steps": {"graph__depth": 2},
 }
-"""What is put in: settings that other systems have and that are off by default."""
+"""Additions: settings of other systems that are off by default."""
 
 _THEN = "asked the day after"
 AGED: Mapping[str, Mapping[str, object]] = {
@@ -65,7 +65,7 @@ AGED: Mapping[str, Mapping[str, object]] = {
     "a fifth for recency, 30 days": {"read__recency_weight": 0.2},
     "a third for recency, 7 days": {"read__recency_weight": 0.3, "read__recency_days": 7},
 }
-"""Put in likewise, asked the day after the last turn and beside the same without: years later everything is equally old."""
+"""Additions asked the day after the last turn, with their own baseline: years later all are equally old."""
 
 _WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
     "topics, links two steps": {"graph__depth": 2},
@@ -74,8 +74,8 @@ _WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
 _FACTS = "facts told from turns"
 
 
-class Cached:
-    """An embedder that remembers: the same questions are asked of every variant."""
+class CachedEmbedder:
+    """Embedder with a cache: every variant asks the same questions."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder, self._known = embedder, dict[tuple[str, str], np.ndarray]()
@@ -88,14 +88,14 @@ class Cached:
         return np.stack([self._known[purpose, text] for text in texts])
 
 
-def ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
-    """R@10 as it is, and the difference that each stage makes, with its paired 95 % interval; the table is printed."""
-    cached = Cached(embedder)
+def run_ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
+    """Print R@10 and the difference by stage with paired 95 % intervals."""
+    cached = CachedEmbedder(embedder)
     variants = {"as it is": {}, **LEFT_OUT, **INSTEAD}
-    rows: dict[str, list[Row]] = {name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)}
+    rows: dict[str, list[ResultRow]] = {name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)}
     for number, talk in enumerate(data.talks, 1):
         print(f"\rablation: {number}/{len(data.talks)}", end="", file=sys.stderr)
-        _talk(talk, cached, settings, variants, rows)
+        _run_talk(talk, cached, settings, variants, rows)
     print(file=sys.stderr)
     kept = {name: [row for row in some if row.category not in apart] for name, some in rows.items()}
     whole, then = kept.pop("as it is"), kept.pop(_THEN)
@@ -105,8 +105,8 @@ def ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], 
         put_in = name in INSTEAD or name in _WITH_TOPICS or name in AGED
         beside = then if name in AGED else whole
         more, less = (some, beside) if put_in else (beside, some)
-        middle, low, high = gap(more, less, "R@10")
-        wide = gap(more, less, "R@50")[0]
+        middle, low, high = paired_difference(more, less, "R@10")
+        wide = paired_difference(more, less, "R@50")[0]
         shown = f"+ {name}" if put_in else name
         print(f"{shown:38}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50 {100 * wide:+.1f}")
         result[name] = {"R@10": [round(part, 4) for part in (middle, low, high)], "R@50": round(wide, 4)}
@@ -114,39 +114,43 @@ def ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], 
     return {**result, _THEN: round(mean(then, "R@10"), 4)}
 
 
-def _talk(
-    talk: Talk, embedder: Cached, settings: Mapping[str, object], variants: Mapping[str, Mapping[str, object]], rows: dict[str, list[Row]]
+def _run_talk(
+    talk: Talk,
+    embedder: CachedEmbedder,
+    settings: Mapping[str, object],
+    variants: Mapping[str, Mapping[str, object]],
+    rows: dict[str, list[ResultRow]],
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="engrams-bench-") as folder:
-        whole = Engrams(embedder, Path(folder), **settings)
+        whole = EngramsSystem(embedder, Path(folder), **settings)
         whole.fill(talk.items)
         whole.close()
         for name, changed in variants.items():
-            rows[name] += _read(talk, embedder, {"home": folder, **settings, **changed})
+            rows[name] += _answer_questions(talk, embedder, {"home": folder, **settings, **changed})
         for name, (place, stage, instead) in WITHOUT.items():
             with _replaced(place, stage, instead):
-                rows[name] += _read(talk, embedder, {"home": folder, **settings})
+                rows[name] += _answer_questions(talk, embedder, {"home": folder, **settings})
         after = max(parse_time(item.date) for item in talk.items if item.date) + timedelta(days=1)
         for name, changed in {_THEN: {}, **AGED}.items():
-            rows[name] += _read(talk, embedder, {"home": folder, "clock": lambda: after, **settings, **changed})
+            rows[name] += _answer_questions(talk, embedder, {"home": folder, "clock": lambda: after, **settings, **changed})
         with engrams.open(embedder=embedder, home=folder, jobs__workers=0) as engine:
             engine.topics.refresh(OWNER)
         for name, changed in _WITH_TOPICS.items():
-            rows[name] += _read(talk, embedder, {"home": folder, **settings, **changed})
-    bare = Engrams(embedder, **{**settings, "write__extract": "off"})
+            rows[name] += _answer_questions(talk, embedder, {"home": folder, **settings, **changed})
+    bare = EngramsSystem(embedder, **{**settings, "write__extract": "off"})
     bare.fill(talk.items)
     rows[_FACTS] += [_row(talk, one, bare.search(one.text, max(KS))) for one in talk.questions]
     bare.close()
 
 
-def _read(talk: Talk, embedder: Cached, given: Mapping[str, object]) -> list[Row]:
+def _answer_questions(talk: Talk, embedder: CachedEmbedder, given: Mapping[str, object]) -> list[ResultRow]:
     with engrams.open(embedder=embedder, jobs__workers=0, usage__enabled=False, **given) as engine:  # type: ignore[arg-type]
-        return [_row(talk, one, search(engine, one.text, max(KS))) for one in talk.questions]
+        return [_row(talk, one, search_turn_ids(engine, one.text, max(KS))) for one in talk.questions]
 
 
 @contextmanager
 def _replaced(place: ModuleType, stage: str, instead: Callable[..., Any]) -> Iterator[None]:
-    """Another function in place of a stage."""
+    """Context with a function of a module replaced."""
     own = getattr(place, stage)
     setattr(place, stage, instead)
     try:
@@ -155,5 +159,5 @@ def _replaced(place: ModuleType, stage: str, instead: Callable[..., Any]) -> Ite
         setattr(place, stage, own)
 
 
-def _row(talk: Talk, question: Question, found: Sequence[str]) -> Row:
-    return Row(talk.id, question.id, question.category, 0.0, score(found, question.evidence))
+def _row(talk: Talk, question: Question, found: Sequence[str]) -> ResultRow:
+    return ResultRow(talk.id, question.id, question.category, 0.0, score_ranking(found, question.evidence))

@@ -1,4 +1,7 @@
-"""Data sets: ``{"name", "conversations": [{"id", "items": [...], "questions": [...]}]}``; see docs/guides/measure.md."""
+"""Data sets as JSON; see docs/guides/measure.md.
+
+``{"name", "conversations": [{"id", "items": [...], "questions": [...]}]}``
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ class Item:
     caption: str = ""
 
     @property
-    def shown(self) -> str:
-        """With its speaker and caption, as the baselines index it."""
+    def index_text(self) -> str:
+        """Text with speaker and caption, as the baselines index it."""
         return f"{self.speaker}: {self.text} {self.caption}".strip()
 
 
@@ -43,13 +46,13 @@ class Dataset:
     talks: tuple[Talk, ...]
 
 
-def load(path: Path) -> Dataset:
-    """Read a data set; questions without evidence are left out, as no recall can be told for them."""
+def load_dataset(path: Path) -> Dataset:
+    """Read a data set, without questions that have no evidence."""
     raw = json.loads(path.read_text("utf-8"))
-    return Dataset(raw.get("name", path.stem), tuple(_talk(talk) for talk in raw["conversations"]))
+    return Dataset(raw.get("name", path.stem), tuple(_parse_talk(talk) for talk in raw["conversations"]))
 
 
-def _talk(raw: dict[str, object]) -> Talk:
+def _parse_talk(raw: dict[str, object]) -> Talk:
     items = tuple(
         Item(str(i["id"]), i["text"], i.get("speaker", ""), str(i.get("session", "")), i.get("date", ""), i.get("caption") or "")
         for i in raw["items"]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Weights fitted without the conversation that they are scored on, beside the weights that ship.
+"""Held-out weights, fitted without the scored conversation, beside the shipped ones.
 
 The fit: the most likely evidence (softmax over all turns of a conversation), every kind of conversation counting the same, with a
 small pull towards zero; meaning and words count for a turn or not at all, never against it. The features are those of
@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import engrams
-from bench.quality.ablation import Cached
+from bench.quality.ablation import CachedEmbedder
 from bench.quality.data import Dataset, Talk
-from bench.quality.metrics import KS, Row, interval, mean, score
-from bench.quality.systems import OWNER, Engrams, search
+from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score_ranking
+from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
 from engrams.read.query import prepare_query
 from engrams.read.request import ReadDeps, ReadRequest
@@ -33,7 +33,7 @@ _STEPS, _RATE, _PULL = 400, 0.05, 1e-3
 
 @dataclass(slots=True)
 class Case:
-    """One question: features of every turn, [turns, features], and which of them are evidence."""
+    """Question with features of every turn [turns, features] and its evidence."""
 
     kind: str
     talk: str
@@ -41,9 +41,9 @@ class Case:
     evidence: np.ndarray
 
 
-def heldout(sets: Sequence[Dataset], embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
-    """R@10 of each set with weights fitted on the other conversations of all sets, beside the shipped ones; printed."""
-    cached = Cached(embedder)
+def run_heldout(sets: Sequence[Dataset], embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
+    """Print R@10 of held-out and shipped weights for each set."""
+    cached = CachedEmbedder(embedder)
     result: dict[str, object] = {}
     with tempfile.TemporaryDirectory(prefix="engrams-bench-") as folder:
         homes = {
@@ -53,25 +53,25 @@ def heldout(sets: Sequence[Dataset], embedder: Embedder, settings: Mapping[str, 
         for data in sets:
             for talk in data.talks:
                 print(f"\rheld out: {data.name} {talk.id}", end="", file=sys.stderr)
-                cases += _cases(data.name, talk, homes[data.name, talk.id], cached, settings, apart)
+                cases += _collect_cases(data.name, talk, homes[data.name, talk.id], cached, settings, apart)
         for data in sets:
-            shipped: list[Row] = []
-            fitted: list[Row] = []
+            shipped: list[ResultRow] = []
+            fitted: list[ResultRow] = []
             found: list[np.ndarray] = []
             for talk in data.talks:
                 print(f"\rheld out: fitting without {data.name} {talk.id}", end="", file=sys.stderr)
-                weights = fit([case for case in cases if (case.kind, case.talk) != (data.name, talk.id)])
+                weights = fit_weights([case for case in cases if (case.kind, case.talk) != (data.name, talk.id)])
                 found.append(weights)
                 home = homes[data.name, talk.id]
                 given = {f"read__weights__{name}": float(value) for name, value in zip(FITTED, weights, strict=True)}
-                shipped += _rows(talk, home, cached, settings, apart)
-                fitted += _rows(talk, home, cached, {**settings, **given}, apart)
-            result[data.name] = _told(data.name, shipped, fitted, np.stack(found))
+                shipped += _answer_questions(talk, home, cached, settings, apart)
+                fitted += _answer_questions(talk, home, cached, {**settings, **given}, apart)
+            result[data.name] = _report(data.name, shipped, fitted, np.stack(found))
     return result
 
 
-def fit(cases: Sequence[Case]) -> np.ndarray:
-    """Weights, in the order of FITTED, on the scale of those that ship."""
+def fit_weights(cases: Sequence[Case]) -> np.ndarray:
+    """Fit weights in the order of FITTED, on the shipped scale."""
     kinds = {case.kind for case in cases}
     share = {kind: 1 / sum(case.kind == kind for case in cases) / len(kinds) for kind in kinds}
     weights = np.array([getattr(ReadWeights(), name) for name in FITTED])
@@ -90,8 +90,10 @@ def fit(cases: Sequence[Case]) -> np.ndarray:
     return np.asarray(weights * shipped / max(float(np.abs(weights[:6]).sum()), 1e-9))
 
 
-def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mapping[str, object], apart: frozenset[str]) -> list[Case]:
-    filled = Engrams(embedder, home, **settings)
+def _collect_cases(
+    kind: str, talk: Talk, home: Path, embedder: CachedEmbedder, settings: Mapping[str, object], apart: frozenset[str]
+) -> list[Case]:
+    filled = EngramsSystem(embedder, home, **settings)
     filled.fill(talk.items)
     filled.close()
     ones = {f"read__weights__{name}": 1.0 for name in FITTED}
@@ -118,20 +120,22 @@ def _cases(kind: str, talk: Talk, home: Path, embedder: Cached, settings: Mappin
     return cases
 
 
-def _rows(talk: Talk, home: Path, embedder: Cached, settings: Mapping[str, object], apart: frozenset[str]) -> list[Row]:
+def _answer_questions(
+    talk: Talk, home: Path, embedder: CachedEmbedder, settings: Mapping[str, object], apart: frozenset[str]
+) -> list[ResultRow]:
     with engrams.open(home=home, embedder=embedder, jobs__workers=0, usage__enabled=False, **settings) as engine:  # type: ignore[arg-type]
         return [
-            Row(talk.id, one.id, one.category, 0.0, score(search(engine, one.text, max(KS)), one.evidence))
+            ResultRow(talk.id, one.id, one.category, 0.0, score_ranking(search_turn_ids(engine, one.text, max(KS)), one.evidence))
             for one in talk.questions
             if one.category not in apart
         ]
 
 
-def _told(name: str, shipped: Sequence[Row], fitted: Sequence[Row], weights: np.ndarray) -> dict[str, object]:
+def _report(name: str, shipped: Sequence[ResultRow], fitted: Sequence[ResultRow], weights: np.ndarray) -> dict[str, object]:
     print(f"\r\n{name}: weights fitted without the conversation that is asked about\n")
     result: dict[str, object] = {}
     for label, rows in (("shipped", shipped), ("held out", fitted)):
-        low, high = interval([row.scores["R@10"] for row in rows])
+        low, high = bootstrap_interval([row.scores["R@10"] for row in rows])
         figures = {key: mean(rows, key) for key in ("R@1", "R@10", "R@50", "NDCG@10")}
         print(
             f"{label:12}"

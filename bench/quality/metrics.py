@@ -1,4 +1,4 @@
-"""Metrics over a ranking, and their bootstrap intervals."""
+"""Ranking metrics and their bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ KEYS = (*(f"R@{k}" for k in KS), "all@10", "hit@10", "NDCG@10", "MRR")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One question's result."""
+class ResultRow:
+    """Result of one question."""
 
     talk: str
     question: str
@@ -23,8 +23,11 @@ class Row:
     scores: dict[str, float] = field(default_factory=dict)
 
 
-def score(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
-    """R@k: share of the evidence among the first k; all@10 and hit@10: all or any of it; NDCG@10 with gains 0 and 1."""
+def score_ranking(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+    """Metrics of a ranking.
+
+    R@k: share of the evidence among the first k; all@10 and hit@10: all or any of it; NDCG@10 with gains 0 and 1; MRR.
+    """
     want = set(evidence)
     ranking = list(dict.fromkeys(found))
     places = [rank for rank, name in enumerate(ranking) if name in want]
@@ -37,11 +40,11 @@ def score(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
     return row
 
 
-def mean(rows: Sequence[Row], key: str) -> float:
+def mean(rows: Sequence[ResultRow], key: str) -> float:
     return float(np.mean([row.scores[key] for row in rows])) if rows else 0.0
 
 
-def interval(values: Sequence[float], draws: int = 2000) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float], draws: int = 2000) -> tuple[float, float]:
     """95 % bootstrap interval of the mean."""
     data = np.asarray(values, float)
     if not len(data):
@@ -51,7 +54,7 @@ def interval(values: Sequence[float], draws: int = 2000) -> tuple[float, float]:
     return float(means[int(0.025 * draws)]), float(means[int(0.975 * draws)])
 
 
-def gap(ours: Sequence[Row], theirs: Sequence[Row], key: str) -> tuple[float, float, float]:
-    """Mean of ours - theirs over the same questions, with its paired interval."""
+def paired_difference(ours: Sequence[ResultRow], theirs: Sequence[ResultRow], key: str) -> tuple[float, float, float]:
+    """Mean of ours - theirs on the same questions, with paired interval."""
     gaps = [a.scores[key] - b.scores[key] for a, b in zip(ours, theirs, strict=True)]
-    return (float(np.mean(gaps)) if gaps else 0.0, *interval(gaps))
+    return (float(np.mean(gaps)) if gaps else 0.0, *bootstrap_interval(gaps))

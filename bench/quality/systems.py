@@ -1,4 +1,4 @@
-"""What is compared: engrams as a user gets it, and the three baselines that the field configures."""
+"""Compared systems: engrams as installed, and three usual baselines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWNER = Scope(("user", "bench"))
 
 
 class System(Protocol):
-    """A memory: fill it once, then ask."""
+    """Memory that is filled once, then searched."""
 
     def fill(self, items: Sequence[Item]) -> None: ...
 
@@ -30,11 +30,11 @@ class System(Protocol):
     def close(self) -> None: ...
 
 
-class Engrams:
-    """engrams through its public door, on a fresh home on disk; hits are mapped back by external id."""
+class EngramsSystem:
+    """engrams by its public API, on a fresh home on disk."""
 
     def __init__(self, embedder: Embedder, home: Path | None = None, **settings: object) -> None:
-        """``home``: where the store stays; else it is deleted at the end."""
+        """Open on ``home``, else on a folder that is deleted at the end."""
         self._folder = None if home else tempfile.TemporaryDirectory(prefix="engrams-bench-")
         place = home or Path(self._folder.name)  # type: ignore[union-attr]
         self._engine = engrams.open(home=place, embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ class Engrams:
         self._engine.drain(600)
 
     def search(self, query: str, limit: int) -> list[str]:
-        return search(self._engine, query, limit)
+        return search_turn_ids(self._engine, query, limit)
 
     def close(self) -> None:
         self._engine.close()
@@ -53,8 +53,8 @@ class Engrams:
             self._folder.cleanup()
 
 
-def search(engine: engrams.MemoryEngine, query: str, limit: int) -> list[str]:
-    """The senders' own ids of the turns that are found."""
+def search_turn_ids(engine: engrams.MemoryEngine, query: str, limit: int) -> list[str]:
+    """External ids of the turns found."""
     return [hit.record.external_id for hit in engine.search(query, scope=OWNER, limit=limit).hits if hit.record.kind is Kind.TURN]
 
 
@@ -67,15 +67,15 @@ def _turn(item: Item) -> Turn:
     return Turn(item.text, role, speaker, at, item.session, item.id, item.caption)  # type: ignore[arg-type]
 
 
-class Words:
-    """Plain BM25: SQLite FTS5 with the porter stemmer, any of the question's words."""
+class Bm25System:
+    """Plain BM25: SQLite FTS5, porter stemmer, any word of the question."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:")
         self._db.execute("create virtual table t using fts5(id unindexed, text, tokenize='porter unicode61')")
 
     def fill(self, items: Sequence[Item]) -> None:
-        self._db.executemany("insert into t values (?, ?)", [(item.id, item.shown) for item in items])
+        self._db.executemany("insert into t values (?, ?)", [(item.id, item.index_text) for item in items])
 
     def search(self, query: str, limit: int) -> list[str]:
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query.lower())))
@@ -86,7 +86,7 @@ class Words:
         self._db.close()
 
 
-class Dense:
+class DenseSystem:
     """Plain dense: cosine of the question to "speaker: turn caption"."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -95,7 +95,7 @@ class Dense:
     def fill(self, items: Sequence[Item]) -> None:
         self._ids = [item.id for item in items]
         self._matrix = np.concatenate(
-            [self._embedder.embed([item.shown for item in items[start : start + 64]]) for start in range(0, len(items), 64)]
+            [self._embedder.embed([item.index_text for item in items[start : start + 64]]) for start in range(0, len(items), 64)]
         )
 
     def search(self, query: str, limit: int) -> list[str]:
@@ -106,11 +106,11 @@ class Dense:
         pass
 
 
-class Fused:
-    """RRF (k = 60) of the two lists above, a hundred of each: what hybrid search means elsewhere."""
+class RrfSystem:
+    """RRF (k = 60) of the two baselines, a hundred hits of each."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._parts: tuple[System, ...] = (Words(), Dense(embedder))
+        self._parts: tuple[System, ...] = (Bm25System(), DenseSystem(embedder))
 
     def fill(self, items: Sequence[Item]) -> None:
         for part in self._parts:

@@ -1,1 +1,1 @@
-"""How fast, how large: ``python -m bench.speed``."""
+"""Speed and size: ``python -m bench.speed``."""

@@ -1,7 +1,7 @@
-"""``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--vault] [--json FILE]``: a table,
-and JSON.
+"""Speed measurements as a table and JSON.
 
-``--million`` and ``--owners`` are those of ``bench.speed.large``, which keeps what it wrote and goes on where it was stopped.
+``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--vault] [--json FILE]``.
+``--million`` and ``--owners`` are those of ``bench.speed.large``, which keeps its stores and resumes where it was stopped.
 """
 
 from __future__ import annotations
@@ -40,34 +40,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given.million or given.owners:
             report["large"] = large.measure(large.HOME, 1_000_000 * given.million, (given.owners, 1000))
         if given.ann:
-            report["ann"] = stage("ann", size=100_000)
+            report["ann"] = run_stage("ann", size=100_000)
         if given.vault:
             report["vault"] = vault.measure(quick=given.quick)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(table(report))
+    print(format_table(report))
     if given.vault:
-        print(vault.table(report["vault"]))
+        print(vault.format_table(report["vault"]))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def measure(folder: Path, sizes: Sequence[int], repeats: int) -> dict[str, Any]:
-    """Every stage, each in a fresh process."""
-    report: dict[str, Any] = {"machine": machine.facts(), "core_install_mb": machine.core_install(), "sizes": {}}
+    """Run every stage in a fresh process."""
+    report: dict[str, Any] = {"machine": machine.collect_facts(), "core_install_mb": machine.measure_install(), "sizes": {}}
     for size in sizes:
         home = str(folder / f"home-{size}")
-        report["sizes"][str(size)] = {"ingest": stage("ingest", home=home, size=size), "search": stage("search", home=home, count=repeats)}
+        report["sizes"][str(size)] = {
+            "ingest": run_stage("ingest", home=home, size=size),
+            "search": run_stage("search", home=home, count=repeats),
+        }
     middle = min(sizes, key=lambda size: abs(size - 10_000))
     home = str(folder / f"home-{middle}")
-    report["start"] = {"records": middle, **stage("start", home=home, rounds=5 if repeats <= 100 else 11)}
-    report["ack"] = {"records": middle, **stage("ack", home=home, count=repeats)}
-    report["load"] = stage("load", home=str(folder / "load"), size=middle)
-    report["proxy"] = {"records": middle, **stage("proxy", home=home, seconds=10.0 if repeats <= 100 else 30.0)}
+    report["start"] = {"records": middle, **run_stage("start", home=home, rounds=5 if repeats <= 100 else 11)}
+    report["ack"] = {"records": middle, **run_stage("ack", home=home, count=repeats)}
+    report["load"] = run_stage("load", home=str(folder / "load"), size=middle)
+    report["proxy"] = {"records": middle, **run_stage("proxy", home=home, seconds=10.0 if repeats <= 100 else 30.0)}
     return report
 
 
-def stage(name: str, **given: Any) -> dict[str, Any]:
+def run_stage(name: str, **given: Any) -> dict[str, Any]:
     print(f"… {name} {given.get('size') or given.get('count') or ''}", file=sys.stderr, flush=True)
     place = ["bench.speed.proxy"] if name == "proxy" else ["bench.speed.stages", name]
     command = [sys.executable, "-m", *place, json.dumps(given)]
@@ -78,8 +81,8 @@ def stage(name: str, **given: Any) -> dict[str, Any]:
     return result
 
 
-def table(report: dict[str, Any]) -> str:
-    """The report as aligned text."""
+def format_table(report: dict[str, Any]) -> str:
+    """Report as aligned text."""
     facts = report["machine"]
     rows = [
         (
@@ -122,9 +125,9 @@ def table(report: dict[str, Any]) -> str:
         f"core install: {report['core_install_mb']['total']:.0f} MB unpacked",
     ]
     if "ann" in report:
-        rows += ["", ann.table(report["ann"])]
+        rows += ["", ann.format_table(report["ann"])]
     if "large" in report:
-        rows += ["", large.table(report["large"])]
+        rows += ["", large.format_table(report["large"])]
     return "\n".join(rows)
 
 

@@ -1,5 +1,4 @@
-"""How much of the exact nearest the search by codes finds: codes propose, the vectors kept beside them score again, as in a large
-scope.
+"""Recall of the search by codes: codes propose, 8-bit vectors rescore, as in a large scope.
 
 ``python -m bench.speed.ann [--size 100000] [--width 400] [--queries 200]`` prints a table and one line of JSON. Two kinds of
 vectors: those of chat-like texts by the builtin embedder, and random ones of 384 dimensions, the hardest there are.
@@ -24,7 +23,7 @@ from engrams.store.index.columns import IndexColumns
 
 KS = (10, 50, 100)
 _TIE = 1e-4
-"""Scores this near are one."""
+"""Difference up to which scores count as equal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,21 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--queries", type=int, default=200, help="queries of each kind")
     given = parser.parse_args(arguments)
-    report = ann(given.size, given.width, given.queries)
-    print(table(report))
+    report = compare_searches(given.size, given.width, given.queries)
+    print(format_table(report))
     print(json.dumps(report))
 
 
-def ann(size: int = 100_000, width: int = 400, queries: int = 200) -> dict[str, Any]:
-    """Recall at each k, and times of both searches, for each kind of vectors."""
+def compare_searches(size: int = 100_000, width: int = 400, queries: int = 200) -> dict[str, Any]:
+    """Recall at each k, and times of both searches, by kind of vectors."""
     report: dict[str, Any] = {"size": size, "width": width, "queries": queries}
-    report["texts"] = measure(*_texts(size, queries), width)
-    report["random"] = measure(*_random(size, queries), width)
+    report["texts"] = measure_recall(*_text_vectors(size, queries), width)
+    report["random"] = measure_recall(*_random_vectors(size, queries), width)
     return report
 
 
-def measure(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, Any]:
-    """One kind. Recall: share of the k nearest, ties counting as found."""
+def measure_recall(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, Any]:
+    """Share of the k nearest that are found; ties count as found."""
     start = time.perf_counter()
     near = AnnIndex.build(vectors)
     if near is None:
@@ -83,22 +82,22 @@ def measure(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[str, Any
     }
 
 
-def _texts(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
+def _text_vectors(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
     embedder = choose(EmbedSettings())
     lines = [line.text for line in Corpus().lines(size)]
     rows = [embedder.embed(lines[start : start + 2000]) for start in range(0, size, 2000)]
     return np.concatenate(rows), embedder.embed(Corpus(seed=3).questions(queries), "query")
 
 
-def _random(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
+def _random_vectors(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
     pick = np.random.default_rng(7)
     rows = [pick.standard_normal((count, 384), dtype=np.float32) for count in (size, queries)]
     units = [row / np.linalg.norm(row, axis=1, keepdims=True) for row in rows]
     return units[0], units[1]
 
 
-def table(report: dict[str, Any]) -> str:
-    """The report as aligned text."""
+def format_table(report: dict[str, Any]) -> str:
+    """Report as aligned text."""
     again = count_proposals(report["width"], report["size"])
     lines = [f"{report['size']:,} vectors, the best {again} by codes scored again; {report['queries']} queries", ""]
     lines.append(f"{'':10}" + "".join(f"{f'recall @{k}':>13}" for k in KS) + f"{'coded p50':>12}{'exact p50':>12}{'built in':>10}")

@@ -1,4 +1,4 @@
-"""Chat-like text without end, the same for the same seed, and questions about it.
+"""Endless chat-like text and questions about it, by seed.
 
 Everyday words in templates, with rarer ones (names of people, places, products, made of syllables) drawn from a Zipf
 distribution: about 6,000 different words in 100,000 turns, 13 words a turn, as in real chats.
@@ -60,7 +60,7 @@ _START = datetime(2024, 1, 1, 8, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One generated turn. Sessions have ten turns; a turn follows the one before it by a few minutes."""
+    """Generated turn; ten a session, a few minutes apart."""
 
     text: str
     speaker: str
@@ -69,7 +69,7 @@ class Line:
 
 
 class Corpus:
-    """``lines(n)`` and ``questions(n)``, from one seed."""
+    """Generator of ``lines(n)`` and ``questions(n)`` from one seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)

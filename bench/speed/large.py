@@ -1,7 +1,7 @@
-"""A scope of a million records, and as many records of many owners: ``python -m bench.speed.large [--size N] [--owners N]``.
+"""A scope of a million records, and as many records of many owners.
 
-What was written stays under ``--home``, and a run that was stopped goes on where it was: only what is missing is written. Each
-part runs in a process of its own. ``--fresh`` begins anew; ``--size 0`` or ``--owners 0`` leaves one of the two out.
+``python -m bench.speed.large [--size N] [--owners N]``. Stores stay under ``--home``, and a stopped run resumes: only missing records
+are written. Each part runs in a process of its own. ``--fresh`` begins anew; ``--size 0`` or ``--owners 0`` leaves one part out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import engrams
 from bench.speed import machine
 from bench.speed.corpus import Corpus
-from bench.speed.timing import quantiles, timed, turn
+from bench.speed.timing import quantiles, time_call, to_turn
 from engrams.models.embed.factory import choose
 from engrams.ports import Card
 from engrams.settings import EmbedSettings
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "bench" / "out" / "large"
 BUDGETS = {1_000: (5, 10), 10_000: (5, 10), 100_000: (10, 25), 1_000_000: (25, 60)}
-"""Records in a scope -> p50 and p95 of a search, in milliseconds, that there may be on two cores."""
+"""Records in a scope -> budget of p50 and p95 of a search on two cores, in milliseconds."""
 
 _RESIDENT = 1.2e3
-"""MB that a million records may hold in memory."""
+"""Budget of a million records in memory, in MB."""
 
 _BATCH = 1000
 
 
-class Wide:
-    """The builtin table, turned into more dimensions: every likeness stays what it was, at the cost of wider vectors."""
+class WideEmbedder:
+    """Builtin embedder rotated into more dimensions; cosines are unchanged."""
 
     def __init__(self, dimension: int) -> None:
         import numpy as np
@@ -72,34 +72,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.fresh:
         shutil.rmtree(given.home, ignore_errors=True)
     report = measure(given.home, given.size, (given.owners, given.each), given.dimension, given.queries)
-    print(table(report))
+    print(format_table(report))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def measure(home: Path, size: int, many: tuple[int, int], dimension: int = 384, queries: int = 400) -> dict[str, Any]:
-    """``many``: how many owners, and how many records each."""
-    report: dict[str, Any] = {"machine": machine.facts(), "dimension": dimension}
+    """Measure both; ``many``: number of owners, and of records each."""
+    report: dict[str, Any] = {"machine": machine.collect_facts(), "dimension": dimension}
     owners, each = many
     if size:
         place = str(home / f"one-{size}-{dimension}")
-        report["fill"] = _part("fill", home=place, owners=1, each=size, dimension=dimension)
-        report["one"] = {"records": size, **_part("scope", home=place, dimension=dimension, count=queries)}
+        report["fill"] = _run_part("fill", home=place, owners=1, each=size, dimension=dimension)
+        report["one"] = {"records": size, **_run_part("scope", home=place, dimension=dimension, count=queries)}
     if owners:
         alone, place = str(home / f"alone-{each}-{dimension}"), str(home / f"many-{owners}-{each}-{dimension}")
-        _part("fill", home=alone, owners=1, each=each, dimension=dimension)
-        report["fill_many"] = _part("fill", home=place, owners=owners, each=each, dimension=dimension)
-        report["alone"] = _part("visits", home=alone, owners=1, dimension=dimension, count=queries)
+        _run_part("fill", home=alone, owners=1, each=each, dimension=dimension)
+        report["fill_many"] = _run_part("fill", home=place, owners=owners, each=each, dimension=dimension)
+        report["alone"] = _run_part("visits", home=alone, owners=1, dimension=dimension, count=queries)
         report["many"] = {
             "owners": owners,
             "each": each,
-            **_part("visits", home=place, owners=owners, dimension=dimension, count=queries),
+            **_run_part("visits", home=place, owners=owners, dimension=dimension, count=queries),
         }
     return report
 
 
-def _part(name: str, **given: Any) -> dict[str, Any]:
-    """One part, in a process of its own; its progress goes to standard error as it comes."""
+def _run_part(name: str, **given: Any) -> dict[str, Any]:
+    """Run one part in its own process; progress goes to standard error."""
     command = [sys.executable, "-m", "bench.speed.large", "--part", name, json.dumps(given)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -113,20 +113,20 @@ def scope_of(number: int) -> tuple[str, str]:
 
 
 def fill(home: str, owners: int, each: int, dimension: int) -> dict[str, Any]:
-    """Write what is missing, a thousand turns in a transaction, journaled and embedded. Every turn is another one.
+    """Write missing turns, a thousand in a transaction, journaled and embedded.
 
-    Nothing is extracted, and no job runs: sessions that are over would become episodes, and the scope grow.
+    All turns differ. Nothing is extracted, and no job runs: ended sessions would become episodes, and the scope grow.
     """
-    lines = (turn(line) for line in Corpus().lines(owners * each))
+    lines = (to_turn(line) for line in Corpus().lines(owners * each))
     start, written = time.perf_counter(), 0
-    with engrams.open(home=home, embedder=Wide(dimension), jobs__workers=0, write__extract="off") as memory:
+    with engrams.open(home=home, embedder=WideEmbedder(dimension), jobs__workers=0, write__extract="off") as memory:
         for number in range(owners):
             mine = itertools.islice(lines, each)
             held = memory.stats(scope_of(number))["kind"].get("turn", 0)
             for some in _batches(itertools.islice(mine, held, None)):
                 memory.observe(some, scope=scope_of(number))
                 written += len(some)
-                _progress(number * each + held, owners * each, written, start)
+                _print_progress(number * each + held, owners * each, written, start)
                 held += len(some)
     seconds = time.perf_counter() - start
     print(file=sys.stderr)
@@ -141,83 +141,89 @@ def _batches(turns: Iterable[engrams.Turn]) -> Iterator[list[engrams.Turn]]:
         yield some
 
 
-def _progress(held: int, whole: int, written: int, start: float) -> None:
+def _print_progress(held: int, whole: int, written: int, start: float) -> None:
     rate = written / max(time.perf_counter() - start, 1e-9)
     left = (whole - held) / rate / 60
     print(f"\rwriting: {held:,} of {whole:,}, {rate:,.0f}/s, {left:.1f} min left ", end="", file=sys.stderr, flush=True)
 
 
 def scope(home: str, dimension: int, count: int) -> dict[str, Any]:
-    """One large scope: the first search loads it; then different questions, and what the process holds."""
+    """Search one large scope: first search, others, and memory."""
     questions = Corpus(seed=3).questions(count + 20)
     who, before = scope_of(0), resident_mb()
-    with engrams.open(home=home, embedder=Wide(dimension), jobs__workers=0) as memory:
+    with engrams.open(home=home, embedder=WideEmbedder(dimension), jobs__workers=0) as memory:
         print("loading the index", file=sys.stderr)
-        first = timed(lambda: memory.search(questions[0], scope=who))
+        first = time_call(lambda: memory.search(questions[0], scope=who))
         for question in questions[1:20]:
             memory.search(question, scope=who)
-        seconds = [timed(lambda question=question: memory.search(question, scope=who)) for question in questions[20:]]
+        seconds = [time_call(lambda question=question: memory.search(question, scope=who)) for question in questions[20:]]
         held = resident_mb()
-        contexts = [timed(lambda question=question: memory.context(question, scope=who)) for question in questions[20 : 20 + count // 4]]
-    memory_mb = {"before": before, "after": held, "most": _status("VmHWM")}
+        contexts = [
+            time_call(lambda question=question: memory.context(question, scope=who)) for question in questions[20 : 20 + count // 4]
+        ]
+    memory_mb = {"before": before, "after": held, "most": _read_status_mb("VmHWM")}
     return {"first_s": round(first, 2), "search": quantiles(seconds), "context": quantiles(contexts), "memory_mb": memory_mb}
 
 
 def visits(home: str, owners: int, dimension: int, count: int) -> dict[str, Any]:
-    """Searches that go from one owner to another. ``cold``: each owner's first, in a process that is at work already; ``warm``: again.
+    """Search one owner after the other.
 
-    For one owner alone cold is a fresh engine for each search, as its index would still be there otherwise.
+    ``cold``: each owner's first search, in a warm process; ``warm``: later ones. For one owner alone, cold is a fresh engine for each
+    search, as its index would still be loaded otherwise.
     """
     pick = random.Random(5)
     visited = pick.sample(range(owners), min(owners, count)) if owners > 1 else [0] * count
     pairs = list(zip(visited, Corpus(seed=4).questions(len(visited)), strict=True))
     warming = Corpus(seed=6).questions(20)
-    embedder = Wide(dimension)
+    embedder = WideEmbedder(dimension)
     if owners == 1:
         with engrams.open(home=home, embedder=embedder, jobs__workers=0) as memory:
             memory.search(warming[0], scope=scope_of(0))
         cold = []
         for _, question in pairs[:50]:
             with engrams.open(home=home, embedder=embedder, jobs__workers=0) as memory:
-                cold.append(timed(lambda memory=memory, question=question: memory.search(question, scope=scope_of(0))))
+                cold.append(time_call(lambda memory=memory, question=question: memory.search(question, scope=scope_of(0))))
     with engrams.open(home=home, embedder=embedder, jobs__workers=0) as memory:
         for question in warming:
             memory.search(question, scope=scope_of(visited[0]))
         if owners > 1:
-            cold = [timed(lambda who=who, what=what: memory.search(what, scope=scope_of(who))) for who, what in pairs[1:]]
+            cold = [time_call(lambda who=who, what=what: memory.search(what, scope=scope_of(who))) for who, what in pairs[1:]]
         for _ in range(2):  # the first round meets code and pages for the first time too
-            warm = [timed(lambda who=who, what=what: memory.search(what, scope=scope_of(who))) for who, what in pairs]
+            warm = [time_call(lambda who=who, what=what: memory.search(what, scope=scope_of(who))) for who, what in pairs]
     return {"visited": len(set(visited)), "cold": quantiles(cold), "warm": quantiles(warm), "memory_mb": {"after": resident_mb()}}
 
 
 def resident_mb() -> float:
-    """What this process holds in memory now."""
-    return _status("VmRSS")
+    """Resident memory of this process."""
+    return _read_status_mb("VmRSS")
 
 
-def _status(name: str) -> float:
-    """A figure of /proc/self/status in MB; 0 where there is no such file."""
+def _read_status_mb(name: str) -> float:
+    """Figure of /proc/self/status in MB; 0 without such a file."""
     file = Path("/proc/self/status")
     lines = file.read_text("utf-8").splitlines() if file.is_file() else []
     return next((round(int(line.split()[1]) * 1024 / 1e6, 1) for line in lines if line.startswith(f"{name}:")), 0.0)
 
 
-def table(report: dict[str, Any]) -> str:
-    """The report as aligned text, beside the budgets."""
+def format_table(report: dict[str, Any]) -> str:
+    """Report as aligned text, beside the budgets."""
     facts = report["machine"]
     machine_line = f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']} GB, load {facts['load']} at the start"
     lines = [f"{machine_line}; {report['dimension']}-d vectors", ""]
-    lines += _one(report["one"], report["fill"]) if "one" in report else []
-    lines += _many(report["many"], report["alone"], report["fill_many"]) if "many" in report else []
+    lines += _format_one(report["one"], report["fill"]) if "one" in report else []
+    lines += _format_many(report["many"], report["alone"], report["fill_many"]) if "many" in report else []
     return "\n".join(lines)
 
 
-def _one(one: dict[str, Any], filled: dict[str, Any]) -> list[str]:
+def _format_one(one: dict[str, Any], filled: dict[str, Any]) -> list[str]:
     size, held = one["records"], one["memory_mb"]
     wanted = next((f"(budget {p50} and {p95})" for most, (p50, p95) in BUDGETS.items() if size <= most), "")
     million = (held["after"] - held["before"]) / size * 1e6
     lines = [
-        f"one scope of {size:,}: written {_rate(filled)}, {filled['db_bytes'] / 1e6:,.0f} MB on disk, loaded in {one['first_s']:.1f} s",
+        (
+            f"one scope of {size:,}: written {_format_rate(filled)}, {filled['db_bytes'] / 1e6:,.0f} MB on disk, "
+            f"loaded in {one['first_s']:.1f} s"
+        ),
         f"  search   p50 {one['search']['p50']:.1f} ms, p95 {one['search']['p95']:.1f} ms {wanted}",
         f"  context  p50 {one['context']['p50']:.1f} ms, p95 {one['context']['p95']:.1f} ms",
         f"  memory   {held['after']:,.0f} MB resident, most {held['most']:,.0f} MB while loading",
@@ -227,9 +233,9 @@ def _one(one: dict[str, Any], filled: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _many(many: dict[str, Any], alone: dict[str, Any], filled: dict[str, Any]) -> list[str]:
+def _format_many(many: dict[str, Any], alone: dict[str, Any], filled: dict[str, Any]) -> list[str]:
     lines = [
-        f"{many['owners']:,} owners of {many['each']:,}: written {_rate(filled)}, {filled['db_bytes'] / 1e6:,.0f} MB on disk",
+        f"{many['owners']:,} owners of {many['each']:,}: written {_format_rate(filled)}, {filled['db_bytes'] / 1e6:,.0f} MB on disk",
         f"  {many['visited']:,} of them visited, {many['memory_mb']['after']:,.0f} MB resident",
     ]
     for name, said in (("warm", "again"), ("cold", "the first search of an owner")):
@@ -240,7 +246,7 @@ def _many(many: dict[str, Any], alone: dict[str, Any], filled: dict[str, Any]) -
     return lines
 
 
-def _rate(filled: dict[str, Any]) -> str:
+def _format_rate(filled: dict[str, Any]) -> str:
     return f"at {filled['per_second']:,}/s" if filled["per_second"] else "before"
 
 

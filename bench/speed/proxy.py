@@ -1,4 +1,4 @@
-"""The proxy under load: many streams at a time, through it and beside it, and what the first byte costs.
+"""Proxy under load: overhead to the first byte of many streams.
 
 ``python -m bench.speed.proxy JSON`` prints one JSON object. Upstream and proxy are processes of their own. The upstream answers
 like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
@@ -32,16 +32,16 @@ _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encodin
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the clients saw: seconds to each first byte, answers that came whole, and what went wrong."""
+class LoadResult:
+    """Seconds to first bytes, complete answers, and faults."""
 
     first: list[float] = field(default_factory=list)
     whole: int = 0
     faults: list[str] = field(default_factory=list)
 
 
-async def upstream(port: int = 0, told: Callable[[int], None] = print) -> None:
-    """A model server: every request is answered by the same stream, at the same pace."""
+async def upstream(port: int = 0, report_port: Callable[[int], None] = print) -> None:
+    """Model server that answers every request with the same stream."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -62,16 +62,16 @@ async def upstream(port: int = 0, told: Callable[[int], None] = print) -> None:
             writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", port)
-    told(server.sockets[0].getsockname()[1])
+    report_port(server.sockets[0].getsockname()[1])
     await server.serve_forever()
 
 
-async def load(port: int, questions: list[str], seconds: float, streams: int = STREAMS) -> Seen:
-    """``streams`` clients, each asking again as soon as its answer is whole, for so many seconds."""
-    seen, until = Seen(), time.monotonic() + seconds
+async def run_clients(port: int, questions: list[str], seconds: float, streams: int = STREAMS) -> LoadResult:
+    """Run ``streams`` clients that ask without pause for ``seconds``."""
+    seen, until = LoadResult(), time.monotonic() + seconds
 
     async def client(number: int) -> None:
-        # Clients do not all come in the same moment.
+        # Clients start at different times.
         await asyncio.sleep(number * PIECES * PACE / streams)
         turn = 0
         while time.monotonic() < until:
@@ -82,7 +82,7 @@ async def load(port: int, questions: list[str], seconds: float, streams: int = S
     return seen
 
 
-async def _ask(port: int, question: str, session: str, seen: Seen) -> None:
+async def _ask(port: int, question: str, session: str, seen: LoadResult) -> None:
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-engrams-session: {session}\r\ncontent-length: {len(body)}\r\n"
     start = time.perf_counter()
@@ -108,8 +108,8 @@ async def _ask(port: int, question: str, session: str, seen: Seen) -> None:
 
 
 @contextmanager
-def process(*command: str, environment: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A process and the first line it prints."""
+def start_process(*command: str, environment: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a process; yields it and its first line."""
     started = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
     try:
         assert started.stdout is not None
@@ -120,31 +120,31 @@ def process(*command: str, environment: dict[str, str] | None = None) -> Iterato
 
 
 def resident_mb(pid: int) -> float:
-    """What a process holds in memory now."""
+    """Resident memory of a process."""
     line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
     return round(int(line.split()[1]) / 1024, 1)
 
 
 @contextmanager
-def proxied(home: str) -> Iterator[tuple[int, int, int]]:
-    """Ports of an upstream and of a proxy before it, and the proxy's process."""
-    with process(
-        "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(told=lambda p: print(p, flush=True)))"
+def run_proxied(home: str) -> Iterator[tuple[int, int, int]]:
+    """Ports of an upstream and a proxy, and the proxy's process id."""
+    with start_process(
+        "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(report_port=lambda p: print(p, flush=True)))"
     ) as (_, port):
         settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
-        with process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
+        with start_process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
 
 
-def proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str, Any]:
-    """First bytes beside the proxy and through it, after a warm-up; the memory of its process before and after."""
+def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str, Any]:
+    """Compare first bytes with and without the proxy, and its memory."""
     questions = Corpus(seed=5).questions(500)
-    with proxied(home) as (straight, through, pid):
-        asyncio.run(load(through, questions, PIECES * PACE, streams))
+    with run_proxied(home) as (straight, through, pid):
+        asyncio.run(run_clients(through, questions, PIECES * PACE, streams))
         before = resident_mb(pid)
-        direct = asyncio.run(load(straight, questions, seconds, streams))
-        seen = asyncio.run(load(through, questions, seconds, streams))
+        direct = asyncio.run(run_clients(straight, questions, seconds, streams))
+        seen = asyncio.run(run_clients(through, questions, seconds, streams))
         after = resident_mb(pid)
     beside, within = quantiles(direct.first), quantiles(seen.first)
     return {
@@ -160,4 +160,4 @@ def proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str,
 
 
 if __name__ == "__main__":
-    print(json.dumps(proxy(**json.loads(sys.argv[1]))))
+    print(json.dumps(measure_proxy(**json.loads(sys.argv[1]))))

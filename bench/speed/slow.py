@@ -1,4 +1,4 @@
-"""Single writes while a model in a process of its own takes half a minute over each answer."""
+"""Single writes while a slow model works in the background."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import engrams
 from bench.speed.corpus import Corpus
-from bench.speed.timing import OWNER, quantiles, timed, turn
+from bench.speed.timing import OWNER, quantiles, time_call, to_turn
 
 SECONDS = 30
 _MODEL = """
@@ -22,8 +22,8 @@ with ScriptedModel() as model:
 """
 
 
-def slow(count: int) -> dict[str, Any]:
-    """``count`` writes, acknowledged, with the model at work on the first of them already. The close cuts the model off."""
+def measure_slow_model(count: int) -> dict[str, Any]:
+    """Time ``count`` acknowledged writes; closing cuts the model off."""
     lines = list(Corpus(seed=4).lines(count + 20))
     command = [sys.executable, "-c", _MODEL, str(SECONDS)]
     with (
@@ -35,9 +35,9 @@ def slow(count: int) -> dict[str, Any]:
         named: dict[str, Any] = {f"chat__{name}": value for name, value in chat.items()}
         memory = engrams.open(home=home, write__debounce_seconds=0.0, sessions__shutdown_seconds=0.5, **named)
         for line in lines[:20]:
-            memory.add(turn(line), scope=OWNER)
-        seconds = [timed(lambda line=line: memory.add(turn(line), scope=OWNER)) for line in lines[20:]]
+            memory.add(to_turn(line), scope=OWNER)
+        seconds = [time_call(lambda line=line: memory.add(to_turn(line), scope=OWNER)) for line in lines[20:]]
         running = memory.status()["jobs"].get("extract", {}).get("running", 0)
-        closing = timed(memory.close)
+        closing = time_call(memory.close)
         server.kill()
     return {**quantiles(seconds), "close_seconds": round(closing, 2), "running": running}

@@ -1,4 +1,4 @@
-"""The measurements themselves. Each runs in a process of its own, so that memory and caches start clean.
+"""Stages, each run in a process of its own with clean memory and caches.
 
 ``python -m bench.speed.stages NAME JSON`` prints one JSON object.
 """
@@ -17,26 +17,25 @@ from pathlib import Path
 from typing import Any
 
 import engrams
-from bench.speed.ann import ann as measure
+from bench.speed.ann import compare_searches as measure
 from bench.speed.corpus import Corpus
-from bench.speed.slow import slow
-from bench.speed.timing import OWNER, quantiles, timed, turn
+from bench.speed.slow import measure_slow_model
+from bench.speed.timing import OWNER, quantiles, time_call, to_turn
 
 _BATCH = 100
 _SETTLED = 20_000
 
 
 def peak_mb() -> float:
-    """Most memory this process has held."""
+    """Peak memory of this process."""
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
 
 
 def ingest(home: str, size: int) -> dict[str, Any]:
-    """Journal turns a hundred at a time, and let the jobs finish, until the scope holds ``size`` records: turns and what was
-    learned from them. Large sizes are turns only.
+    """Journal turns by the hundred and drain, up to ``size`` records.
 
-    Two speakers state the same few things over and over here, so that a new statement meets as many older ones as
-    reconciliation ever looks at: ``settle_per_second`` is its worst case, not that of a real conversation.
+    Records are turns and what was learned from them; large sizes are turns only. Two speakers repeat the same few statements, so that a
+    new one meets as many older ones as reconciliation ever looks at: ``settle_per_second`` is its worst case.
     """
     settled = size <= _SETTLED
     lines = Corpus().lines(size)
@@ -46,10 +45,10 @@ def ingest(home: str, size: int) -> dict[str, Any]:
             # A turn becomes two records at most here: half of what is missing is never too many.
             missing = max((size - held) // 2, 1) if settled else size - held
             for start in range(0, missing, _BATCH):
-                batch = [turn(line) for line in itertools.islice(lines, min(_BATCH, missing - start))]
+                batch = [to_turn(line) for line in itertools.islice(lines, min(_BATCH, missing - start))]
                 turns += len(batch)
-                writes.append(timed(lambda batch=batch: memory.observe(batch, scope=OWNER)))
-            settle += timed(lambda: memory.drain(timeout=36_000))
+                writes.append(time_call(lambda batch=batch: memory.observe(batch, scope=OWNER)))
+            settle += time_call(lambda: memory.drain(timeout=36_000))
             held = sum(memory.stats(OWNER)["status"].values())
         stats = memory.stats(OWNER)
     files = [path for path in Path(home).rglob("*") if path.is_file()]
@@ -82,27 +81,27 @@ def load(home: str, size: int) -> dict[str, Any]:
             }
             out.write(json.dumps(row) + "\n")
     with engrams.open(home=home, jobs__workers=0) as memory:
-        seconds = timed(lambda: memory.load(file, scope=OWNER))
+        seconds = time_call(lambda: memory.load(file, scope=OWNER))
     return {"turns": size, "per_second": round(size / seconds), "peak_mb": peak_mb()}
 
 
 def ack(home: str, count: int) -> dict[str, Any]:
-    """Single writes on a store that holds something already: acknowledged only, and settled by rules."""
+    """Single writes on a filled store: acknowledged, and settled by rules."""
     lines = list(Corpus(seed=2).lines(2 * count))
     result: dict[str, Any] = {}
     with engrams.open(home=home, jobs__workers=0) as memory:
         memory.add("warm up", scope=OWNER)
         for name, settle, some in (("unsettled", False, lines[:count]), ("settled", True, lines[count:])):
             result[name] = quantiles(
-                [timed(lambda line=line, settle=settle: memory.add(turn(line), scope=OWNER, settle=settle)) for line in some]
+                [time_call(lambda line=line, settle=settle: memory.add(to_turn(line), scope=OWNER, settle=settle)) for line in some]
             )
-        result["floor_fsync"] = quantiles(_fsync(Path(home) / "probe", count))
+        result["floor_fsync"] = quantiles(_time_fsync(Path(home) / "probe", count))
 
-    return {**result, "slow_model": slow(min(count, 200))}
+    return {**result, "slow_model": measure_slow_model(min(count, 200))}
 
 
-def _fsync(path: Path, count: int) -> list[float]:
-    """What the disk alone takes to make 4 kB durable: no durable write can be faster."""
+def _time_fsync(path: Path, count: int) -> list[float]:
+    """Seconds the disk takes to sync 4 kB, the floor of durable writes."""
     import os
 
     block = os.urandom(4096)
@@ -119,7 +118,7 @@ def _fsync(path: Path, count: int) -> list[float]:
 
 
 def search(home: str, count: int) -> dict[str, Any]:
-    """Questions against an existing store: the first one loads the owner's index."""
+    """Search an existing store; the first search loads the index."""
     questions = Corpus(seed=3).questions(count + 20)
     start = time.perf_counter()
     memory = engrams.open(home=home, jobs__workers=0)
@@ -127,9 +126,9 @@ def search(home: str, count: int) -> dict[str, Any]:
     first = time.perf_counter() - start
     for question in questions[1:20]:
         memory.search(question, scope=OWNER)
-    seconds = [timed(lambda question=question: memory.search(question, scope=OWNER)) for question in questions[20:]]
-    contexts = [timed(lambda question=question: memory.context(question, scope=OWNER)) for question in questions[20 : 20 + count // 4]]
-    embeds = [timed(lambda question=question: memory.embedder.embed([question], "query")) for question in questions[20:]]
+    seconds = [time_call(lambda question=question: memory.search(question, scope=OWNER)) for question in questions[20:]]
+    contexts = [time_call(lambda question=question: memory.context(question, scope=OWNER)) for question in questions[20 : 20 + count // 4]]
+    embeds = [time_call(lambda question=question: memory.embedder.embed([question], "query")) for question in questions[20:]]
     result = {"first_ms": round(1000 * first, 1), "search": quantiles(seconds), "context": quantiles(contexts), "embed": quantiles(embeds)}
     memory.close()
     return {**result, "peak_mb": peak_mb()}
@@ -146,13 +145,13 @@ def start(home: str, rounds: int) -> dict[str, Any]:
     result = {}
     for name, call in calls.items():
         subprocess.run(call, capture_output=True, check=True)
-        seconds = [timed(lambda call=call: subprocess.run(call, capture_output=True, check=True)) for _ in range(rounds)]
+        seconds = [time_call(lambda call=call: subprocess.run(call, capture_output=True, check=True)) for _ in range(rounds)]
         result[name] = {"median_ms": round(1000 * statistics.median(seconds), 1), "worst_ms": round(1000 * max(seconds), 1)}
     return result
 
 
 def ann(size: int) -> dict[str, Any]:
-    """The search by codes beside the exact one."""
+    """Compare the search by codes with the exact one."""
 
     return measure(size)
 

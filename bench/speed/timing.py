@@ -23,11 +23,11 @@ def quantiles(seconds: Sequence[float]) -> dict[str, float]:
     return {"p50": at(0.50), "p95": at(0.95), "p99": at(0.99), "mean": round(1000 * statistics.fmean(ordered), 3), "n": len(ordered)}
 
 
-def timed(call: Callable[[], Any]) -> float:
+def time_call(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
-def turn(line: Line) -> Turn:
+def to_turn(line: Line) -> Turn:
     return Turn(line.text, speaker=line.speaker, session=line.session, at=line.at)

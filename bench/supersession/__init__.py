@@ -1,1 +1,1 @@
-"""How often a later statement closes an earlier one, rightly and wrongly, without a model."""
+"""False and missed supersession between two statements, without a model."""

@@ -27,12 +27,12 @@ START = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 SCOPE = Scope.of(("user", "tester"))
 
 
-def half(older: str, newer: str) -> str:
+def pick_half(older: str, newer: str) -> str:
     return "held" if hashlib.blake2b(f"{older}|{newer}".encode(), digest_size=2).digest()[0] % 2 else "tune"
 
 
-def closed(older: str, newer: str) -> tuple[bool, list[Record]]:
-    """Whether any statement learned from the first was ended or retracted by the second, and all that is stored."""
+def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
+    """Learn both; whether the first was superseded, and all records."""
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
@@ -61,8 +61,8 @@ def main() -> int:
         if line.startswith("#") or not line.strip():
             continue
         label, older, newer = line.split("\t")
-        part = half(older, newer)
-        gone, records = closed(older, newer)
+        part = pick_half(older, newer)
+        gone, records = run_pair(older, newer)
         counts[part][label] += 1
         wrong = gone != (label == "update")
         counts[part][f"{label}_wrong"] += wrong

@@ -1,8 +1,9 @@
-"""``python -m bench.vault [--quick]``: what the files cost, as a table and as bench/out/vault.json.
+"""Cost of vault files, as a table and as bench/out/vault.json.
 
-``add`` without a vault, with one, and with git, in blocks by turns, until it is acknowledged (durable and found by words) and until
-rules have learned from it; all files from an existing memory (export), the database from the files (reindex), a look at unchanged
-files (sync); how long after a save an edit is found by search; and the work of a watcher with nothing to do.
+``python -m bench.vault [--quick]`` measures: ``add`` without a vault, with one, and with git, in blocks by turns, until it is
+acknowledged (durable and found by words) and until rules have learned from it; all files from an existing memory (export), the
+database from the files (reindex), a look at unchanged files (sync); how long after a save an edit is found by search; and the work
+of a watcher with nothing to do.
 """
 
 from __future__ import annotations
@@ -43,27 +44,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "vault.json", help="where the JSON goes")
     given = parser.parse_args(arguments)
     report = measure(quick=given.quick)
-    print(table(report))
+    print(format_table(report))
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def measure(*, quick: bool) -> dict[str, Any]:
-    """All of it, each part in a home of its own."""
-    report: dict[str, Any] = {"machine": machine.facts(), "add": {}, "sync": {}}
+    """Measure everything, each part in a home of its own."""
+    report: dict[str, Any] = {"machine": machine.collect_facts(), "add": {}, "sync": {}}
     rounds = 4 if quick else 20
     for what, settle in (("acknowledged", False), ("learned from", True)):
-        report["add"][what] = fresh(partial(added, rounds=rounds, settle=settle))
-    report["fsync"] = fresh(flushed)
+        report["add"][what] = run_in_home(partial(measure_add, rounds=rounds, settle=settle))
+    report["fsync"] = run_in_home(measure_fsync)
     for size in (1000,) if quick else (1000, 10_000):
-        report["sync"][str(size)] = fresh(partial(synchronised, size=size))
-    report["edit"] = fresh(lambda home: edited(home, 15 if quick else 60))
-    report["idle"] = fresh(idle)
+        report["sync"][str(size)] = run_in_home(partial(measure_sync, size=size))
+    report["edit"] = run_in_home(lambda home: measure_edit(home, 15 if quick else 60))
+    report["idle"] = run_in_home(measure_idle)
     return report
 
 
-def fresh(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """A measurement in a home of its own."""
+def run_in_home(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """Run a measurement in a home of its own."""
     folder = Path(tempfile.mkdtemp(prefix="engrams-bench-"))
     try:
         return measure(folder / "home")
@@ -71,9 +72,12 @@ def fresh(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def added(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
-    """Milliseconds until ``add`` answers while the files follow in the background: blocks of adds with each setting by turns, so
-    that what else the machine does hits all alike. ``over_off``: the median over the blocks of how much longer their median was."""
+def measure_add(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
+    """Milliseconds until ``add`` answers while files follow in the background.
+
+    Blocks of adds take turns between the settings, so that other load hits all alike. ``over_off``: median over the blocks of the
+    difference to the median without a vault.
+    """
     taken: dict[str, list[list[float]]] = {name: [] for name in VAULTS}
     with ExitStack() as stack:
         memories = {
@@ -95,15 +99,15 @@ def added(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
     medians = {name: [statistics.median(block) for block in blocks] for name, blocks in taken.items()}
     return {
         name: {
-            **spread([one for block in blocks for one in block]),
+            **summarize([one for block in blocks for one in block]),
             "over_off_ms": round(statistics.median(mine - off for mine, off in zip(medians[name], medians["off"], strict=True)), 2),
         }
         for name, blocks in taken.items()
     }
 
 
-def flushed(home: Path) -> dict[str, Any]:
-    """Milliseconds of the disk's own flush of 4 kB: no durable write can be quicker."""
+def measure_fsync(home: Path) -> dict[str, Any]:
+    """Milliseconds of a 4 kB flush, the floor of durable writes."""
     home.mkdir(parents=True)
     taken = []
     with (home / "floor").open("wb") as file:
@@ -114,11 +118,11 @@ def flushed(home: Path) -> dict[str, Any]:
             os.fsync(file.fileno())
             taken.append((time.perf_counter() - begin) * 1000)
             time.sleep(0.005)
-    return spread(taken)
+    return summarize(taken)
 
 
-def synchronised(home: Path, size: int) -> dict[str, Any]:
-    """Seconds for a vault of ``size`` files: to write all, to look at all, to read all into an empty database."""
+def measure_sync(home: Path, size: int) -> dict[str, Any]:
+    """Seconds to write, check and read back ``size`` files."""
     with engrams.open(home=home, write__extract="off") as memory:
         for start in range(0, size, 500):
             turns = [
@@ -145,8 +149,8 @@ def synchronised(home: Path, size: int) -> dict[str, Any]:
     return {"write_seconds": round(written, 2), "look_seconds": round(times[-1], 3), "reindex_seconds": round(read, 2)}
 
 
-def edited(home: Path, count: int) -> dict[str, Any]:
-    """Milliseconds from saving a file to search finding the new text, with the watcher on and 1,000 files."""
+def measure_edit(home: Path, count: int) -> dict[str, Any]:
+    """Milliseconds from saving a file to finding its text, with 1,000 files."""
     settings: dict[str, Any] = {"vault__enabled": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
     with engrams.open(home=home, **settings) as memory:
         memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
@@ -167,11 +171,11 @@ def edited(home: Path, count: int) -> dict[str, Any]:
                 time.sleep(0.005)
             taken.append((time.perf_counter() - begin) * 1000)
             time.sleep(0.3)
-    return spread(taken)
+    return summarize(taken)
 
 
-def idle(home: Path) -> dict[str, Any]:
-    """Milliseconds of processor time in ten seconds of a watcher over 1,000 files that nobody touches."""
+def measure_idle(home: Path) -> dict[str, Any]:
+    """Processor time of an idle watcher over 1,000 files, for ten seconds."""
     with engrams.open(home=home, vault__enabled=True, vault__git=False, vault__watch="auto", write__extract="off") as memory:
         memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
         memory.drain()
@@ -181,12 +185,12 @@ def idle(home: Path) -> dict[str, Any]:
         return {"cpu_ms_in_10_s": round((time.process_time() - begin) * 1000, 2)}
 
 
-def spread(taken: Sequence[float]) -> dict[str, Any]:
+def summarize(taken: Sequence[float]) -> dict[str, Any]:
     ordered = sorted(taken)
     return {"p50_ms": round(statistics.median(ordered), 2), "p95_ms": round(ordered[int(len(ordered) * 0.95)], 2), "count": len(ordered)}
 
 
-def table(report: dict[str, Any]) -> str:
+def format_table(report: dict[str, Any]) -> str:
     facts = report["machine"]
     rows = [("what", "p50", "p95", "over off")]
     for what, told in report["add"].items():

@@ -1,1 +1,4 @@
-"""The peers, each as its own documentation uses it. A module gives ``open_store(encoder, folder) -> Store``."""
+"""Peers, used as in their documentation.
+
+A module provides ``open_store(encoder, folder) -> Store``.
+"""

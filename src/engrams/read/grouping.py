@@ -88,6 +88,6 @@ def _attach_facts(hit: Hit, facts: tuple[Record, ...]) -> Hit:
     """Attach facts; a turn is superseded if all its facts are."""
     if not facts:
         return hit
-    told = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
-    over = bool(told) and all(fact.status is Status.SUPERSEDED for fact in told)
+    quoting = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
+    over = bool(quoting) and all(fact.status is Status.SUPERSEDED for fact in quoting)
     return replace(hit, facts=facts, status=Status.SUPERSEDED if over else hit.record.status)

@@ -38,15 +38,15 @@ def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Seque
     card = deps.embedder.card
     near = thresholds.dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
     enough = int(np.count_nonzero(recent.cos >= near - thresholds.EDGE))
-    rows, told = list(hot), f"{enough} recent memories are near: topics were not searched"
+    rows, note = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:
         chosen = _choose_topics(request, deps, seek.vector, near)
         rows += _choose_members(chosen, request, deps, seek.vector, hot)
-        told = f"{enough} recent memories are near: {len(chosen)} topics were searched"
+        note = f"{enough} recent memories are near: {len(chosen)} topics were searched"
     if not rows:
-        return recent, (told,)
+        return recent, (note,)
     older = deps.search.seek(_restrict(seek, _LONG, Condition("id", "in", rows)))
-    return replace(join_pools(recent, older), aging=np.arange(len(recent.ids) + len(older.ids)) >= len(recent.ids)), (told,)
+    return replace(join_pools(recent, older), aging=np.arange(len(recent.ids) + len(older.ids)) >= len(recent.ids)), (note,)
 
 
 def topic_cosines(topics: Sequence[Topic], query: Floats, model: str) -> dict[str, float]:

@@ -46,9 +46,9 @@ def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
 
     Enough is ``share`` of the query's, or two that are 0.4 of the text's.
     """
-    asked, told = set(query), set(terms(text))
-    common = len(asked & told)
-    return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(told)))
+    asked, own = set(query), set(terms(text))
+    common = len(asked & own)
+    return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(own)))
 
 
 def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:

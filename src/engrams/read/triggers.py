@@ -52,6 +52,8 @@ def put_rules_first(rules: Sequence[Record], hits: Sequence[Hit]) -> list[Hit]:
     """Put triggered rules first with score 1; turns stand for theirs."""
     first: dict[str, Hit] = {}
     for rule in rules:
-        told = next((hit for hit in hits if rule.id in (hit.record.id, *(fact.id for fact in hit.facts))), Hit(rule, 1.0, rule.status))
-        first.setdefault(told.record.id, replace(told, score=1.0, parts={**told.parts, "trigger": 1.0}))
+        hit_of_rule = next(
+            (hit for hit in hits if rule.id in (hit.record.id, *(fact.id for fact in hit.facts))), Hit(rule, 1.0, rule.status)
+        )
+        first.setdefault(hit_of_rule.record.id, replace(hit_of_rule, score=1.0, parts={**hit_of_rule.parts, "trigger": 1.0}))
     return [*first.values(), *(hit for hit in hits if hit.record.id not in first)]

@@ -9,7 +9,7 @@ from engrams.read.cues import intent, mentions, pronouns, rewrite
 from engrams.read.cues.conversation import TAIL
 from engrams.read.cues.query import QueryCues
 from engrams.text.normalize import fold
-from engrams.text.when import find_times, detect_language
+from engrams.text.when import detect_language, find_times
 
 
 def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:

@@ -14,7 +14,7 @@ from engrams.store.sqlite.salvage import copy_readable
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json
 
-_TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "outbox", "lexicon")
+_TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "owner_state", "outbox", "lexicon")
 _INDEX_PROBLEM = "The full-text index does not hold what the records say."
 _COUNTS_PROBLEM = "The counts of records are wrong."
 

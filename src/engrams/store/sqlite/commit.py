@@ -12,7 +12,7 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import graph, jobs, lexicon, sessions, transitions, vectors
+from engrams.store.sqlite import graph, jobs, lexicon, ownerstate, sessions, transitions, vectors
 from engrams.store.sqlite.errors import result_code
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
@@ -73,6 +73,8 @@ class BatchCommit:
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
         for row in batch.sessions:
             sessions.save_from_batch(self._connection, row)
+        for state in batch.states:
+            ownerstate.save_state(self._connection, state, state.token)
         if self._changed != self._first:
             execute(self._connection, "set_changes", self._changed)
         return Committed(existing=self._existing, jobs=made)
@@ -130,7 +132,7 @@ class BatchCommit:
         for place, entry in enumerate(history):
             # The first values follow from the later entries, as for every other record.
             began = place == 0 and not entry.before
-            told = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
+            values = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
             what = (micros(entry.at), entry.action, entry.actor, entry.reason)
             execute(self._connection, "add_history", number, entry.version, *what, *told)
             for item in (item for part in (entry.before, entry.after) for item in part.get("evidence", ())):

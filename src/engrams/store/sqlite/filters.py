@@ -65,22 +65,22 @@ def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
     )
 
 
-def where_clause(given: Where | None) -> SqlClause:
+def where_clause(filter_part: Where | None) -> SqlClause:
     """Compile a filter; empty without conditions.
 
     InputError names an unknown field or operator and the known ones.
     """
-    return SqlClause() if given is None else _compile_part(given, 0, [0])
+    return SqlClause() if filter_part is None else _compile_part(filter_part, 0, [0])
 
 
-def _compile_part(given: Where | Condition, depth: int, counted: list[int]) -> SqlClause:
+def _compile_part(filter_part: Where | Condition, depth: int, counted: list[int]) -> SqlClause:
     counted[0] += 1
     if depth > _DEEPEST or counted[0] > _MOST:
         raise InputError(f"The filter is too large: at most {_MOST} conditions, {_DEEPEST} deep.")
-    if isinstance(given, Condition):
-        return _compile_condition(given)
-    parts = [_compile_part(item, depth + 1, counted) for item in given.parts]
-    match given.op:
+    if isinstance(filter_part, Condition):
+        return _compile_condition(filter_part)
+    parts = [_compile_part(item, depth + 1, counted) for item in filter_part.parts]
+    match filter_part.op:
         case "and":
             return join_clauses(parts)
         case "or":
@@ -89,7 +89,7 @@ def _compile_part(given: Where | Condition, depth: int, counted: list[int]) -> S
             inner = join_clauses(parts)
             return SqlClause(f"NOT ({inner.text})", inner.values) if inner.text else inner
         case _:
-            raise InputError(f"Conditions cannot be joined by {given.op!r}.", hint="Use and, or, not.")
+            raise InputError(f"Conditions cannot be joined by {filter_part.op!r}.", hint="Use and, or, not.")
 
 
 def _compile_condition(condition: Condition) -> SqlClause:

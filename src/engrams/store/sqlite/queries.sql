@@ -453,12 +453,20 @@ WHERE state <> 'closed' AND last_active <= ? ORDER BY last_active, id LIMIT ?;
 -- name: list_sessions
 SELECT id, scope, state, started_at, last_active, token, data FROM sessions;
 
+-- name: load_state
+SELECT token, data FROM owner_state WHERE owner = ? AND name = ?;
+
+-- name: save_state
+INSERT INTO owner_state (owner, name, token, data) VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET token = excluded.token, data = excluded.data;
+
 -- name: numbers
 SELECT number FROM records;
 
 -- name: rows
 SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM history), (SELECT count(*) FROM edges),
-    (SELECT count(*) FROM jobs), (SELECT count(*) FROM sessions), (SELECT count(*) FROM outbox), (SELECT count(*) FROM lexicon);
+    (SELECT count(*) FROM jobs), (SELECT count(*) FROM sessions), (SELECT count(*) FROM owner_state),
+    (SELECT count(*) FROM outbox), (SELECT count(*) FROM lexicon);
 
 -- name: drop_orphan_vectors
 DELETE FROM vectors WHERE record NOT IN (SELECT number FROM records);

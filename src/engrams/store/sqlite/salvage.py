@@ -15,7 +15,7 @@ from engrams.store.sqlite.sql import execute, fetch_all, query
 from engrams.text.terms import terms
 
 _NUMBERED = ("models", "records", "vectors", "outbox")
-_KEYED = ("history", "quotes", "edges", "topics", "jobs", "sessions")
+_KEYED = ("history", "quotes", "edges", "topics", "jobs", "sessions", "owner_state")
 _MOST_GAPS = 200_000
 
 

@@ -209,6 +209,15 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_idle ON sessions (last_active) WHERE state <> 'closed';
 CREATE INDEX sessions_recent ON sessions (owner, last_active);
 
+-- Small states of owners, each changed by compare and swap: learned, profile, garden.
+CREATE TABLE owner_state (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    token INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (owner, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     topic TEXT NOT NULL,

@@ -26,9 +26,10 @@ from engrams.ports import (
     Seek,
     SessionRow,
     Slot,
+    StateRow,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, pages, records, sessions, spend, vectors
+from engrams.store.sqlite import graph, jobs, ownerstate, pages, records, sessions, spend, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
@@ -212,3 +213,9 @@ class SqliteStore:
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._database.read(lambda connection: sessions.list_sessions(connection, reach, limit))
+
+    def load_state(self, owner: Scope, name: str) -> StateRow | None:
+        return self._database.read(lambda connection: ownerstate.load_state(connection, owner, name))
+
+    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+        return self._database.write(lambda connection: ownerstate.save_state(connection, row, expect))

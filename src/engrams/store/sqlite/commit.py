@@ -134,7 +134,7 @@ class BatchCommit:
             began = place == 0 and not entry.before
             values = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
             what = (micros(entry.at), entry.action, entry.actor, entry.reason)
-            execute(self._connection, "add_history", number, entry.version, *what, *told)
+            execute(self._connection, "add_history", number, entry.version, *what, *values)
             for item in (item for part in (entry.before, entry.after) for item in part.get("evidence", ())):
                 if item.get("source"):
                     execute(self._connection, "add_quote", owner, item["source"], number)

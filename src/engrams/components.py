@@ -15,8 +15,9 @@ from engrams.ports import (
     EXTRACT,
     FINALISE,
     GARDEN,
-    GARDEN_ROW,
+    GARDEN_STATE,
     JUDGE,
+    PREFERENCES,
     REVIEW,
     ROLL,
     SWEEP,
@@ -130,7 +131,7 @@ class Components:
         """The request, or one for rules alone: its owner turned recall off."""
         from engrams.session import preferences
 
-        if preferences.is_recall_on(self.deps.store.load(request.scope.owner, preferences.ROW), self.deps.settings):
+        if preferences.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
             return request
         return replace(request, kinds=preferences.RULE_KINDS, catch_up=False)
 
@@ -162,7 +163,7 @@ class Components:
 
     def clear_reports(self, owner: Scope) -> None:
         """Drop garden reports: they may quote purged text."""
-        if self.deps.store.load(owner, GARDEN_ROW) is not None or WAKE in self.deps.store.workload():
+        if self.deps.store.load_state(owner, GARDEN_STATE) is not None or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)
 
     def close(self) -> None:

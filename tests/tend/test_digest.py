@@ -11,8 +11,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.errors import ConflictError, InputError
-from engrams.ports import EXTRACT, Claim, Failure
+from engrams.errors import ConflictError
+from engrams.ports import EXTRACT, LEARNED, Claim, Failure
 from engrams.testing import HashEmbedder, ScriptedModel, ScriptedRequest
 from engrams.types import Kind, Record, Scope, Status
 
@@ -175,18 +175,16 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
         assert stated(engine)[0].strength == 1
 
 
-@pytest.mark.parametrize("name", [":learned", ":profile", " :learned "])
-def test_the_rows_of_an_owner_are_no_sessions(home: Path, name: str) -> None:
-    """Nobody speaks in a session of their names, and no list shows them."""
+@pytest.mark.parametrize("name", [":learned", ":garden", " :profile "])
+def test_states_of_an_owner_are_no_sessions(home: Path, name: str) -> None:
+    """Learning opens no session, and a session of any name leaves the owner's states alone."""
     with engrams.open(home=home, jobs__workers=0) as engine:
         engine.add("I live in Paris.", scope=ANN)
-        with pytest.raises(InputError):
-            engine.observe(Turn("I live in Oslo.", session=name), scope=ANN)
-        with pytest.raises(InputError):
-            engine.sessions.begin(name, scope=ANN)
-        assert engine.sessions.list(scope=ANN) == ()
-        assert engine.store.load(Scope(ANN), ":learned") is not None
-        assert [record.object for record in stated(engine)] == ["Paris"]
+        before = engine.store.load_state(Scope(ANN), LEARNED)
+        assert before is not None and before.token == 1 and engine.sessions.list(scope=ANN) == ()
+        engine.observe(Turn("Nice weather today.", session=name), scope=ANN)
+        assert [session.id for session in engine.sessions.list(scope=ANN)] == [name.strip()]
+        assert engine.store.load_state(Scope(ANN), LEARNED) == before
 
 
 def test_a_job_asks_nothing_twice_where_others_came_before(home: Path) -> None:

@@ -42,6 +42,7 @@ from engrams.ports.records import Reach as Reach
 from engrams.ports.records import Records as Records
 from engrams.ports.records import SessionRow as SessionRow
 from engrams.ports.records import Slot as Slot
+from engrams.ports.records import StateRow as StateRow
 from engrams.ports.records import Where as Where
 from engrams.ports.search import Graph as Graph
 from engrams.ports.search import Ids as Ids
@@ -57,8 +58,10 @@ from engrams.ports.work import ENFORCE as ENFORCE
 from engrams.ports.work import EXTRACT as EXTRACT
 from engrams.ports.work import FINALISE as FINALISE
 from engrams.ports.work import GARDEN as GARDEN
-from engrams.ports.work import GARDEN_ROW as GARDEN_ROW
+from engrams.ports.work import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.work import JUDGE as JUDGE
+from engrams.ports.work import LEARNED as LEARNED
+from engrams.ports.work import PREFERENCES as PREFERENCES
 from engrams.ports.work import REVIEW as REVIEW
 from engrams.ports.work import ROLL as ROLL
 from engrams.ports.work import SWEEP as SWEEP
@@ -69,8 +72,9 @@ from engrams.ports.work import Failure as Failure
 from engrams.ports.work import Job as Job
 from engrams.ports.work import Jobs as Jobs
 from engrams.ports.work import Ledger as Ledger
+from engrams.ports.work import OwnerState as OwnerState
 from engrams.ports.work import Sessions as Sessions
 
 
-class Store(Records, Search, Graph, Jobs, Sessions, Ledger, Protocol):
-    """One backend: all six."""
+class Store(Records, Search, Graph, Jobs, Sessions, OwnerState, Ledger, Protocol):
+    """One backend of all ports."""

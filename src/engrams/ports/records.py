@@ -61,6 +61,16 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRow:
+    """State of one owner under a name, in its component's own JSON. ``token``: grows with each save; 0: not stored yet."""
+
+    owner: Scope
+    name: str
+    token: int = 0
+    data: Meta = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class OutboxEntry:
     """A file-side effect still to be carried out."""
 
@@ -78,6 +88,7 @@ class Batch:
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody
     spoke in it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does,
     expecting its own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict.
+    ``states``: saved as ``OwnerState.save_state`` does, each expecting its own token.
     """
 
     actor: str
@@ -93,6 +104,7 @@ class Batch:
     finish: tuple[str, ...] = ()
     outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
     sessions: tuple[SessionRow, ...] = ()
+    states: tuple[StateRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

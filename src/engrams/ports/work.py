@@ -1,4 +1,4 @@
-"""Jobs and sessions."""
+"""Jobs, sessions and states of owners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from engrams.ports.records import JobSpec, Reach, SessionRow
+from engrams.ports.records import JobSpec, Reach, SessionRow, StateRow
 from engrams.types import Meta, Scope
 
 EXTRACT = "extract"
@@ -20,8 +20,8 @@ ROLL, REVIEW = "roll", "review"
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
-GARDEN_ROW = ":garden"
-"""Where the state of an owner's garden is stored, among the owner's sessions; no session has this name."""
+LEARNED, PREFERENCES, GARDEN_STATE = "learned", "profile", "garden"
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
 """Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
@@ -127,4 +127,14 @@ class Sessions(Protocol):
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         """Latest first."""
+        ...
+
+
+class OwnerState(Protocol):
+    """Small states of owners, changed by compare and swap."""
+
+    def load_state(self, owner: Scope, name: str) -> StateRow | None: ...
+
+    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+        """Store it with the next token. ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
         ...

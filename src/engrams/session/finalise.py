@@ -11,10 +11,27 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError, ModelError
-from engrams.ports import DAILY, EMBED, EXTRACT, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Put, Query, Reach, SessionRow, Store
+from engrams.ports import (
+    DAILY,
+    EMBED,
+    EXTRACT,
+    Batch,
+    Change,
+    Chat,
+    Clock,
+    Embedder,
+    Job,
+    JobSpec,
+    Put,
+    Query,
+    Reach,
+    SessionRow,
+    StateRow,
+    Store,
+)
 from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
 from engrams.session.state import is_lapsed
 from engrams.settings import Settings
@@ -23,6 +40,7 @@ from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Sc
 from engrams.write import flow, llm, watermark
 from engrams.write.changeset import stable_id
 from engrams.write.gate import forbids_storage
+from engrams.write.policy import PolicyDecision
 from engrams.write.promote import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
 
 if TYPE_CHECKING:
@@ -45,7 +63,7 @@ class _SessionEnd:
     changes: list[Change]
     edges: list[Edge]
     ended: dict[str, list[str]]
-    mark: SessionRow | None = None
+    mark: StateRow | None = None
 
 
 class SessionFinaliser:
@@ -159,7 +177,7 @@ class SessionFinaliser:
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
         end.ended["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
-            end.mark = watermark.load_watermark(end.owner, self._store, self._clock())
+            end.mark = watermark.load_watermark(end.owner, self._store)
             batch = promote_clusters(promoted, held, self._deps).to_batch("session", "borne out at the session's end", {})
             end.changes += batch.changes
             end.edges += batch.edges
@@ -177,7 +195,7 @@ class SessionFinaliser:
                 kept.append(record)
                 continue
             rulings = self._ask_policy(record)
-            if not rulings or rulings[0].awaits:
+            if not rulings or rulings[0].awaits_review:
                 kept.append(record)
             elif rulings[0].action == "drop":
                 self._drop_held(end, [record], rulings[0].reason)
@@ -189,7 +207,7 @@ class SessionFinaliser:
                 end.changes.append(Change(end.owner, record.id, {"meta": meta}, "review", record.version))
         return kept, frozenset(ready)
 
-    def _ask_policy(self, record: Record) -> list[Any]:
+    def _ask_policy(self, record: Record) -> Sequence[PolicyDecision]:
         candidate = to_candidate(record)
         sources = self._store.get(record.scope.owner, candidate.sources[:1])
         if self._chat is None or not sources:
@@ -247,7 +265,7 @@ class SessionFinaliser:
         self._store.commit(
             Batch(
                 "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
-                finish=(job.lease,), sessions=tuple(one for one in (row, end.mark) if one is not None),
+                finish=(job.lease,), sessions=(row,) if row else (), states=(end.mark,) if end.mark else (),
             )
         )  # fmt: skip
 

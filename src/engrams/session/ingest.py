@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import InputError, RefusedError
+from engrams.errors import RefusedError
 from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, JobSpec, SessionRow, Store
 from engrams.session.injected import InjectedFingerprints
-from engrams.session.preferences import RESERVED_NAMES
 from engrams.session.privacy import IncognitoSessions
 from engrams.session.working import TierResult, WorkingTier
 from engrams.settings import Settings
@@ -68,7 +67,7 @@ class TurnIngest:
         """Store turns in order, with the jobs that follow.
 
         ``hold``: leave the extraction job to the caller for a moment. ``quiet``: seconds before a model extracts (None: the setting).
-        RefusedError: a single turn was refused, as by a secret. InputError: a session has a reserved name.
+        RefusedError: a single turn was refused, as by a secret.
         """
         now = self._clock()
         if not self._settings.enabled:
@@ -83,8 +82,6 @@ class TurnIngest:
         if len(turns) == 1 and not journaled.records:
             found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
             raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
-        if any(record.session in RESERVED_NAMES for record in journaled.records):
-            raise InputError("This session name is reserved.", hint="Give it another name.")
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
         jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
         session_rows = () if channel in _OFFLINE_CHANNELS else self._build_session_rows([put.record for put in puts], scope, now)

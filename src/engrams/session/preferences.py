@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import GARDEN_ROW, Batch, Change, Clock, Query, Reach, SessionRow, Store
+from engrams.ports import PREFERENCES, Batch, Change, Clock, Query, Reach, StateRow, Store
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, content_hash
-from engrams.write import watermark
 from engrams.write.edit import build_forget
-
-ROW = ":profile"
-"""Id of the owner's profile row among the sessions."""
-RESERVED_NAMES = frozenset((ROW, watermark.ROW, GARDEN_ROW))
-"""Ids of owner rows among the sessions; no session may have such a name."""
 
 RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 """Kinds that are recalled even where facts are not."""
@@ -36,7 +30,7 @@ class OwnerProfile:
     recall: bool
 
 
-def is_recall_on(row: SessionRow | None, settings: Settings) -> bool:
+def is_recall_on(row: StateRow | None, settings: Settings) -> bool:
     """Return whether the owner of this row recalls facts (None: the default)."""
     return settings.sessions.recall if row is None else bool(row.data.get("recall", settings.sessions.recall))
 
@@ -58,14 +52,13 @@ class OwnerPreferences:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         with self._owner_lock(scope):
             for _ in range(_TRIES):
-                row = self._store.load(scope.owner, ROW)
+                row = self._store.load_state(scope.owner, PREFERENCES)
                 now = is_recall_on(row, self._settings)
                 if on is None or (on is now):
                     return now
-                moment = self._clock()
-                fresh = SessionRow(ROW, scope.owner, "closed", moment, moment) if row is None else replace(row, last_active=moment)
+                data, token = ({}, 0) if row is None else (row.data, row.token)
                 try:
-                    self._store.save(replace(fresh, data={**fresh.data, "recall": on}), expect=row.token if row else 0)
+                    self._store.save_state(StateRow(scope.owner, PREFERENCES, token, {**data, "recall": on}), expect=token)
                 except ConflictError:
                     continue  # another process changed it: retry
                 return on

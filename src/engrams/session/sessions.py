@@ -14,7 +14,7 @@ from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, Clock, JobSpec, Reach, SessionRow, Store
 from engrams.session import privacy
 from engrams.session.ingest import TurnIngest, make_update_key
-from engrams.session.preferences import RESERVED_NAMES, OwnerPreferences, OwnerProfile
+from engrams.session.preferences import OwnerPreferences, OwnerProfile
 from engrams.session.privacy import IncognitoSessions, PrivacyMode
 from engrams.session.state import Session, SessionState, require_active, state_of, to_session
 from engrams.session.timeout import IdleSweeper, make_finalise_job
@@ -158,8 +158,7 @@ class SessionRegistry:
         """List sessions of a scope (of an owner: all scopes), latest first."""
         place, now = Scope.of(scope), self._clock()
         reach = Reach(place.owner, (place,), tree=True) if place.is_owner else Reach(place.owner, place.chain())
-        rows = self._store.sessions(reach, limit + len(RESERVED_NAMES))
-        return tuple(to_session(row, now, self._idle) for row in rows if row.id not in RESERVED_NAMES)[:limit]
+        return tuple(to_session(row, now, self._idle) for row in self._store.sessions(reach, limit))
 
     # ----------------------------------------------------------------------------------------------- modes and profile
 
@@ -264,9 +263,9 @@ class SessionRegistry:
 
 
 def _clean_name(session: str) -> str:
-    """Clean a session name. InputError: empty, too long, or reserved."""
+    """Clean a session name. InputError: empty or too long."""
     name = "".join(char for char in session if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()
-    if not name or len(name) > _LONGEST or name in RESERVED_NAMES:
+    if not name or len(name) > _LONGEST:
         raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")
     return name
 

@@ -121,7 +121,7 @@ class DigestJob:
         self, job: Job, heard: flow.Extraction, records: tuple[Record, ...], deps: flow.WriteDeps, last: bool
     ) -> flow.DigestResult:
         """Reconcile and commit. ConflictError: the owner's memory changed meanwhile."""
-        mark = watermark.load_watermark(records[0].scope.owner, self._store, self._clock()) if heard.has_candidates else None
+        mark = watermark.load_watermark(records[0].scope.owner, self._store) if heard.has_candidates else None
         result = flow.reconcile_extraction(heard, deps)
         finish = (job.lease,) if last else ()
         if finish or not result.is_empty or result.failed:
@@ -132,7 +132,7 @@ class DigestJob:
                 *self._make_late_jobs(records, result),
             )
             marks = (mark,) if mark is not None and not result.is_empty else ()
-            self._store.commit(replace(result.batch, finish=finish, jobs=jobs, sessions=marks))
+            self._store.commit(replace(result.batch, finish=finish, jobs=jobs, states=marks))
         return result
 
     def _renew(self, job: Job) -> bool:

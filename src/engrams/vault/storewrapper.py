@@ -23,6 +23,7 @@ from engrams.ports import (
     Seek,
     SessionRow,
     Slot,
+    StateRow,
     Store,
 )
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
@@ -183,6 +184,12 @@ class Mirror:
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._store.sessions(reach, limit)
+
+    def load_state(self, owner: Scope, name: str) -> StateRow | None:
+        return self._store.load_state(owner, name)
+
+    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+        return self._store.save_state(row, expect)
 
 
 def entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.ports import Answer, Ask, Chat, Message, SessionRow, Sessions
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import LEARNED, Answer, Ask, Chat, Message, OwnerState, StateRow
 from engrams.types import Scope
 
-ROW = ":learned"
-"""Reserved session name under which the watermark is stored."""
 
-
-def load_watermark(owner: Scope, store: Sessions, now: datetime) -> SessionRow:
-    """Load the owner's watermark, creating it if missing.
+def load_watermark(owner: Scope, store: OwnerState) -> StateRow:
+    """Load the owner's watermark.
     A batch that carries it raises ConflictError if another digest of this owner was stored since."""
-    row = store.load(owner, ROW)
-    if row is not None:
-        return row
-    try:
-        return store.save(SessionRow(ROW, owner, "closed", now, now), expect=0)
-    except ConflictError:
-        return load_watermark(owner, store, now)  # somebody else made it this moment
+    return store.load_state(owner, LEARNED) or StateRow(owner, LEARNED)
 
 
 class CachedChat:

@@ -35,6 +35,21 @@ def test_migrations_lead_to_the_schema() -> None:
     assert [step.number for step in sql.load_migrations()] == list(range(1, len(sql.load_migrations()) + 1))
 
 
+def test_states_of_owners_move_out_of_the_sessions() -> None:
+    """The rows with reserved names become states under their plain names, with their tokens; sessions stay."""
+    database = apsw.Connection(":memory:")
+    *earlier, last = [step for step in sql.load_migrations() if step.number <= 5]
+    for step in earlier:
+        database.execute(step.script)
+    for name in (":learned", ":profile", ":garden", "s1", ":else"):
+        database.execute("INSERT INTO sessions VALUES ('user/ann', ?, 'user/ann', 'closed', 1, 1, 7, ?)", (name, f'"{name}"'))
+    database.execute(last.script)
+    assert database.execute("SELECT * FROM owner_state ORDER BY name").fetchall() == [
+        ("user/ann", name, 7, f'":{name}"') for name in ("garden", "learned", "profile")
+    ]
+    assert [name for (name,) in database.execute("SELECT id FROM sessions ORDER BY id")] == [":else", "s1"]
+
+
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
     empty, connection = connect.open_memory(StoreSettings()), connect.open_memory(StoreSettings())

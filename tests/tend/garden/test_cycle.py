@@ -10,7 +10,7 @@ from tests.tend.garden.conftest import ANN, BOB, Open, named, put
 
 from engrams import MemoryEngine
 from engrams.errors import ConflictError, InputError
-from engrams.ports import GARDEN, GARDEN_ROW, WAKE, Claim, JobSpec
+from engrams.ports import GARDEN, GARDEN_STATE, WAKE, Claim, JobSpec
 from engrams.settings import GardenSettings
 from engrams.tend.garden.pace import compute_allowance, compute_pause
 from engrams.tend.garden.state import GardenState, decode, encode
@@ -301,7 +301,7 @@ def test_a_purge_takes_what_the_model_said_of_memory(asking: MemoryEngine, model
     asking.garden.run(ANN, ["agent"])
     asking.purge(id, scope=ANN)
     assert asking.garden.reports(ANN)[-1].summary == "" and [entry.why for entry in asking.garden.queue(ANN)] == [""]
-    row = asking.store.load(ANN, GARDEN_ROW)
+    row = asking.store.load_state(ANN, GARDEN_STATE)
     assert row is not None and "boat" not in repr(row.data) and "boat" not in repr(asking.store.queue())
 
 

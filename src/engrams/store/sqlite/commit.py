@@ -71,10 +71,7 @@ class BatchCommit:
         made = tuple(jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
         for topic, owner, record, payload in batch.outbox:
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
-        for row in batch.sessions:
-            sessions.save_from_batch(self._connection, row)
-        for state in batch.states:
-            ownerstate.save_state(self._connection, state, state.token)
+        self._save_rows()
         if self._changed != self._first:
             execute(self._connection, "set_changes", self._changed)
         return Committed(existing=self._existing, jobs=made)
@@ -208,6 +205,12 @@ class BatchCommit:
             self._connection.execute(f"UPDATE records SET {given} WHERE number = ?", (*columns.values(), number))  # noqa: S608
 
     # ------------------------------------------------------------------------------------------------------ the rest
+
+    def _save_rows(self) -> None:
+        for row in self._batch.sessions:
+            sessions.save_from_batch(self._connection, row)
+        for state in self._batch.states:
+            ownerstate.save_state(self._connection, state, state.token)
 
     def _save_vector(self, owner: Scope, vector: Vector) -> None:
         found = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)

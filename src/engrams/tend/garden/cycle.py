@@ -11,7 +11,7 @@ import numpy as np
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.ports import Answer, Batch, Chat, Clock, Embedder, Query, Reach, SessionRow, Store
+from engrams.ports import Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden import conflict, links, merge, prune, tags
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
@@ -152,10 +152,10 @@ class CycleRunner:
             report = replace(progress.report, state="paused", notes=(*progress.report.notes, "somebody was here"))
         return replace(report, ended=self.deps.clock().isoformat())
 
-    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, SessionRow]:
+    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, StateRow]:
         """Build the state after a cycle, and the row to commit."""
         counts = self.deps.store.counts(Reach(owner, (owner,), tree=True))
-        row = self.states.load_row(owner, self.deps.clock())
+        row = self.states.load_row(owner)
         state = decode(row.data).with_report(report, int(counts.get("status", {}).get(Status.ACTIVE, 0)))
         return state, replace(row, data=encode(state))
 
@@ -180,7 +180,7 @@ class CycleRunner:
                 state = state.with_report(replace(state.going.report, state="interrupted", ended=now.isoformat()), state.size)
             return replace(state, going=state.going or fresh)
 
-        state = self.states.change(request.owner, now, begun)
+        state = self.states.change(request.owner, begun)
         progress = state.going or fresh
         if progress.report.id != fresh.report.id:
             note = "it was interrupted and went on"
@@ -215,9 +215,9 @@ class CycleRunner:
     def commit_steps(self, owner: Scope, steps: Sequence[GardenStep], cycle: str, progress: CycleProgress | None = None) -> None:
         """Commit steps with their undo log. ConflictError: something changed meanwhile."""
         now, store = self.deps.clock(), self.deps.store
-        row = self.states.load_row(owner, now)
+        row = self.states.load_row(owner)
         state = decode(row.data) if progress is None else replace(decode(row.data), going=progress)
-        marks = (watermark.load_watermark(owner, store, now),) if steps else ()
+        marks = (watermark.load_watermark(owner, store),) if steps else ()
         if steps:
             state = state.with_undo(cycle, *self._make_undo_log(owner, steps))
         batch = Batch(
@@ -227,7 +227,7 @@ class CycleRunner:
             changes=tuple(change for step in steps for change in step.changes),
             edges=tuple({(e.source, e.target, e.type): e for step in steps for e in step.edges}.values()),
             unlink=tuple(edge for step in steps for edge in step.unlink),
-            sessions=(replace(row, data=encode(state)), *marks),
+            states=(replace(row, data=encode(state)), *marks),
         )
         store.commit(batch)
 
@@ -301,12 +301,12 @@ class CycleRunner:
 
     def _record_usage(self, owner: Scope, answer: Answer) -> None:
         at = self.deps.clock()
-        self.states.change(owner, at, lambda state: state.with_usage(at, answer.tokens, answer.calls))
+        self.states.change(owner, lambda state: state.with_usage(at, answer.tokens, answer.calls))
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
     def _save_progress(self, owner: Scope, progress: CycleProgress) -> CycleProgress:
-        self.states.change(owner, self.deps.clock(), lambda state: replace(state, going=progress))
+        self.states.change(owner, lambda state: replace(state, going=progress))
         return progress
 
     def _select_jobs(self, jobs: Sequence[str]) -> tuple[str, ...]:

@@ -135,10 +135,10 @@ class MemoryGarden:
             else:
                 changes.append(Change(owner, id, self._previous_fields(record), "undo", version))
         added, gone = _restore_links(owner, entry["links"])
-        row = self._states.load_row(owner, now)
+        row = self._states.load_row(owner)
         rest = {key: value for key, value in state.undo.items() if key != name}
         saved = replace(row, data=encode(replace(decode(row.data), undo=rest)))
-        store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, sessions=(saved,)))
+        store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, states=(saved,)))
         return CycleUndo(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
@@ -155,9 +155,8 @@ class MemoryGarden:
         if keep and keep not in (one, other):
             raise InputError(f"{keep!r} is neither of the two.", hint="Keep one of them, or both.")
         if not keep:
-            now = self._deps.clock()
             marks = order_pair(one, other)
-            self._states.change(owner, now, lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))))
+            self._states.change(owner, lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))))
             return None
         drop = other if keep == one else one
         self._cycles.commit_steps(
@@ -171,7 +170,7 @@ class MemoryGarden:
         A running cycle stops behind its current job.
         """
         owner, now = _owner_of(scope), self._deps.clock()
-        self._states.change(owner, now, lambda state: replace(state, paused=on))
+        self._states.change(owner, lambda state: replace(state, paused=on))
         if not on and self._section.enabled:
             self._deps.store.enqueue([make_wake_job(owner, "next", now, "no longer paused")], now)
         return self.status(owner)
@@ -191,7 +190,7 @@ class MemoryGarden:
         """Clear texts of reports and queue entries; they may quote purged text."""
         now, store = self._deps.clock(), self._deps.store
         self._states.change(
-            owner, now, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
+            owner, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
         )
         entries = [entry for entry in self.queue(owner) if entry.why]
         if entries and store.cancel([entry.id for entry in entries]):
@@ -230,7 +229,7 @@ class MemoryGarden:
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:
-                self._deps.store.commit(replace(done, sessions=(row,), jobs=(*done.jobs, *self._next_wakes(owner, report, state))))
+                self._deps.store.commit(replace(done, states=(row,), jobs=(*done.jobs, *self._next_wakes(owner, report, state))))
                 return
             except ConflictError:
                 # The state changed meanwhile: retry. Where the job was taken over, retries fail too.

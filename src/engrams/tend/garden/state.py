@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError
-from engrams.ports import GARDEN_ROW, SessionRow, Store
+from engrams.ports import GARDEN_STATE, OwnerState, StateRow
 from engrams.types import Scope
 
 _TRIES = 50
@@ -93,30 +93,22 @@ class GardenState:
 class GardenStates:
     """Garden states of all owners, changed by compare and swap."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OwnerState) -> None:
         self._store = store
 
-    def load_row(self, owner: Scope, now: datetime) -> SessionRow:
-        """Load the row, created where missing; committing a stale one conflicts."""
-        row = self._store.load(owner, GARDEN_ROW)
-        if row is not None:
-            return row
-        try:
-            return self._store.save(SessionRow(GARDEN_ROW, owner, "closed", now, now), expect=0)
-        except ConflictError:
-            return self.load_row(owner, now)  # another process created it
+    def load_row(self, owner: Scope) -> StateRow:
+        """Load the row; committing a stale one conflicts."""
+        return self._store.load_state(owner, GARDEN_STATE) or StateRow(owner, GARDEN_STATE)
 
     def get(self, owner: Scope) -> GardenState:
-        """Load the state; reading writes nothing."""
-        row = self._store.load(owner, GARDEN_ROW)
-        return GardenState() if row is None else decode(row.data)
+        return decode(self.load_row(owner).data)
 
-    def change(self, owner: Scope, now: datetime, change: Callable[[GardenState], GardenState]) -> GardenState:
+    def change(self, owner: Scope, change: Callable[[GardenState], GardenState]) -> GardenState:
         for left in reversed(range(_TRIES)):
-            row = self.load_row(owner, now)
+            row = self.load_row(owner)
             fresh = change(decode(row.data))
             try:
-                self._store.save(replace(row, data=encode(fresh)), expect=row.token)
+                self._store.save_state(replace(row, data=encode(fresh)), expect=row.token)
             except ConflictError:
                 if not left:
                     raise

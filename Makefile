@@ -6,7 +6,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-all check coverage-spec bench docs pins clean
+.PHONY: help run demo test test-all check fix coverage-spec bench docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,10 @@ check: .make/test ## Lint, format, types, layers, shape
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_shape.py
+
+fix: .make/test ## Mend what lint can mend, and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 coverage-spec: .make/test ## Which promised behaviours have a test
 	$(BIN)/python scripts/spec.py

@@ -1,4 +1,4 @@
-"""Write the generated reference pages: docs/reference/cli.md and docs/reference/settings.md.
+"""Write the generated reference pages: cli.md, settings.md and python.md in docs/reference.
 
 `python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether they are up to date.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any, get_args
+
+from pythonpage import python_page
 
 from engrams.settings import SettingInfo, describe, presets
 from engrams.surfaces.cli.main import COMMANDS, Commands
@@ -95,7 +97,7 @@ SECRET = " Secret: never shown."
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
-    pages = {FOLDER / "cli.md": cli(), FOLDER / "settings.md": settings()}
+    pages = {FOLDER / "cli.md": cli(), FOLDER / "settings.md": settings(), FOLDER / "python.md": python_page()}
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
     if "--check" in arguments:
         for path in stale:

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from engrams.build import open as open  # noqa: A004
     from engrams.engine import MemoryEngine as MemoryEngine
     from engrams.errors import EngramsError as EngramsError
+    from engrams.ports import AsOf as AsOf
+    from engrams.ports import Condition as Condition
+    from engrams.ports import Where as Where
     from engrams.settings import Settings as Settings
     from engrams.types import Record as Record
     from engrams.types import Scope as Scope
@@ -19,13 +22,28 @@ _PLACES = {
     "open": "build",
     "MemoryEngine": "engine",
     "EngramsError": "errors",
+    "AsOf": "ports.records",
+    "Condition": "ports.records",
+    "Where": "ports.records",
     "Settings": "settings",
     "Record": "types",
     "Scope": "types",
     "Turn": "types",
 }
 
-__all__ = ["EngramsError", "MemoryEngine", "Record", "Scope", "Settings", "Turn", "__version__", "open"]
+__all__ = [
+    "AsOf",
+    "Condition",
+    "EngramsError",
+    "MemoryEngine",
+    "Record",
+    "Scope",
+    "Settings",
+    "Turn",
+    "Where",
+    "__version__",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import Choice
 from engrams.models.rerank.factory import choose as choose_reranker
 from engrams.models.tokens.factory import choose as choose_counter
-from engrams.ports import EMBED, EXTRACT, REVIEW, ROLL, Chat, Clock, Embedder, JobSpec, Skills, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Skills, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from engrams.tend.garden.plan import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport
     from engrams.tend.review import FactReview as FactReview
-    from engrams.tend.runner import Handler
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
@@ -50,11 +49,14 @@ def open(
     chat: Any = None,
     **arguments: Any,
 ) -> MemoryEngine:
-    """An engine on ``settings``, or on what ``settings.load`` finds; ``arguments`` are the strongest layer, with ``__``
-    for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat`` replace the configured models; ``chat`` may be a
-    function from messages to text, or an ``openai.OpenAI`` client.
+    """Open an engine on ``settings``, or on what ``settings.load`` finds.
 
-    Nothing is created on disk before the first write. Use as a context manager or call ``close()``.
+    ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat``
+    replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client.
+
+    Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is
+    unknown or out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an
+    optional part that is not installed.
     """
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}

@@ -34,7 +34,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 class MemoryEngine:
-    """Durable, layered, explainable memory. Thread safe; several processes may work on one home.
+    """Durable, layered, explainable memory for LLM agents.
+
+    Thread safe; several processes may work on one home.
 
     A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads
     everything the owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, or an
@@ -69,18 +71,21 @@ class MemoryEngine:
         return parts.digest.complete_receipt(written.receipts[0], job.id if job else "")
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
-        """Journal what was said, in one durable write. Never waits for extraction, whatever model is configured."""
+        """Journal turns in one durable write, without waiting for extraction."""
         some = [turns] if isinstance(turns, Turn) else list(turns)
         return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
 
     def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
-        """``observe`` for other kinds and channels, for imports and adapters."""
+        """Journal turns of another kind or channel, for imports and adapters."""
         return self._open().write_turns(turns, scope, kind, channel)
 
     def edit(
         self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
     ) -> Record:
-        """Change a memory's text or other fields. ConflictError: its version is no longer ``expect``."""
+        """Change a memory's text or other fields.
+
+        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``.
+        """
         record = self.inspect.get_editable(id, scope)
         values = edits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
         values, vectors = self._components.ingest.prepare_edit(record, values)
@@ -89,7 +94,12 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
-        """Put a memory away: no read finds it until ``restore``. What was derived from it alone goes with it."""
+        """Put a memory away: no read finds it until ``restore``.
+
+        Memories derived from it alone go with it.
+
+        RefusedError: it is purged already.
+        """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
@@ -100,7 +110,7 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
-        """Undo ``forget``."""
+        """Undo ``forget``. RefusedError: it is not forgotten."""
         record = self.inspect.get_editable(id, scope)
         if record.status is not Status.FORGOTTEN:
             raise RefusedError(f"It is not forgotten: its status is {record.status}.")
@@ -108,7 +118,7 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
-        """Erase memories, and what was derived from them alone, everywhere; the answer is the proof."""
+        """Erase memories, and those derived from them alone; returns the proof."""
         owner = Scope.of(scope).owner
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         every = {r.id: r for record in some for r in (record, *edits.find_dependents(record, self._store))}
@@ -131,7 +141,10 @@ class MemoryEngine:
         where: Where | None = None,
         history: bool = False,
     ) -> Found:
-        """The memories that answer ``query``, best first, with the trace of how they were chosen."""
+        """Find the memories that answer ``query``, best first.
+
+        ``kinds`` and ``where`` filter; ``history`` includes superseded and archived memories. The trace tells how hits were chosen.
+        """
         found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
         if as_of is None:
             self._components.usage.note(found, Scope.of(scope))
@@ -148,21 +161,27 @@ class MemoryEngine:
         where: Where | None = None,
         history: bool = False,
     ) -> Found:
-        """``search``, with the same filters, without any effect on what is remembered about use."""
+        """Search with the same filters, without counting use."""
         number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
         request = ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), tuple(kinds), where, history)
         return self._open().search(request)
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
-        """Say which memories an answer used and whether they helped: their confidence and strength follow."""
+        """Report the memories an answer used: confidence and strength follow.
+
+        ``helpful``: they helped; False lowers their confidence.
+        """
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
     def context(
         self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
     ) -> Context:
-        """Memory as text for a prompt, never over ``tokens`` by the configured counter. With ``summary.enabled`` the summary of the
-        conversation comes first: of ``scope``, if it is one, or of this session of it."""
+        """Render memory as text for a prompt, within ``tokens``.
+
+        Tokens are counted by ``read.tokenizer``. With ``summary.enabled`` the summary of the conversation comes first: of ``scope``,
+        if it is one, or of this session of it.
+        """
         parts, place, now = self._open(), Scope.of(scope), as_of is None
         number = self.settings.read.limit if limit is None else limit
         latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if now else ((), "")
@@ -171,8 +190,11 @@ class MemoryEngine:
         )
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
-        """``context`` for one turn of a conversation, as ``delivery`` is set: at once, or what was found during the turn before;
-        without what this conversation was shown lately or said itself."""
+        """Render the context of one turn of a conversation.
+
+        With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this
+        conversation was shown lately or said itself (``delivery.shown_minutes``).
+        """
         parts, place = self._open(), Scope.of(scope)
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
@@ -185,15 +207,21 @@ class MemoryEngine:
         return read(frozenset()) if silent else parts.delivery.deliver(key, query, read)
 
     def get(self, id: str, *, scope: Place) -> Record:
-        """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
+        """Get one memory of this owner by its id.
+
+        The first characters of an id (six at least) will do where only one memory has them.
+        """
         return self.inspect.get(id, scope=scope)
 
     def list(self, *, scope: Place, **fields: Any) -> Page:
-        """Memories by what they are, newest first. ``fields``: those of ``ports.Query``."""
+        """List memories by their fields, newest first.
+
+        ``fields``: those of ``ports.Query``. InputError: an unknown field.
+        """
         return self.inspect.list(scope=scope, **fields)
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
-        """Every change of one memory, oldest first."""
+        """List every change of one memory, oldest first."""
         return self.inspect.history(id, scope=scope)
 
     # ------------------------------------------------------------------------------------------- in, out and upkeep
@@ -201,40 +229,54 @@ class MemoryEngine:
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", progress: Progress | None = None
     ) -> LoadReport:
-        """Import a file (``-``: standard input). What cannot be read is in the report; doing it twice stores nothing twice."""
+        """Import a file (``-``: standard input); a repeated import stores nothing twice.
+
+        Pieces that cannot be read are in the report.
+
+        InputError: the file cannot be read at all, or its format is unknown.
+        """
         from engrams.tend.transfer import ImportTarget, load
 
         target = ImportTarget(self._open().write_turns, self._store, self._clock)
         return load(source, Scope.of(scope), target, format, progress)
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
-        """Export everything in the scope; the number of memories written."""
+        """Export everything in the scope; returns the number of memories.
+
+        InputError: the place cannot be written.
+        """
         from engrams.tend.transfer import dump
 
         self._open()
         return dump(path, visible_scopes(Scope.of(scope)), self._store, format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
-        """The scopes that hold memories."""
+        """List the scopes that hold memories; of every owner with None."""
         return self.inspect.scopes(owner)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
-        """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent today."""
+        """Count memories by status, kind, layer and tier.
+
+        Also vectors by model, and calls and tokens spent today.
+        """
         return self.inspect.stats(scope)
 
     def status(self) -> dict[str, Any]:
-        """Jobs by kind and state, the oldest waiting, every dead one with its error; calls and tokens spent today."""
+        """Count jobs by kind and state, and list dead ones.
+
+        ``lag_seconds``: how late the oldest due job is. Also calls and tokens spent today.
+        """
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:
-        """Put dead jobs back to waiting (all of them without ids); their number."""
+        """Queue dead jobs again, all of them without ids; returns how many."""
         parts = self._open()
         number = self._store.retry(ids, self._clock())
         parts.runner.wake()
         return number
 
     def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
-        """Do the work that is due, here and now. True: nothing due is left."""
+        """Run due jobs here and now. True: none is left."""
         parts = self._open()
         parts.usage.flush()
         done = parts.runner.drain(timeout, progress)
@@ -243,13 +285,15 @@ class MemoryEngine:
         return done
 
     def check(self, repair: bool = False) -> Meta:
-        """The state of the store's files; ``repair`` mends what can be rebuilt."""
+        """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
         self._open()
         return self._store.check(repair)
 
     def close(self) -> None:
-        """Let running jobs finish and close the store; what waits goes on in the next process. Idempotent. A model that takes
-        longer than ``sessions.shutdown_seconds`` is cut off; its job waits."""
+        """Let running jobs finish and close the store. Idempotent.
+
+        Waiting jobs go on in the next process. A model that takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
+        """
         if not self._closed:
             self._closed = True
             parts = self._components
@@ -289,7 +333,7 @@ class MemoryEngine:
 
     @property
     def sessions(self) -> SessionRegistry:
-        """Conversations with a beginning and an end; privacy modes; preferences of an owner."""
+        """Conversations with an end; privacy modes; preferences of an owner."""
         return self._components.sessions
 
     @property
@@ -299,7 +343,7 @@ class MemoryEngine:
 
     @property
     def updates(self) -> UpdateQueue:
-        """The queue of turns to learn from, for callers that steer it themselves."""
+        """Queue of turns to extract from, for callers that steer it."""
         return self._open().updates
 
     @property
@@ -329,12 +373,12 @@ class MemoryEngine:
 
     @property
     def vault(self) -> MemoryFiles | None:
-        """Memory as files; None where ``vault.enabled`` is off. ``build.vault`` gives everything it can do."""
+        """Memory as files; None without ``vault.enabled``. See ``build.vault``."""
         return self._deps.files
 
     @property
     def store(self) -> Store:
-        """The store, for ``build`` and tests; surfaces read through ``inspect``. ClosedError after ``close``."""
+        """The store, for ``build`` and tests; surfaces read through ``inspect``."""
         self._open()
         return self._store
 

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from engrams.errors import RefusedError
+from engrams.formats import Format
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 _CHUNK = 64 * 1024
 _BAD = 1000
 
-Format = Literal["auto", "engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
-FormatParam = Annotated[Format, Query(description="What the file is; auto looks.")]
+FormatParam = Annotated[Literal["auto", Format], Query(description="What the file is; auto looks.")]
 _FILE: dict[str, Any] = {"requestBody": {"required": False, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 

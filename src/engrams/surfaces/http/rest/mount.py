@@ -17,12 +17,6 @@ from engrams.surfaces.http.rest.errors import handle_http_error, handle_invalid_
 from engrams.surfaces.http.rest.fallback import MethodNotAllowed
 from engrams.types import Json
 
-OWN = (
-    *("memories", "search", "explain", "context", "purge", "scopes", "stats", "state", "settings", "sessions"),
-    *("graph", "jobs", "audit", "safety", "feedback", "garden", "export", "import", "imports", "notebook", "timeline"),
-)
-"""Our path segments under /v1; all others are the proxy's."""
-
 _ROUTERS = (
     *(memories.router, search.router, notebook.router, stats.router, sessions.router),
     *(graph.router, jobs.router, files.router, audit.router, safety.router, feedback.router, garden.router),
@@ -45,7 +39,8 @@ class RestMount:
         for routes in routers:
             app.include_router(routes)
         fallback = MethodNotAllowed([route for routes in routers for route in routes.routes])
-        app.router.routes.extend(fallback.routes_for(path for name in OWN for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
+        own = sorted({path.split("/")[2] for path in fallback.paths})  # every other segment under /v1 is the proxy's
+        app.router.routes.extend(fallback.routes_for(path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
 
     async def start(self) -> None:
         """Resume unfinished imports."""

@@ -7,21 +7,24 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import engrams
 from engrams import errors
 from engrams.settings import names, presets
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-SECTIONS = "limits|store|embed|chat|write|read|jobs|serve"
+SECTIONS = "|".join(sorted({setting.partition(".")[0] for setting in names() if "." in setting}))
+PATHS = re.compile(r"`((?:src|tests|docs|scripts|bench|examples|requirements)/[\w./-]+)`")
 
 
 def name(path: Path) -> str:
@@ -112,6 +115,40 @@ def test_every_setting_is_documented() -> None:
     """Every setting stands in the reference, by its dotted name."""
     page = (DOCS / "reference" / "settings.md").read_text("utf-8")
     assert [setting for setting in names() if f"`{setting}`" not in page] == []
+
+
+def test_every_public_name_is_documented() -> None:
+    """Every name of the package and every public method of the engine stands in the reference."""
+    page = (DOCS / "reference" / "python.md").read_text("utf-8")
+    assert [item for item in engrams.__all__ if f"`engrams.{item}`" not in page] == []
+    methods = [item for item in vars(engrams.MemoryEngine) if not item.startswith("_")]
+    assert [item for item in methods if f"#### `{item}`" not in page and f"#### `engine.{item}`" not in page] == []
+
+
+def test_the_picture_shows_the_layers() -> None:
+    """The picture for contributors has the layers of the import contract, in their order."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    layers = [[part.strip(" ()") for part in layer.split("|")] for layer in contract["layers"]]
+    drawn = re.findall(r'^ +L\d+\["<b>(.*?)</b>', (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    assert [layer.split(" · ") for layer in drawn] == layers
+
+
+def test_files_named_in_the_text_exist() -> None:
+    """A path in code style is a file or a folder; NAME stands for any name."""
+    wrong = {
+        f"{name(page)}: {path}"
+        for page in PAGES
+        for path in PATHS.findall(page.read_text("utf-8"))
+        if "NAME" not in path and "/out" not in path and not (ROOT / path).exists()
+    }
+    assert wrong == set()
+
+
+def test_the_glossary_is_in_order() -> None:
+    """Terms are in alphabetical order, each once."""
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (DOCS / "concepts" / "glossary.md").read_text("utf-8"), re.MULTILINE)[1:]
+    plain = [re.sub(r"[^a-z0-9]", "", term.lower()) for term in rows]
+    assert plain == sorted(set(plain))
 
 
 def test_every_weight_of_a_search_is_explained() -> None:

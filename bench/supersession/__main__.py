@@ -20,6 +20,7 @@ from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Record, Scope, Status, Turn
 from engrams.write import flow
+from engrams.write.record import journal_turns
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "out" / "supersession.json"
@@ -39,9 +40,9 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
     deps = flow.WriteDeps(store, settings.write, settings.limits, lambda: now, search=store)
     first: set[str] = set()
     for text in (older, newer):
-        journaled = flow.journal_turns([Turn(text, session="s")], SCOPE, deps)
+        journaled = journal_turns([Turn(text, session="s")], SCOPE, deps)
         store.commit(Batch("bench", "journal", now, puts=journaled.puts))
-        learned = flow.digest_records(journaled.records, deps)
+        learned = flow.reconcile_extraction(flow.extract_candidates(journaled.records, deps), deps)
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
         refined = {old for derived in learned.derived if derived.verdict == "refine" for old in derived.replaces}

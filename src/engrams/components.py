@@ -163,7 +163,7 @@ class Components:
 
     def clear_reports(self, owner: Scope) -> None:
         """Drop garden reports: they may quote purged text."""
-        if self.deps.store.load_state(owner, GARDEN_STATE) is not None or WAKE in self.deps.store.workload():
+        if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Components:
         from engrams.session.ingest import TurnIngest
 
         deps = self.deps
-        parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working)
+        parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working if self._has_limits else None)
         return TurnIngest(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
 
     @cached_property
@@ -328,9 +328,13 @@ class Components:
     def _plan_work(self) -> None:
         """Ask for the work that nobody else asks for: missing vectors, and sweeps of tiers and caps."""
         self._backfill.ask()
-        caps = self.deps.settings.caps
-        if self.deps.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0:
+        if self._has_limits:
             self.tiers.schedule_sweep()
+
+    @property
+    def _has_limits(self) -> bool:
+        caps = self.deps.settings.caps
+        return bool(self.deps.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
 
     def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
         self.working.keep_recalled(scope, ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -62,13 +62,14 @@ class MemoryEngine:
         parts = self._open()
         turn = Turn(what) if isinstance(what, str) else what
         default = Kind.NOTE if isinstance(what, str) else Kind.TURN
-        at_once = settle and parts.digest.inline
-        written = parts.ingest.write([turn], Scope.of(scope), kind or default, hold=at_once)
-        if not at_once or not written.job:
+        lease = parts.runner.make_lease() if settle and parts.digest.inline else None
+        written = parts.ingest.write([turn], Scope.of(scope), kind or default, lease=lease)
+        (receipt,), job = written.receipts, written.job
+        if job is None:
             parts.runner.wake()
-            return written.receipts[0]
-        job = parts.runner.run(written.job)
-        return parts.digest.complete_receipt(written.receipts[0], job.id if job else "")
+            return receipt
+        learned = parts.runner.run_leased(job, partial(parts.digest.learn, job, written.records, fresh=True))
+        return receipt if learned is None else learned.complete(receipt, job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
         """Journal turns in one durable write, without waiting for extraction."""

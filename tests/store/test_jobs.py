@@ -11,7 +11,7 @@ import pytest
 from tests.store.make import ALICE, START, add, at, batch, record
 
 from engrams.errors import ConflictError, InputError
-from engrams.ports import Batch, Claim, Failure, Job, JobSpec, Store
+from engrams.ports import Batch, Claim, Failure, Job, JobSpec, Lease, Put, Store
 
 
 def enqueue(store: Store, key: str = "k", when: datetime = START, **given: Any) -> str:
@@ -55,6 +55,28 @@ def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
     assert states(store) == {"k": "done"}
     assert not store.finish(job.lease, at(seconds=6))
     assert claim(store, at(days=1)) is None
+
+
+def test_a_job_may_begin_leased(store: Store) -> None:
+    """A write makes a job that its writer runs at once: nobody claims it before the lease ends, anybody does after that."""
+    lease = Lease("writer", "token", at(seconds=60))
+    one = record("Alice likes tea")
+    done = add(store, one, jobs=(JobSpec("extract", "k", {"items": [one.id]}, lease=lease),))
+    (job,) = store.queue()
+    assert done.jobs == (job.id,) and (job.state, job.attempt, job.lease) == ("running", 1, "token")
+    assert claim(store, at(seconds=59)) is None and store.next_due() == at(seconds=60)
+    again = must(store, at(seconds=61))
+    assert (again.id, again.attempt, again.payload) == (job.id, 2, {"items": [one.id]})
+    assert not store.finish("token", at(seconds=62)) and store.finish(again.lease, at(seconds=62))
+
+
+def test_a_write_of_what_is_known_leases_nothing(store: Store) -> None:
+    """Where a batch stores nothing new, the job that its writer would run is not made."""
+    spec = JobSpec("extract", "k", lease=Lease("writer", "token", at(seconds=60)))
+    puts = [Put(record("Alice likes tea"), dedup=True) for _ in range(2)]
+    assert add(store, puts[0]).existing == {}
+    done = add(store, puts[1], jobs=(spec, JobSpec("embed", "k")))
+    assert done.existing and done.jobs[0] == "" and [job.kind for job in store.queue()] == ["embed"]
 
 
 def test_waiting_jobs_of_one_key_are_one(store: Store) -> None:

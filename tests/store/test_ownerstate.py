@@ -13,12 +13,12 @@ from engrams.ports import Batch, Put, StateRow, Store
 
 def test_a_state_comes_back(store: Store) -> None:
     """A saved state is read as it was, by its owner and name, and its token grows."""
-    assert store.load_state(ALICE, "garden") is None
+    assert store.load_state(ALICE, "garden") == StateRow(ALICE, "garden")
     first = store.save_state(StateRow(ALICE, "garden", data={"n": [1]}))
     assert first == StateRow(ALICE, "garden", 1, {"n": [1]}) == store.load_state(ALICE, "garden")
     second = store.save_state(replace(first, data={"n": [2]}), expect=1)
     assert store.load_state(ALICE, "garden") == second and second.token == 2
-    assert store.load_state(ALICE, "profile") is None and store.load_state(BOB, "garden") is None
+    assert store.load_state(ALICE, "profile").token == store.load_state(BOB, "garden").token == 0
 
 
 def test_the_token_decides(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -175,13 +176,37 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
         assert stated(engine)[0].strength == 1
 
 
+def test_what_an_add_left_undone_is_learned_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a process dies between the write and the learning, its job is taken over when the lease ends."""
+    with engrams.open(home=home, jobs__workers=0) as engine:
+        monkeypatch.setattr(engine.work, "run_leased", lambda job, work: None)
+        receipt = engine.add("I live in Paris.", scope=ANN)
+        assert EXTRACT in receipt.pending and not stated(engine)
+        (job,) = engine.store.queue(("running",))
+        assert engine.store.claim(Claim("other", engine.now(), 60.0)) is None
+        later = engine.now() + timedelta(seconds=engine.settings.jobs.lease_seconds + 1)
+        taken = engine.store.claim(Claim("other", later, 60.0))
+        assert taken is not None and (taken.id, taken.attempt) == (job.id, 2)
+        engine._components.digest.run(taken)
+        assert [record.object for record in stated(engine)] == ["Paris"] and not engine.store.queue(("running", "waiting"))
+
+
+def test_an_add_of_what_is_known_leaves_no_work(home: Path) -> None:
+    """A repeated statement is a duplicate: nothing is learned from it again, now or later."""
+    with engrams.open(home=home, jobs__workers=0) as engine:
+        first = engine.add("I live in Paris.", scope=ANN)
+        again = engine.add("I live in Paris.", scope=ANN)
+        assert (again.outcome, again.id, again.pending) == ("duplicate", first.id, ())
+        assert not engine.store.queue(("running", "waiting")) and len(stated(engine)) == 1
+
+
 @pytest.mark.parametrize("name", [":learned", ":garden", " :profile "])
 def test_states_of_an_owner_are_no_sessions(home: Path, name: str) -> None:
     """Learning opens no session, and a session of any name leaves the owner's states alone."""
     with engrams.open(home=home, jobs__workers=0) as engine:
         engine.add("I live in Paris.", scope=ANN)
         before = engine.store.load_state(Scope(ANN), LEARNED)
-        assert before is not None and before.token == 1 and engine.sessions.list(scope=ANN) == ()
+        assert before.token == 1 and engine.sessions.list(scope=ANN) == ()
         engine.observe(Turn("Nice weather today.", session=name), scope=ANN)
         assert [session.id for session in engine.sessions.list(scope=ANN)] == [name.strip()]
         assert engine.store.load_state(Scope(ANN), LEARNED) == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,8 +12,15 @@ from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
 from engrams.write import flow
+from engrams.write.deps import WriteDeps
+from engrams.write.record import JournalResult, journal_turns
 
 ALICE = Scope.of(("user", "alice"))
+
+
+def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> flow.DigestResult:
+    """Learn from journaled records: one batch to commit."""
+    return flow.reconcile_extraction(flow.extract_candidates(records, deps, echoes=echoes), deps)
 
 
 class Talk:
@@ -26,23 +33,23 @@ class Talk:
         self.chat: Chat | None = None
         self.embedder: Embedder | None = None
         self.last: flow.DigestResult | None = None
-        self.journaled: flow.JournalResult | None = None
+        self.journaled: JournalResult | None = None
 
     @property
-    def deps(self) -> flow.WriteDeps:
-        return flow.WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
+    def deps(self) -> WriteDeps:
+        return WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
 
-    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.JournalResult:
+    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
-        self.journaled = flow.journal_turns(some, scope, self.deps, kind=kind, channel=channel)
+        self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)
         self.store.commit(Batch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
     def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.DigestResult:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
-        self.last = flow.digest_records(journaled.records, self.deps)
+        self.last = digest_records(journaled.records, self.deps)
         self.store.commit(self.last.batch)
         self.now += timedelta(days=10)
         return self.last

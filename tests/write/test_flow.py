@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
-from tests.write.conftest import ALICE, Talk
+from tests.write.conftest import ALICE, Talk, digest_records
 
 from engrams.errors import ConflictError, ModelError
 from engrams.ports import Batch, Card, Change, Query, Reach
 from engrams.testing import HashEmbedder
 from engrams.types import EdgeType, Kind, Status, Turn
-from engrams.write import flow
 from engrams.write.gate import fingerprint
 
 
@@ -45,9 +44,9 @@ def test_a_repeated_job_stores_nothing_twice(talk: Talk, text: str) -> None:
     """Learning from the same turns again changes nothing: no record, no strength, no edge."""
     talk.say("I live in Paris", "I love pizza")
     journaled = talk.put(text)
-    talk.store.commit(flow.digest_records(journaled.records, talk.deps).batch)
+    talk.store.commit(digest_records(journaled.records, talk.deps).batch)
     before = everything(talk)
-    again = flow.digest_records(journaled.records, talk.deps)
+    again = digest_records(journaled.records, talk.deps)
     talk.store.commit(again.batch)
     assert everything(talk) == before
 
@@ -55,19 +54,19 @@ def test_a_repeated_job_stores_nothing_twice(talk: Talk, text: str) -> None:
 def test_a_repeat_after_later_changes_brings_nothing_back(talk: Talk) -> None:
     """A job that runs again long after does not revive what was superseded, forgotten or purged since."""
     first = talk.put("I live in Paris")
-    talk.store.commit(flow.digest_records(first.records, talk.deps).batch)
+    talk.store.commit(digest_records(first.records, talk.deps).batch)
     talk.say("I moved to Berlin")
-    assert flow.digest_records(first.records, talk.deps).is_empty
+    assert digest_records(first.records, talk.deps).is_empty
     (home,) = talk.facts()
     talk.store.purge(ALICE, [home.id], talk.now)
     assert talk.journaled is not None
-    assert flow.digest_records(talk.journaled.records, talk.deps).is_empty
+    assert digest_records(talk.journaled.records, talk.deps).is_empty
 
 
 def test_derived_facts_name_their_source(talk: Talk) -> None:
     """A fact has a literal quote, an edge to the turn it came from, and an id that the same turn gives again."""
     journaled = talk.put("Well, I live in Paris, you know")
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     talk.store.commit(digest.batch)
     (turn,) = journaled.records
     (fact,) = talk.facts()
@@ -101,7 +100,7 @@ def test_a_supersession_is_one_batch(talk: Talk) -> None:
     """The new fact and the end of the old one are in one batch, which asks that the old one be unchanged."""
     talk.say("I live in Paris")
     (old,) = talk.facts()
-    digest = flow.digest_records(talk.put("I moved to Berlin").records, talk.deps)
+    digest = digest_records(talk.put("I moved to Berlin").records, talk.deps)
     (change,) = digest.batch.changes
     assert (change.id, change.expect, change.action) == (old.id, old.version, "supersede")
     assert len(digest.batch.puts) == 1
@@ -150,7 +149,7 @@ def test_what_nobody_reviewed_stays_held_however_often_it_is_said(talk: Talk) ->
 def test_what_is_not_learned_from_says_why(talk: Talk, turn: Turn, reason: str) -> None:
     """A skipped turn has a decision with the reason and its record; the journal keeps the turn."""
     journaled = talk.put(turn)
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     assert [(decision.stage, decision.reason, decision.record) for decision in digest.decisions] == [
         ("gate", reason, journaled.records[0].id)
     ]
@@ -168,7 +167,7 @@ def test_an_explicit_note_skips_the_gate(talk: Talk) -> None:
 def test_what_was_injected_is_not_learned_again(talk: Talk) -> None:
     """A turn that repeats an injected text teaches nothing."""
     journaled = talk.put("The user lives in Paris since May")
-    digest = flow.digest_records(journaled.records, talk.deps, echoes={fingerprint("The user lives in Paris since May")})
+    digest = digest_records(journaled.records, talk.deps, echoes={fingerprint("The user lives in Paris since May")})
     assert digest.is_empty
 
 
@@ -191,7 +190,7 @@ def test_asking_for_a_model_without_one_says_so(talk: Talk) -> None:
 def test_a_failing_embedder_stores_the_fact_without_a_vector(talk: Talk) -> None:
     """The fact is stored and findable; a decision says that its vector is to come."""
     journaled = talk.put("I live in Paris")
-    digest = flow.digest_records(journaled.records, replace(talk.deps, embedder=Broken()))
+    digest = digest_records(journaled.records, replace(talk.deps, embedder=Broken()))
     assert [put.vector for put in digest.batch.puts] == [None]
     assert ("embed", "later") in [(decision.stage, decision.verdict) for decision in digest.decisions]
 
@@ -200,7 +199,7 @@ def test_facts_have_vectors_where_there_is_an_embedder(talk: Talk) -> None:
     """With an embedder, each new fact is stored with its vector."""
     journaled = talk.put("I live in Paris")
     embedder = HashEmbedder()
-    digest = flow.digest_records(journaled.records, replace(talk.deps, embedder=embedder))
+    digest = digest_records(journaled.records, replace(talk.deps, embedder=embedder))
     (put,) = digest.batch.puts
     assert put.vector is not None
     assert (put.vector.record, put.vector.model, put.vector.dimension) == (put.record.id, embedder.card.id, embedder.card.dimension)
@@ -208,7 +207,7 @@ def test_facts_have_vectors_where_there_is_an_embedder(talk: Talk) -> None:
 
 def test_nothing_in_nothing_out(talk: Talk) -> None:
     """No records, no batch."""
-    assert flow.digest_records((), talk.deps).is_empty
+    assert digest_records((), talk.deps).is_empty
 
 
 @pytest.mark.parametrize(
@@ -234,10 +233,10 @@ def test_a_change_in_between_is_noticed(talk: Talk) -> None:
     """A batch made before somebody else changed the old fact is refused, and made anew it succeeds."""
     talk.say("I live in Paris")
     journaled = talk.put("I moved to Berlin")
-    stale = flow.digest_records(journaled.records, talk.deps)
+    stale = digest_records(journaled.records, talk.deps)
     (old,) = talk.facts()
     talk.store.commit(Batch("user", "edit", talk.now, changes=(Change(ALICE, old.id, {"importance": 0.9}, "edit"),)))
     with pytest.raises(ConflictError):
         talk.store.commit(stale.batch)
-    talk.store.commit(flow.digest_records(journaled.records, talk.deps).batch)
+    talk.store.commit(digest_records(journaled.records, talk.deps).batch)
     assert [record.object for record in talk.facts()] == ["Berlin"]

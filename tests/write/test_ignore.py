@@ -9,8 +9,8 @@ import pytest
 from tests.write.conftest import ALICE, Talk
 
 from engrams.types import Turn
-from engrams.write import flow
 from engrams.write.ignore import match_ignore_rule, read_rules
+from engrams.write.record import journal_turns
 
 
 @pytest.mark.covers("S3.52")
@@ -65,7 +65,7 @@ def test_text_of_an_ignored_file_is_not_journaled(talk: Talk, tmp_path: Path) ->
     turns = [Turn("some text", meta={"file": name}) for name in ("drafts/a.md", "b.vault.md", "notes/c.md")] + [
         Turn("x y z", meta={"files": ["ok.md", ".env"]})
     ]
-    journaled = flow.journal_turns(turns, ALICE, deps)
+    journaled = journal_turns(turns, ALICE, deps)
     assert [receipt.outcome for receipt in journaled.receipts] == ["refused", "refused", "stored", "refused"]
     assert "drafts/" in journaled.receipts[0].decisions[0].reason
     assert journaled.records[0].provenance.files == ("notes/c.md",)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.write.conftest import Talk
+from tests.write.conftest import Talk, digest_records
 
 import engrams
 from engrams import Turn
@@ -15,7 +15,6 @@ from engrams.models.chat.factory import choose
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
 from engrams.types import EdgeType, Kind, Status
-from engrams.write import flow
 
 FACTS, RULES = "as long-term memory of an assistant|Take: who people are", "Take: what it must always"
 
@@ -73,7 +72,7 @@ def test_where_both_fail_the_job_is_tried_again(talk: Talk, model: ScriptedModel
     """Nothing is learned, and nothing lost: the failure reaches the job."""
     model.fail("http_400", 9)
     with pytest.raises(ModelError):
-        flow.digest_records(talk.put(TURN).records, talk.deps)
+        digest_records(talk.put(TURN).records, talk.deps)
 
 
 @pytest.mark.covers("S4.60")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.write.conftest import Talk
+from tests.write.conftest import Talk, digest_records
 
 from engrams.errors import ModelError
 from engrams.models.chat.factory import choose
@@ -14,7 +14,6 @@ from engrams.prompts import load
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
 from engrams.types import Kind, Status, Turn
-from engrams.write import flow
 
 
 def statement(text: str, quote: str, turn: int = 1, **fields: Any) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def test_a_quote_decides_whose_statement_it_is(talk: Talk, model: ScriptedModel)
         said(statement("The user adores Bach", "I adore Bach", turn=1), statement("The user plays chess", "I play chess daily", turn=9))
     )
     journaled = talk.put("I play chess daily", "I adore Bach most of all")
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     chess, bach = journaled.records
     assert [derived.text for derived in digest.by_source[chess.id]] == ["The user plays chess"]
     assert [derived.text for derived in digest.by_source[bach.id]] == ["The user adores Bach"]
@@ -132,9 +131,9 @@ def test_a_failed_model_fails_the_job_and_loses_nothing(talk: Talk, model: Scrip
     journaled = talk.put("I adore Bach a great deal")
     model.fail("http_500")
     with pytest.raises(ModelError):
-        flow.digest_records(journaled.records, talk.deps)
+        digest_records(journaled.records, talk.deps)
     model.say(said(statement("The user adores Bach", "I adore Bach")))
-    assert [derived.text for derived in flow.digest_records(journaled.records, talk.deps).derived] == ["The user adores Bach"]
+    assert [derived.text for derived in digest_records(journaled.records, talk.deps).derived] == ["The user adores Bach"]
 
 
 @pytest.mark.covers("S2.36", "S2.41", "S2.39")
@@ -180,7 +179,7 @@ def test_a_failed_reconciliation_stores_every_new_fact(talk: Talk, model: Script
     )
     journaled = talk.put("I adore Brahms and Liszt")
     model.say({"nonsense": True}, {"nonsense": True}, {"nonsense": True}, {"nonsense": True})
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     assert {derived.text for derived in digest.derived} == {"The user adores Brahms", "The user adores Liszt"}
     assert {derived.verdict for derived in digest.derived} == {"add"}
 
@@ -244,7 +243,7 @@ def test_a_policy_model_that_fails_holds_everything(talk: Talk, model: ScriptedM
     model.say(said(statement("The user adores Bach", "I adore Bach")))
     journaled = talk.put("I adore Bach a great deal")
     model.say(*["this is no JSON at all"] * 8)
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     assert [derived.verdict for derived in digest.derived] == ["hold"]
 
 
@@ -278,9 +277,9 @@ def test_without_budget_the_rules_take_over(model: ScriptedModel) -> None:
     talk.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, daily_calls=1), lambda: talk.now)
     model.say(said())
     talk.put("Nothing much to tell today, friend")
-    flow.digest_records(talk.journaled.records, talk.deps)  # type: ignore[union-attr]
+    digest_records(talk.journaled.records, talk.deps)  # type: ignore[union-attr]
     journaled = talk.put("I live in Paris")
-    digest = flow.digest_records(journaled.records, talk.deps)
+    digest = digest_records(journaled.records, talk.deps)
     assert [derived.text for derived in digest.derived] == ["The user lives in Paris"]
     assert ("extract", "rules") in [(decision.stage, decision.verdict) for decision in digest.decisions]
 

@@ -10,9 +10,8 @@ from engrams.models.embed.factory import choose
 from engrams.ports import AsOf, Query, Reach
 from engrams.settings import EmbedSettings
 from engrams.types import EdgeType, Kind, Scope, Status, Turn
-from engrams.write import flow
 
-from .conftest import ALICE, Talk
+from .conftest import ALICE, Talk, digest_records
 
 
 @pytest.mark.covers("S4.25", "S4.28")
@@ -112,7 +111,7 @@ def test_a_correction_may_lean_on_what_was_said_before(talk: Talk) -> None:
     assert [(record.predicate, record.object) for record in talk.facts()] == [("is_named", "Hanna")]
     talk.say("No, it's 42")
     assert len(talk.facts(*Status)) == 2
-    assert flow.digest_records(talk.put("No, it's 42").records, talk.deps).is_empty
+    assert digest_records(talk.put("No, it's 42").records, talk.deps).is_empty
 
 
 @pytest.mark.covers("S3.39", "S2.38")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.write.conftest import ALICE, Talk
+from tests.write.conftest import ALICE, Talk, digest_records
 
 from engrams.models.chat.factory import choose
 from engrams.ports import Card
@@ -125,7 +125,6 @@ def test_statements_of_one_message_are_candidates_for_each_other(talk: Talk, mod
     journaled = talk.put("I said word one", "I said brand new")
     assert len(journaled.records) == 2
     talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch_turns": 1})})
-    from engrams.write import flow
 
-    flow.digest_records(journaled.records, talk.deps)
+    digest_records(journaled.records, talk.deps)
     assert shown(model) == ["0.90"]

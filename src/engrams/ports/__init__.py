@@ -34,6 +34,7 @@ from engrams.ports.records import Committed as Committed
 from engrams.ports.records import Condition as Condition
 from engrams.ports.records import Erased as Erased
 from engrams.ports.records import JobSpec as JobSpec
+from engrams.ports.records import Lease as Lease
 from engrams.ports.records import OutboxEntry as OutboxEntry
 from engrams.ports.records import Page as Page
 from engrams.ports.records import Put as Put

@@ -34,9 +34,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """Claim of a worker on one job. ``token``: unique."""
+
+    worker: str
+    token: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """Work for later. One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with
-    ``debounce``: the newer one), and unites the lists ``items`` and ``signals`` of the payload."""
+    ``debounce``: the newer one), and unites the lists ``items`` and ``signals`` of the payload.
+
+    ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job."""
 
     kind: str
     key: str
@@ -45,6 +56,7 @@ class JobSpec:
     priority: int = 0
     debounce: bool = False
     attempts: int = 5
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """``existing``: for each put that stored nothing new, its id -> the id of the record that was there."""
+    """``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for
+    each job of the batch; empty: it was not made."""
 
     existing: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[str, ...] = ()

@@ -133,7 +133,9 @@ class Sessions(Protocol):
 class OwnerState(Protocol):
     """Small states of owners, changed by compare and swap."""
 
-    def load_state(self, owner: Scope, name: str) -> StateRow | None: ...
+    def load_state(self, owner: Scope, name: str) -> StateRow:
+        """The stored state, or an empty one with token 0."""
+        ...
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
         """Store it with the next token. ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""

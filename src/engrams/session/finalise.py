@@ -18,6 +18,7 @@ from engrams.ports import (
     DAILY,
     EMBED,
     EXTRACT,
+    LEARNED,
     Batch,
     Change,
     Chat,
@@ -37,7 +38,7 @@ from engrams.session.state import is_lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.write import flow, llm, watermark
+from engrams.write import flow, llm
 from engrams.write.changeset import stable_id
 from engrams.write.gate import forbids_storage
 from engrams.write.policy import PolicyDecision
@@ -177,7 +178,7 @@ class SessionFinaliser:
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
         end.ended["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
-            end.mark = watermark.load_watermark(end.owner, self._store)
+            end.mark = self._store.load_state(end.owner, LEARNED)
             batch = promote_clusters(promoted, held, self._deps).to_batch("session", "borne out at the session's end", {})
             end.changes += batch.changes
             end.edges += batch.edges

@@ -9,31 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import RefusedError
-from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, JobSpec, SessionRow, Store
+from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, Job, JobSpec, Lease, Put, SessionRow, Store
 from engrams.session.injected import InjectedFingerprints
 from engrams.session.privacy import IncognitoSessions
-from engrams.session.working import TierResult, WorkingTier
+from engrams.session.working import OFFLINE_CHANNELS, TierResult, WorkingTier
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, Turn, Vector, clean_text
-from engrams.write import flow
 from engrams.write.cascade import restate_object
+from engrams.write.deps import WriteDeps
 from engrams.write.ignore import read_rooted_rules
-from engrams.write.record import clean_secrets
+from engrams.write.record import clean_secrets, journal_turns
 from engrams.write.schedule import GATHERS, NEVER
 from engrams.write.signals import detect_signals
-
-_OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
-"""Channels of turns that are not live."""
-_HOLD = timedelta(seconds=20)
-"""Delay before workers may claim a job that its caller runs at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Receipts, and the job to run at once (empty: none)."""
+    """Receipts, and the leased job to run at once with its records (None: none)."""
 
     receipts: tuple[Receipt, ...]
-    job: str = ""
+    job: Job | None = None
+    records: tuple[Record, ...] = ()
 
 
 def make_update_key(scope: Scope, session: str) -> str:
@@ -59,15 +55,15 @@ class TurnIngest:
         self._incognito = incognito or IncognitoSessions()
         self._injected = injected or InjectedFingerprints()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
-        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
+        self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
 
     def write(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str = "", hold: bool = False, quiet: float | None = None
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str = "", lease: Lease | None = None, quiet: float | None = None
     ) -> IngestResult:
         """Store turns in order, with the jobs that follow.
 
-        ``hold``: leave the extraction job to the caller for a moment. ``quiet``: seconds before a model extracts (None: the setting).
-        RefusedError: a single turn was refused, as by a secret.
+        ``lease``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
+        extracts (None: the setting). RefusedError: a single turn was refused, as by a secret.
         """
         now = self._clock()
         if not self._settings.enabled:
@@ -75,26 +71,28 @@ class TurnIngest:
         silent = [self._incognito.is_silent(scope, turn.session) for turn in turns]
         if any(silent):
             recorded = [turn for turn, is_quiet in zip(turns, silent, strict=True) if not is_quiet]
-            written = self.write(recorded, scope, kind, channel=channel, hold=hold, quiet=quiet) if recorded else IngestResult(())
+            written = self.write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else IngestResult(())
             rest = iter(written.receipts)
             return replace(written, receipts=tuple(Receipt("", scope, "incognito", now) if each else next(rest) for each in silent))
-        journaled = flow.journal_turns(turns, scope, self._deps, kind=kind, channel=channel)
-        if len(turns) == 1 and not journaled.records:
-            found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
-            raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
+        journaled = journal_turns(turns, scope, self._deps, kind=kind, channel=channel)
+        if not journaled.puts:
+            if len(turns) == 1:
+                found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
+                raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
+            return IngestResult(journaled.receipts)
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
-        jobs = self._make_jobs(journaled, scope, now + _HOLD if hold else None, quiet)
-        session_rows = () if channel in _OFFLINE_CHANNELS else self._build_session_rows([put.record for put in puts], scope, now)
-        entered = (
-            self._commit(Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows), scope)
-            if puts
-            else TierResult()
-        )
-        done = entered.done
-        waiting = {job.kind: name for job, name in zip(jobs, done.jobs, strict=True)}
-        receipts = tuple(self._complete_receipt(receipt, entered, tuple(waiting)) for receipt in journaled.receipts)
-        later = bool(done.existing) or any("trigger" in job.payload for job in jobs)
-        return IngestResult(receipts, "" if later else waiting.get(EXTRACT, ""))
+        records = tuple(put.record for put in puts)
+        jobs = self._make_jobs(puts, scope, lease, quiet)
+        session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
+        batch = Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
+        entered = TierResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
+        pending = tuple(dict.fromkeys(spec.kind for spec in jobs))
+        receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
+        for spec, name in zip(jobs, entered.done.jobs, strict=True):
+            if spec.lease is not None and name:
+                job = Job(name, spec.kind, spec.key, spec.payload, "running", 1, now, 0, "", spec.lease.token, spec.lease.until, now)
+                return IngestResult(receipts, job, records)
+        return IngestResult(receipts)
 
     def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
         """Clean an edit's fields, and embed the record where its text changes.
@@ -114,6 +112,8 @@ class TurnIngest:
 
     def _mark_echoes(self, record: Record) -> Record:
         """Mark a turn that repeats injected memory; extraction skips the echo."""
+        if record.kind is Kind.NOTE:
+            return record
         shared = self._injected.find_shared(record, self._store)
         return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
 
@@ -124,28 +124,24 @@ class TurnIngest:
         data = {"mode": self._settings.sessions.mode}
         return tuple(SessionRow(name, scope, "active", now, now, data=data) for name in dict.fromkeys(names))
 
-    def _commit(self, batch: Batch, scope: Scope) -> TierResult:
-        return TierResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
-
     def _clean_text(self, text: str) -> str:
         kept, decisions = clean_secrets(text, self._settings.write)
         if any(decision.verdict == "refused" for decision in decisions):
             raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
         return kept
 
-    def _make_jobs(self, journaled: flow.JournalResult, scope: Scope, due: datetime | None, quiet: float | None) -> tuple[JobSpec, ...]:
-        section = self._settings.write
-        records, tries = journaled.records, self._settings.jobs.max_attempts
-        jobs = []
+    def _make_jobs(self, puts: Sequence[Put], scope: Scope, lease: Lease | None, quiet: float | None) -> tuple[JobSpec, ...]:
+        section, jobs = self._settings.write, []
+        records = [put.record for put in puts]
         learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
         if learn and section.extract != "off":
-            jobs.append(self._make_extract_job(records, learn, scope, due, quiet))
-        if self._embedder.card.dimension and any(put.vector is None for put in journaled.puts):
-            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=tries))
+            jobs.append(self._make_extract_job(records, learn, scope, lease, quiet))
+        if self._embedder.card.dimension and any(put.vector is None for put in puts):
+            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
         return tuple(jobs)
 
     def _make_extract_job(
-        self, records: Sequence[Record], learn: list[str], scope: Scope, due: datetime | None, quiet: float | None
+        self, records: Sequence[Record], learn: list[str], scope: Scope, lease: Lease | None, quiet: float | None
     ) -> JobSpec:
         """Build the extraction job; ``sessions.trigger`` decides when it runs."""
         section, tries, trigger = self._settings.write, self._settings.jobs.max_attempts, self._settings.sessions.trigger
@@ -154,13 +150,16 @@ class TurnIngest:
         if trigger in GATHERS and quiet is None and records[0].session and all(record.kind is not Kind.NOTE for record in records):
             # The job itself checks whether it is due: it sees all gathered turns, of every process, also after a crash.
             return JobSpec(EXTRACT, key, {**payload, "trigger": trigger}, now if trigger == "batch" else now + NEVER, attempts=tries)
+        # A model extracts from a whole conversation; rules from each write, so their jobs are never merged.
+        alone = f"{scope.key}|{learn[0]}"
+        if lease is not None:
+            return JobSpec(EXTRACT, alone, payload, attempts=tries, lease=lease)
         found_signals = detect_signals(record.text for record in records) if self._model else ()
         payload |= {"signals": list(found_signals)} if found_signals else {}
         if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
             later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
             return JobSpec(EXTRACT, key, payload, later, int(bool(found_signals)), debounce=True, attempts=tries)
-        # A model extracts from a whole conversation; rules from each write, so their jobs are never merged.
-        return JobSpec(EXTRACT, key if self._model else f"{scope.key}|{learn[0]}", payload, due, int(bool(found_signals)), attempts=tries)
+        return JobSpec(EXTRACT, key if self._model else alone, payload, None, int(bool(found_signals)), attempts=tries)
 
     def _complete_receipt(self, receipt: Receipt, entered: TierResult, waiting: tuple[str, ...]) -> Receipt:
         if receipt.outcome == "refused":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
@@ -30,9 +30,9 @@ class OwnerProfile:
     recall: bool
 
 
-def is_recall_on(row: StateRow | None, settings: Settings) -> bool:
-    """Return whether the owner of this row recalls facts (None: the default)."""
-    return settings.sessions.recall if row is None else bool(row.data.get("recall", settings.sessions.recall))
+def is_recall_on(row: StateRow, settings: Settings) -> bool:
+    """Return whether the owner of this row recalls facts."""
+    return bool(row.data.get("recall", settings.sessions.recall))
 
 
 class OwnerPreferences:
@@ -56,9 +56,8 @@ class OwnerPreferences:
                 now = is_recall_on(row, self._settings)
                 if on is None or (on is now):
                     return now
-                data, token = ({}, 0) if row is None else (row.data, row.token)
                 try:
-                    self._store.save_state(StateRow(scope.owner, PREFERENCES, token, {**data, "recall": on}), expect=token)
+                    self._store.save_state(replace(row, data={**row.data, "recall": on}), expect=row.token)
                 except ConflictError:
                     continue  # another process changed it: retry
                 return on

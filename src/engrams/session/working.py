@@ -31,7 +31,7 @@ _MOST = 1000
 """Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
 _BARRED = frozenset(("short", "stop_words", "noise"))
 """Gate reasons that keep a turn out (000). Small talk enters, to be judged here."""
-_OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
+OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
 """Channels of turns that are not live."""
 
 _log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class WorkingTier:
         """
         puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
         jobs = self._make_caps_jobs(scope, len(batch.puts))
-        if not self._tiers.enabled or not puts or batch.actor in _OFFLINE_CHANNELS:
+        if not self._tiers.enabled or not puts or batch.actor in OFFLINE_CHANNELS:
             done = self._store.commit(replace(batch, jobs=(*batch.jobs, *jobs)))
             return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]))
         skipped, twins = self._gate_turns(puts, scope)

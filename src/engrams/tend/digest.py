@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import EXTRACT, FINALISE, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
+from engrams.ports import EXTRACT, FINALISE, LEARNED, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
-from engrams.text.cache import register_cache
-from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, conversation
-from engrams.write import flow, watermark
+from engrams.types import Kind, Record, Scope, Status, conversation
+from engrams.write import flow
+from engrams.write.llm.cached import CachedChat
 from engrams.write.schedule import NEVER, due_reason, last_cosine
 
 _STEP = 50
 """Records per transaction: an interrupted import repeats at most this many."""
-_TOLD = 256
 _GAPS = 20
 _TRIES = 20
 """Attempts to reconcile while other jobs change the same owner's memory."""
@@ -42,8 +40,6 @@ class DigestJob:
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
         self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
-        self._results: OrderedDict[str, flow.DigestResult] = OrderedDict()
-        register_cache(self)
 
     @property
     def inline(self) -> bool:
@@ -59,24 +55,25 @@ class DigestJob:
         for start in range(0, max(len(items), 1), _STEP):
             last = start + _STEP >= len(items)
             records = self._store.get(scope.owner, items[start : start + _STEP])
-            self._learn(job, scope.owner, records, last)
+            self.learn(job, records, last=last)
             if not last:
                 self._renew(job)
 
-    def complete_receipt(self, receipt: Receipt, job: str) -> Receipt:
-        """Add the results of the job to the receipt of its record."""
-        with self._guard:
-            result = self._results.pop(job, None)
-        if result is None:
-            return receipt
-        decisions: tuple[Decision, ...] = (*receipt.decisions, *result.decisions)
-        pending = tuple(name for name in receipt.pending if name != self.kind)
-        return replace(receipt, derived=result.derived, decisions=decisions, pending=pending, cost=result.cost)
-
-    def cache_clear(self) -> None:
-        """Discard unread results; a purge leaves none."""
-        with self._guard:
-            self._results.clear()
+    def learn(self, job: Job, records: tuple[Record, ...], *, last: bool = True, fresh: bool = False) -> flow.DigestResult:
+        """Extract from records and commit; with ``last`` the job is done then. ``fresh``: nothing was learned from them before."""
+        gaps = self._load_gaps(records) if job.payload.get("end") else ()
+        lane = str(job.payload.get("lane", ""))
+        heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=lane) if gaps or lane else self._deps, fresh=fresh)
+        deps = replace(self._deps, chat=CachedChat(self._deps.chat)) if self._deps.chat is not None else self._deps
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._owner_lock(Scope.parse(job.payload["scope"]).owner.key) if self._brief else nullcontext():
+                    return self._commit_learned(job, heard, records, deps, last)
+            except ConflictError:
+                # Another job changed this owner's memory: retry, unless the lease is lost.
+                if not left or not self._renew(job):
+                    raise
+        raise AssertionError("unreachable")
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Postpone a batch job that is not due; True: it was postponed.
@@ -99,29 +96,11 @@ class DigestJob:
         self._store.commit(Batch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
         return True
 
-    def _learn(self, job: Job, owner: Scope, records: tuple[Record, ...], last: bool) -> None:
-        gaps = self._load_gaps(records) if job.payload.get("end") else ()
-        heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=str(job.payload.get("lane", ""))))
-        chat = watermark.CachedChat(self._deps.chat) if self._deps.chat is not None else None
-        for left in reversed(range(_TRIES)):
-            try:
-                with self._owner_lock(owner.key) if self._brief else nullcontext():
-                    result = self._commit_learned(job, heard, records, replace(self._deps, chat=chat), last)
-                break
-            except ConflictError:
-                # Another job changed this owner's memory: retry, unless the lease is lost.
-                if not left or not self._renew(job):
-                    raise
-        with self._guard:
-            self._results[job.id] = result
-            while len(self._results) > _TOLD:
-                self._results.popitem(last=False)
-
     def _commit_learned(
         self, job: Job, heard: flow.Extraction, records: tuple[Record, ...], deps: flow.WriteDeps, last: bool
     ) -> flow.DigestResult:
         """Reconcile and commit. ConflictError: the owner's memory changed meanwhile."""
-        mark = watermark.load_watermark(records[0].scope.owner, self._store) if heard.has_candidates else None
+        mark = self._store.load_state(records[0].scope.owner, LEARNED) if heard.has_candidates else None
         result = flow.reconcile_extraction(heard, deps)
         finish = (job.lease,) if last else ()
         if finish or not result.is_empty or result.failed:

@@ -8,13 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
+from typing import TypeVar
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
-from engrams.ports import Claim, Clock, Failure, Job, Jobs
+from engrams.ports import Claim, Clock, Failure, Job, Jobs, Lease
 from engrams.settings import JobSettings
 
-Handler = Callable[[Job], None]
+Result = TypeVar("Result")
+Handler = Callable[[Job], object]
 """Does a job and finishes its lease, in the same transaction as what it writes."""
 
 _log = logging.getLogger(__name__)
@@ -68,8 +71,12 @@ class WorkerPool:
             return None
         job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
         if job is not None:
-            self._run_job(job)
+            self.run_leased(job, partial(self._handlers[job.kind], job))
         return job
+
+    def make_lease(self) -> Lease:
+        """Lease for a job that its caller creates and runs at once."""
+        return Lease(self._name, os.urandom(16).hex(), self._clock() + timedelta(seconds=self._settings.lease_seconds))
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
         """Run due jobs here within ``seconds``. True: none is left."""
@@ -140,9 +147,10 @@ class WorkerPool:
             return longest
         return min(max((due - self._clock()).total_seconds(), 0.01), longest)
 
-    def _run_job(self, job: Job) -> None:
+    def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
+        """Do the work of a job that is leased here; None: it failed, which the queue knows."""
         try:
-            self._handlers[job.kind](job)
+            return work()
         except ClosedError:
             raise
         except ConflictError as problem:
@@ -158,6 +166,7 @@ class WorkerPool:
         except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
             _log.exception("job %s failed", job.kind)
             self._fail(job, f"{type(problem).__name__}: {problem}", self._backoff(job))
+        return None
 
     def _backoff(self, job: Job) -> float:
         return float(min(self._settings.backoff_seconds * 2 ** (job.attempt - 1), _HOUR))

@@ -185,7 +185,7 @@ class Mirror:
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._store.sessions(reach, limit)
 
-    def load_state(self, owner: Scope, name: str) -> StateRow | None:
+    def load_state(self, owner: Scope, name: str) -> StateRow:
         return self._store.load_state(owner, name)
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
@@ -14,6 +14,7 @@ from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Provenanc
 from engrams.write.candidate import Candidate
 from engrams.write.policy import PolicyDecision
 from engrams.write.reconcile import Reconciliation
+from engrams.write.slots import canonical_predicate
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME = 10
@@ -59,11 +60,14 @@ class ChangeSet:
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     derived: list[Derived] = field(default_factory=list)
 
-    def add_stored(self, records: Sequence[Record]) -> None:
-        """Register stored records; those already changed stay as changed."""
+    def add_stored(self, records: Iterable[Record]) -> list[Record]:
+        """Register stored records; return each once as it is now, new ones of this digest too."""
+        found: dict[str, Record] = {}
         for record in records:
-            self.originals.setdefault(record.id, record)
-            self.current.setdefault(record.id, record)
+            if record.id not in self.created:
+                self.originals.setdefault(record.id, record)
+            found[record.id] = self.current.setdefault(record.id, record)
+        return list(found.values())
 
     def apply(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
         """Apply one reconciliation; return the id of the resulting record."""
@@ -104,9 +108,30 @@ class ChangeSet:
             self._add_change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
             self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
-    def shorten_validity(self, record: Record, end: datetime, by: str, said: datetime) -> None:
-        """End a past value earlier: another value came between."""
-        self._add_change(record, "shorten", "another value came between", valid_to=end, ended_at=said, superseded_by=by)
+    def insert_past_value(self, outcome: Reconciliation, source: Record) -> Reconciliation:
+        """Fit an older value between the known past values.
+
+        It ends where the next value begins, and the value before it ends where it begins. The slot's superseded statements must be
+        registered.
+        """
+        candidate = outcome.candidate
+        begun = candidate.valid_from or candidate.said_at or source.recorded_at
+        slot = [
+            one
+            for one in self.current.values()
+            if one.status is Status.SUPERSEDED
+            and one.retired_at is None
+            and one.subject == candidate.subject
+            and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
+        ]
+        for one in slot:
+            if one.valid_to is not None and _start_time(one) < begun < one.valid_to:
+                fields = {"valid_to": begun, "ended_at": source.recorded_at, "superseded_by": derived_id(candidate)}
+                self._add_change(one, "shorten", "another value came between", **fields)
+        after = min((one for one in slot if _start_time(one) > begun), key=_start_time, default=None)
+        if after is None or outcome.until is None or _start_time(after) >= outcome.until:
+            return outcome
+        return replace(outcome, until=_start_time(after), after=after)
 
     def supersede_note(self, note: Record, fact: Record) -> None:
         """Supersede a note whose only statement was ``fact``."""
@@ -240,6 +265,10 @@ class ChangeSet:
 
     def _add_edge(self, source: str, target: str, type: EdgeType) -> None:
         self.edges[source, target, type] = Edge(self.owner, source, target, type)
+
+
+def _start_time(record: Record) -> datetime:
+    return record.valid_from or record.recorded_at
 
 
 def _stays_held(held: Record, source: Record) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, content_hash
@@ -97,12 +97,12 @@ def is_same_slot(candidate: Candidate, record: Record) -> bool:
     )
 
 
-@memo(16_384)
+@text_cache(16_384)
 def _tokens(text: str) -> frozenset[str]:
     return frozenset(tokens(text))
 
 
-@memo(16_384)
+@text_cache(16_384)
 def object_terms(thing: str) -> tuple[str, ...]:
     """Return an object's stemmed words without articles and possessives."""
     words = [word for word in tokens(thing) if word not in _SMALL]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Batch, Embedder, Put
+from engrams.ports import Batch
 from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
-from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status, Turn, Vector
+from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status
 from engrams.write import llm, policy
-from engrams.write import record as journals
 from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.deps import WriteDeps as WriteDeps
@@ -27,29 +26,21 @@ from engrams.write.neighbours import (
     find_known,
     find_nearest,
     find_neighbours,
+    find_past,
     find_rivals,
+    find_statements,
     known_speakers,
-    reconcile_candidate,
-    scopes_in_reach,
 )
 from engrams.write.neighbours import STATEMENTS as STATEMENTS
-from engrams.write.reconcile import Reconciliation
+from engrams.write.reconcile import Reconciliation, reconcile
+from engrams.write.record import embed_records
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 from engrams.write.slots import canonical_predicate
+from engrams.write.synonyms import find_synonyms, has_synonyms
 
 _MOST_KNOWN = 40
 
 DecidedCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
-
-
-@dataclass(frozen=True, slots=True)
-class JournalResult:
-    """Records to store and a receipt for each turn, in order.
-    ``records``: the stored ones, for ``digest_records``."""
-
-    puts: tuple[Put, ...]
-    receipts: tuple[Receipt, ...]
-    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +60,11 @@ class DigestResult:
         """True if there is nothing to store."""
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
+    def complete(self, receipt: Receipt, job: str) -> Receipt:
+        """Add what was learned to the receipt of the record; ``job``: the kind of work that is no longer pending."""
+        decisions, pending = (*receipt.decisions, *self.decisions), tuple(name for name in receipt.pending if name != job)
+        return replace(receipt, derived=self.derived, decisions=decisions, pending=pending, cost=self.cost)
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
@@ -85,35 +81,12 @@ class Extraction:
         return any(decided for _, decided in self.by_record)
 
 
-def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
-    """Convert turns to records, redacted, with receipts.
-
-    No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
-    malformed; then none is journaled.
-    """
-    now = deps.clock()
-    entries = [
-        journals.ingest_turn(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns
-    ]
-    records = [entry.record for entry in entries if entry.record is not None]
-    inline = deps.embedder if deps.embedder is not None and deps.embedder.card.inline else None
-    vectors, notes = _embed_records(records, inline)
-    receipts = tuple(_build_receipt(entry, scope, now, vectors, notes) for entry in entries)
-    return JournalResult(tuple(Put(record, vector=vectors.get(record.id)) for record in records), receipts, tuple(records))
-
-
-def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = (), actor: str = "digest") -> DigestResult:
-    """Learn from journaled records: one batch to commit.
-    Repeating it for the same records stores nothing twice."""
-    return reconcile_extraction(extract_candidates(records, deps, echoes=echoes), deps, actor=actor)
-
-
-def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> Extraction:
+def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = (), fresh: bool = False) -> Extraction:
     """Run gate, extract and policy over journaled records.
 
     The result stays valid whatever else is learned meanwhile. The records must share one owner. ``echoes``: fingerprints of what was
-    injected into prompts, besides those that a turn carries. Raises ModelError where the chat model fails for good, so that the job is
-    retried; the records are safe in the journal.
+    injected into prompts, besides those that a turn carries. ``fresh``: nothing was learned from the records before. Raises ModelError
+    where the chat model fails for good, so that the job is retried; the records are safe in the journal.
     """
     if not records:
         return Extraction()
@@ -121,11 +94,11 @@ def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Co
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
     open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
-    done = _find_stored([candidate for candidates in found.values() for candidate in candidates], ordered[0].scope.owner, deps)
+    if not fresh:
+        found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
     by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
     for record in open_:
-        fresh = [candidate for candidate in found.get(record.id, ()) if not _is_repeated(candidate, done, decisions)]
-        decided, spent = _apply_policy(record, fresh, deps, decisions)
+        decided, spent = _apply_policy(record, found.get(record.id, ()), deps, decisions)
         cost += spent
         by_record.append((record, tuple(decided)))
     return Extraction(tuple(by_record), tuple(decisions), cost, failed)
@@ -147,7 +120,7 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
         cost += _reconcile_record(record, decided, deps, changes, decisions)
         by_source[record.id] = tuple(changes.derived[start:])
     _supersede_notes(changes, deps)
-    vectors, notes = _embed_records(list(changes.created.values()), deps.embedder)
+    vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
     batch = changes.to_batch(actor, "learned from what was said", vectors)
     return DigestResult(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
@@ -257,6 +230,38 @@ def _reconcile_record(
     return Cost()
 
 
+def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+    """Reconcile a candidate by rules with what is known, as the digest has changed it so far."""
+    known = _known_statements(candidate, record, deps, changes)
+    synonyms: tuple[Record, ...] = ()
+    if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
+        with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
+            synonyms = find_synonyms(candidate, _open_versions(find_statements(candidate, record, deps), changes), deps.embedder)
+    outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
+    if outcome.until is None:
+        return outcome
+    changes.add_stored(find_past(candidate, record, deps))
+    return changes.insert_past_value(outcome, record)
+
+
+def _known_statements(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+    """Find the open statements that a candidate is compared with, new ones of this digest too."""
+    known = _open_versions([*find_neighbours(candidate, record, deps), *changes.created.values()], changes)
+    if candidate.effect != "corrects" or candidate.predicate:
+        return known
+    # A bare correction ("no, it's Berlin") can only refer to what its speaker said in this session.
+    every = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
+    return [
+        one for one in every if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at
+    ]
+
+
+def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record]:
+    """Return records as the digest left them, where still open."""
+    current = changes.add_stored(records)
+    return [one for one in current if one.status in OPEN and one.kind in STATEMENTS]
+
+
 def _reconcile_by_model(
     record: Record, decided: Sequence[DecidedCandidate], deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
 ) -> Cost:
@@ -266,19 +271,16 @@ def _reconcile_by_model(
     near: dict[str, Record] = {}
     for candidate, _ in decided:
         if deps.settings.contradiction_cosine:
-            near |= {one.id: one for one in find_rivals(candidate, record, deps, changes)}
+            rivals = find_rivals(candidate, record, tuple(changes.created.values()), deps)
+            near |= {one.id: one for one in _open_versions(rivals, changes)[:NEAR]}
             continue
-        close = find_neighbours(candidate, record, deps, changes)
+        close = _known_statements(candidate, record, deps, changes)
         mine = [
             one
             for one in close
             if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
         ]
-        near |= {
-            one.id: one
-            for one in [*mine[:NEAR], *find_nearest(candidate, record, scopes_in_reach(record.scope), deps)]
-            if one.id in changes.current
-        }
+        near |= {one.id: one for one in [*mine[:NEAR], *find_nearest(candidate, record, deps)] if one.id in changes.current}
     known = [changes.current[name] for name in near if changes.current[name].status in OPEN][:_MOST_KNOWN]
     result = llm.reconcile_by_model([candidate for candidate, _ in decided], known, deps.chat, deps.settings, decisions)
     for outcome, (_, decision) in zip(result.outcomes, decided, strict=True):
@@ -288,16 +290,17 @@ def _reconcile_by_model(
     return result.cost
 
 
-def _find_stored(candidates: Sequence[Candidate], owner: Scope, deps: WriteDeps) -> frozenset[str]:
-    ids = list(dict.fromkeys(derived_id(candidate) for candidate in candidates))
-    return frozenset(record.id for record in deps.records.get(owner, ids)) if ids else frozenset()
-
-
-def _is_repeated(candidate: Candidate, done: frozenset[str], decisions: list[Decision]) -> bool:
-    if derived_id(candidate) not in done:
-        return False
-    decisions.append(Decision("dedup", "skip", "stored by an earlier run", candidate.text[:200], derived_id(candidate)))
-    return True
+def _drop_stored(found: dict[str, list[Candidate]], owner: Scope, deps: WriteDeps, decisions: list[Decision]) -> dict[str, list[Candidate]]:
+    """Drop candidates that an earlier run stored."""
+    every = [candidate for candidates in found.values() for candidate in candidates]
+    ids = list(dict.fromkeys(map(derived_id, every)))
+    done = {record.id for record in deps.records.get(owner, ids)} if ids else set()
+    decisions.extend(
+        Decision("dedup", "skip", "stored by an earlier run", candidate.text[:200], id)
+        for candidate in every
+        if (id := derived_id(candidate)) in done
+    )
+    return {name: [candidate for candidate in candidates if derived_id(candidate) not in done] for name, candidates in found.items()}
 
 
 def _supersede_notes(changes: ChangeSet, deps: WriteDeps) -> None:
@@ -319,36 +322,3 @@ def _covers_text(text: str, candidate: Candidate) -> bool:
     """True if the candidate's quote is all the text says."""
     quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
     return not any(word not in quoted and word not in STOP for word in terms(text))
-
-
-# ------------------------------------------------------------------------------------------------------------- models
-
-
-def _embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
-    """Embed records by id; a failure leaves them findable by words."""
-    if embedder is None or not records:
-        return {}, ()
-    try:
-        matrix = embedder.embed([record.search_text for record in records], "document")
-    except ModelError as problem:
-        return {}, (Decision("embed", "later", problem.message),)
-    card = embedder.card
-    rows = {record.id: row for record, row in zip(records, matrix, strict=True) if row.any()}
-    return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
-
-
-def _build_receipt(
-    entry: journals.IngestedTurn, scope: Scope, now: datetime, vectors: Mapping[str, Vector], notes: tuple[Decision, ...]
-) -> Receipt:
-    record = entry.record
-    if record is None:
-        return Receipt("", scope, "refused", now, decisions=entry.decisions)
-    searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
-    return Receipt(
-        record.id,
-        scope,
-        "redacted" if entry.outcome == "redacted" else "stored",
-        record.recorded_at,
-        searchable,
-        decisions=(*entry.decisions, *notes),
-    )

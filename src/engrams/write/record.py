@@ -1,4 +1,4 @@
-"""Conversion of a turn to a record: cleaned, redacted, with trust."""
+"""Conversion of turns to records: cleaned, redacted, with trust and vectors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from engrams import clock
-from engrams.errors import InputError
+from engrams.errors import InputError, ModelError
+from engrams.ports import Embedder, Put
 from engrams.settings import Limits, WriteSettings
-from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Record, Scope, Turn, clean_text
+from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Receipt, Record, Scope, Turn, Vector, clean_text
 from engrams.write import pii, secrets
+from engrams.write.deps import WriteDeps
 from engrams.write.ignore import match_ignore_rule
 
 # Trust by channel, 0..1: the owner's files and imports nearly as much as the owner; the web least.
@@ -25,8 +28,53 @@ class IngestedTurn:
     """Record of one turn, or None if refused; ``decisions`` say why."""
 
     record: Record | None
-    outcome: str
+    outcome: Literal["stored", "redacted", "refused"]
     decisions: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JournalResult:
+    """Records to store and a receipt for each turn, in order."""
+
+    puts: tuple[Put, ...]
+    receipts: tuple[Receipt, ...]
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        return tuple(put.record for put in self.puts)
+
+
+def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
+    """Convert turns to records, redacted, with receipts.
+
+    No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
+    malformed; then none is journaled.
+    """
+    now = deps.clock()
+    entries = [ingest_turn(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns]
+    records = [entry.record for entry in entries if entry.record is not None]
+    vectors, notes = embed_records(records, deps.embedder if deps.embedder is not None and deps.embedder.card.inline else None)
+    receipts = []
+    for entry in entries:
+        if (record := entry.record) is None:
+            receipts.append(Receipt("", scope, "refused", now, decisions=entry.decisions))
+            continue
+        searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
+        receipts.append(Receipt(record.id, scope, entry.outcome, record.recorded_at, searchable, decisions=(*entry.decisions, *notes)))
+    return JournalResult(tuple(Put(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
+
+
+def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
+    """Embed records by id; a failure leaves them findable by words."""
+    if embedder is None or not records:
+        return {}, ()
+    try:
+        matrix = embedder.embed([record.search_text for record in records], "document")
+    except ModelError as problem:
+        return {}, (Decision("embed", "later", problem.message),)
+    card = embedder.card
+    rows = {record.id: row for record, row in zip(records, matrix, strict=True) if row.any()}
+    return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
 
 
 def ingest_turn(
@@ -61,7 +109,7 @@ def ingest_turn(
     kept, decisions = _redact_parts({"text": text, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
         return IngestedTurn(None, "refused", decisions)
-    said = _resolve_time(turn.at, now)
+    said = clock.utc(turn.at or now)
     record = Record(
         id=clock.new_id(said),
         scope=scope,
@@ -166,8 +214,3 @@ def _validate_meta(meta: Meta, limits: Limits) -> Meta:
 
 def _clean_label(text: str) -> str:
     return "".join(char for char in text if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()[:_LABEL]
-
-
-def _resolve_time(at: datetime | None, now: datetime) -> datetime:
-    """Return the time in UTC; without a zone it counts as UTC."""
-    return now if at is None else clock.utc(at)

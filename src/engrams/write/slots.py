@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.write.wordlist import word_set
 
@@ -90,7 +90,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
 _NEGATIVE = word_set("hates dislikes loathes detests")
 
 
-@memo(4096)
+@text_cache(4096)
 def canonical_predicate(predicate: str) -> str:
     """Canonicalize a predicate: lower case, underscores, one synonym."""
     plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")

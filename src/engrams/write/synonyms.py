@@ -16,16 +16,24 @@ _MOST = 50
 _SHARE = 0.5
 
 
+def has_synonyms(candidate: Candidate, embedder: Embedder) -> bool:
+    """True if the candidate's slot has one value, a name of its own, and floors to compare it by."""
+    return (
+        candidate.single
+        and candidate.effect != "ends"
+        and bool(_slot_name(candidate.subject, candidate.predicate))
+        and embedder.card.floors.keys() >= {"related", "duplicate"}
+    )
+
+
 def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
     """Find records whose slot name is a synonym of the candidate's.
 
-    Empty where the model's card has no floors. Only slots of one value with names of their own are compared, for the same owner of the
-    slot; names that share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
+    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and the same owner of the slot; names
+    that share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
     """
     floors = embedder.card.floors
     name = _slot_name(candidate.subject, candidate.predicate)
-    if not candidate.single or not name or "related" not in floors or "duplicate" not in floors:
-        return ()
     floor = floors["related"] + _SHARE * (floors["duplicate"] - floors["related"])
     holder = _slot_holder(candidate.subject, candidate.predicate)
     words = set(terms(name))

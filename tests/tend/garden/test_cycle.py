@@ -302,7 +302,7 @@ def test_a_purge_takes_what_the_model_said_of_memory(asking: MemoryEngine, model
     asking.purge(id, scope=ANN)
     assert asking.garden.reports(ANN)[-1].summary == "" and [entry.why for entry in asking.garden.queue(ANN)] == [""]
     row = asking.store.load_state(ANN, GARDEN_STATE)
-    assert row is not None and "boat" not in repr(row.data) and "boat" not in repr(asking.store.queue())
+    assert row.token and "boat" not in repr(row.data) and "boat" not in repr(asking.store.queue())
 
 
 @pytest.mark.covers("S3.68")

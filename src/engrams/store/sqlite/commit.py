@@ -68,7 +68,8 @@ class BatchCommit:
             execute(self._connection, "drop_edge", *self._edge_key(edge))
         for edge in batch.edges:
             execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
-        made = tuple(jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
+        known = bool(batch.puts) and len(self._existing) == len(batch.puts)
+        made = tuple("" if spec.lease and known else jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
         for topic, owner, record, payload in batch.outbox:
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
         self._save_rows()

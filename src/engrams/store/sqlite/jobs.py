@@ -25,15 +25,19 @@ _ID_BREAKS = re.compile(r"[^\w-]+")
 
 
 def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
-    """Add a job or merge it into a waiting one; its id."""
+    """Add a job, or merge it into a waiting one unless it is leased; its id."""
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
     due, now = micros(spec.due or at), micros(at)
-    found = fetch_first(connection, "waiting_job", spec.kind, spec.key)
+    lease = spec.lease
+    found = None if lease else fetch_first(connection, "waiting_job", spec.kind, spec.key)
     if found is None:
         job = new_id(at)
-        given = (job, spec.kind, spec.key, encode_json(spec.payload), spec.attempts, due, spec.priority, now, now)
-        execute(connection, "add_job", *given)
+        given = (job, spec.kind, spec.key, encode_json(spec.payload), spec.attempts, due, spec.priority)
+        if lease:
+            execute(connection, "add_leased_job", *given, lease.worker, lease.token, micros(lease.until), now, now)
+        else:
+            execute(connection, "add_job", *given, now, now)
         return job
     job, payload, earlier, priority, attempts = found
     due = due if spec.debounce else min(due, earlier)

@@ -344,6 +344,10 @@ SELECT id, payload, due, priority, attempts FROM jobs WHERE kind = ? AND key = ?
 INSERT INTO jobs (id, kind, key, payload, state, attempt, attempts, due, priority, error, worker, lease, lease_until, created_at, updated_at)
 VALUES (?, ?, ?, ?, 'waiting', 0, ?, ?, ?, '', '', '', NULL, ?, ?);
 
+-- name: add_leased_job
+INSERT INTO jobs (id, kind, key, payload, state, attempt, attempts, due, priority, error, worker, lease, lease_until, created_at, updated_at)
+VALUES (?, ?, ?, ?, 'running', 1, ?, ?, ?, '', ?, ?, ?, ?, ?);
+
 -- name: merge_job
 UPDATE jobs SET payload = ?, due = ?, priority = ?, attempts = ?, updated_at = ? WHERE id = ?;
 

@@ -214,7 +214,7 @@ class SqliteStore:
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._database.read(lambda connection: sessions.list_sessions(connection, reach, limit))
 
-    def load_state(self, owner: Scope, name: str) -> StateRow | None:
+    def load_state(self, owner: Scope, name: str) -> StateRow:
         return self._database.read(lambda connection: ownerstate.load_state(connection, owner, name))
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:

@@ -11,7 +11,7 @@ import numpy as np
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.ports import Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
+from engrams.ports import LEARNED, Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden import conflict, links, merge, prune, tags
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
@@ -20,7 +20,6 @@ from engrams.tend.garden.plan import STATEMENTS, GardenPlan, GardenScope, Garden
 from engrams.tend.garden.queue import list_entries, make_wake_job
 from engrams.tend.garden.state import CycleProgress, CycleReport, GardenState, GardenStates, decode, encode
 from engrams.types import Edge, Record, Scope, Status
-from engrams.write import watermark
 
 ACTOR = "garden"
 Chore: TypeAlias = Callable[[Scope], int]
@@ -217,7 +216,7 @@ class CycleRunner:
         now, store = self.deps.clock(), self.deps.store
         row = self.states.load_row(owner)
         state = decode(row.data) if progress is None else replace(decode(row.data), going=progress)
-        marks = (watermark.load_watermark(owner, store),) if steps else ()
+        marks = (store.load_state(owner, LEARNED),) if steps else ()
         if steps:
             state = state.with_undo(cycle, *self._make_undo_log(owner, steps))
         batch = Batch(

@@ -98,7 +98,7 @@ class GardenStates:
 
     def load_row(self, owner: Scope) -> StateRow:
         """Load the row; committing a stale one conflicts."""
-        return self._store.load_state(owner, GARDEN_STATE) or StateRow(owner, GARDEN_STATE)
+        return self._store.load_state(owner, GARDEN_STATE)
 
     def get(self, owner: Scope) -> GardenState:
         return decode(self.load_row(owner).data)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from engrams.text.when import EARLIEST, LATEST, Span, find
+from engrams.text.when import EARLIEST, LATEST, Span, find_times
 
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
@@ -46,7 +46,7 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
     """Find the times that a text names."""
-    found = find(text, said)
+    found = find_times(text, said)
     # "my 2015 Toyota" names a thing, not a time.
     return tuple(
         span

@@ -1,16 +1,9 @@
-"""Optimistic lock: each digest advances the owner's watermark, or retries."""
+"""Chat model whose answers are kept, for a digest that reconciles again."""
 
 from __future__ import annotations
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import LEARNED, Answer, Ask, Chat, Message, OwnerState, StateRow
-from engrams.types import Scope
-
-
-def load_watermark(owner: Scope, store: OwnerState) -> StateRow:
-    """Load the owner's watermark.
-    A batch that carries it raises ConflictError if another digest of this owner was stored since."""
-    return store.load_state(owner, LEARNED) or StateRow(owner, LEARNED)
+from engrams.ports import Answer, Ask, Chat, Message
 
 
 class CachedChat:

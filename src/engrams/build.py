@@ -24,12 +24,12 @@ from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
+    from engrams.logs import AuditEntry as AuditEntry
     from engrams.logs import AuditLog as AuditLog
-    from engrams.logs import Crisis as Crisis
     from engrams.logs import CrisisLog as CrisisLog
-    from engrams.logs import Entry as Entry
-    from engrams.logs import Feedback as Feedback
+    from engrams.logs import CrisisRecord as CrisisRecord
     from engrams.logs import FeedbackLog as FeedbackLog
+    from engrams.logs import FeedbackRecord as FeedbackRecord
     from engrams.session.summary import ConversationSummaries as ConversationSummaries
     from engrams.tend.garden.plan import GardenStep as GardenStep
     from engrams.tend.garden.plan import StatementConflict as StatementConflict
@@ -163,23 +163,23 @@ def vault(engine: MemoryEngine) -> Vault:
 
 def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
     """The log of who did what, which no part of memory reads."""
-    from engrams.logs import open_log
+    from engrams.logs import open_audit_log
 
-    return open_log(settings, clock)
+    return open_audit_log(settings, clock)
 
 
 def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
     """The log of crises that were noticed, which no part of memory reads."""
-    from engrams.logs import open_crises
+    from engrams.logs import open_crisis_log
 
-    return open_crises(settings, clock)
+    return open_crisis_log(settings, clock)
 
 
 def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
     """What people thought of their sessions, which no part of memory reads."""
-    from engrams.logs import open_feedback
+    from engrams.logs import open_feedback_log
 
-    return open_feedback(settings, clock)
+    return open_feedback_log(settings, clock)
 
 
 def uploads(engine: MemoryEngine) -> FileUploads:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engrams.logs import AuditLog, open_log
+from engrams.logs import AuditLog, open_audit_log
 from engrams.settings import Settings
 from engrams.testing import Ticker
 
@@ -134,7 +134,7 @@ def test_a_clock_that_goes_back(log: AuditLog, clock: Ticker) -> None:
 def test_incognito_leaves_no_file(tmp_path: Path, clock: Ticker) -> None:
     """Where memory is in this process only, so is the log."""
     for settings in (Settings(home=tmp_path, incognito=True), Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}})):
-        log = open_log(settings, clock)
+        log = open_audit_log(settings, clock)
         log.note("memory.add", owner="user/ann")
         assert [entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())] == ["memory.add"]
     assert list(tmp_path.iterdir()) == []

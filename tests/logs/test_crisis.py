@@ -12,7 +12,7 @@ import pytest
 
 from engrams import build
 from engrams.errors import InputError
-from engrams.logs import Crisis
+from engrams.logs import CrisisRecord
 from engrams.settings import Settings
 from engrams.testing import Ticker, temp_engine
 from engrams.types.logs import Classifier, Kept, Severity
@@ -29,7 +29,7 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: Ticker) -> N
     log = build.safety(Settings(home=home), clock)
     assert log.append_once("s1", classifier="model", severity="high", reason="r" * 501, owner="user/ann", id="turn-1") is Kept.STORED
     (record,) = log.list()
-    assert {field.name for field in fields(Crisis)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
+    assert {field.name for field in fields(CrisisRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
     assert (record.classifier, record.severity, record.reason) == (Classifier.MODEL, Severity.HIGH, "r" * 500)
     assert (record.at, record.owner) == (datetime(2026, 3, 10, 8, tzinfo=UTC), "user/ann")
     assert len(record.session) == 32 and "s1" not in record.session and len(record.id) == 32

@@ -10,7 +10,7 @@ import pytest
 
 from engrams import build
 from engrams.errors import InputError
-from engrams.logs import Feedback
+from engrams.logs import FeedbackRecord
 from engrams.settings import Settings
 from engrams.testing import Ticker
 from engrams.types.logs import Kept, Label, Modality, Source
@@ -34,7 +34,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: Ticker) -> None:
     assert {record.label for record in others} == set(Label)
     assert {(record.source, record.modality, record.owner) for record in others} == {(Source.PROMPT, Modality.VOICE, "user/ann")}
     assert newest.at == datetime(2026, 3, 10, 8, tzinfo=UTC) and len(newest.session) == 32
-    assert {field.name for field in fields(Feedback)} == {"id", "at", "session", "owner", "label", "source", "modality"}
+    assert {field.name for field in fields(FeedbackRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
 
 
 @pytest.mark.covers("S4.57")

@@ -1,4 +1,4 @@
-"""The audit log: a line of JSON per event, a file per day."""
+"""Write the audit log: one JSON line per event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from engrams.logs.store import make
+from engrams.logs.store import make_private
 from engrams.ports import Clock
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -25,11 +25,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One event. ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text.
+class AuditEntry:
+    """One audited event.
 
-    ``outcome``: done, refused or failed. ``number``: how many things it touched. ``request``: the id in the answer's
-    ``X-Request-Id``.
+    ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text. ``outcome``:
+    done, refused or failed. ``number``: how many things it touched. ``request``: the id in the answer's ``X-Request-Id``.
     """
 
     at: str
@@ -43,16 +43,16 @@ class Entry:
 
 
 class AuditLog:
-    """Files ``YYYY-MM-DD.jsonl`` (UTC), for their owner's eyes only, kept ``days`` days. Without a folder: in memory.
+    """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone, kept ``days`` days.
 
-    A line is one append, so that several processes may write. A log that cannot be written never fails what it notes;
-    ``lost`` counts what it missed.
+    Without a folder: in memory. A line is one append, so that several processes may write. An event that cannot be written
+    never fails its caller; ``lost`` counts those.
     """
 
     def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
         self._folder, self._clock, self._days = folder, clock, days
         self._lock = threading.Lock()
-        self._held: deque[Entry] = deque(maxlen=_HELD)
+        self._held: deque[AuditEntry] = deque(maxlen=_HELD)
         self._file: int | None = None
         self._day = ""
         self.lost = 0
@@ -70,22 +70,25 @@ class AuditLog:
     ) -> None:
         """Write one event."""
         now = self._clock()
-        entry = Entry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
+        entry = AuditEntry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
         with self._lock:
             if self._folder is None:
                 self._held.append(entry)
                 return
             line = json.dumps({name: value for name, value in asdict(entry).items() if value not in ("", 0)}) + "\n"
             try:
-                os.write(self._open(now.date()), line.encode("utf-8"))
+                os.write(self._open_day(now.date()), line.encode("utf-8"))
             except OSError as problem:
                 self.lost += 1
                 _log.error("the audit log cannot be written: %s", problem.strerror or problem)
 
-    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[Entry, ...]:
-        """Newest first. ``owner``, ``action`` and ``day`` (UTC) leave out the others; ``action`` may be how it begins."""
+    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditEntry, ...]:
+        """List events, newest first.
+
+        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others.
+        """
         found = []
-        for entry in self._newest(day):
+        for entry in self._iter_newest(day):
             if (not owner or entry.owner == owner) and entry.action.startswith(action):
                 found.append(entry)
                 if len(found) >= limit:
@@ -93,7 +96,7 @@ class AuditLog:
         return tuple(found)
 
     def days(self) -> tuple[str, ...]:
-        """The days there are files of, oldest first."""
+        """List the days that have a file, oldest first."""
         if self._folder is None or not self._folder.is_dir():
             return ()
         return tuple(sorted(path.stem for path in self._folder.glob("*.jsonl") if _DAY.fullmatch(path.stem)))
@@ -104,13 +107,12 @@ class AuditLog:
                 os.close(self._file)
             self._file, self._day = None, ""
 
-    def _open(self, today: date) -> int:
-        """Today's file; on its first line of a day the log drops what is too old."""
+    def _open_day(self, today: date) -> int:
         day = today.isoformat()
         if self._file is not None and day == self._day:
             return self._file
         assert self._folder is not None
-        make(self._folder)
+        make_private(self._folder)
         for old in self.days():
             if old <= (today - timedelta(days=self._days)).isoformat():
                 (self._folder / f"{old}.jsonl").unlink(missing_ok=True)
@@ -121,19 +123,18 @@ class AuditLog:
         self._day = day
         return self._file
 
-    def _newest(self, day: date | None) -> Iterator[Entry]:
+    def _iter_newest(self, day: date | None) -> Iterator[AuditEntry]:
         if self._folder is None:
             held = list(self._held)
             yield from (entry for entry in reversed(held) if day is None or datetime.fromisoformat(entry.at).date() == day)
             return
         for name in reversed(self.days()):
             if day is None or name == day.isoformat():
-                lines = _backwards(self._folder / f"{name}.jsonl")
-                yield from (entry for line in lines if (entry := _entry(line)) is not None)
+                lines = _read_lines_backwards(self._folder / f"{name}.jsonl")
+                yield from (entry for line in lines if (entry := _parse_line(line)) is not None)
 
 
-def _backwards(path: Path) -> Iterator[bytes]:
-    """The lines of a file, last first: a busy day's file is not to be read whole for its end."""
+def _read_lines_backwards(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         left, tail = file.seek(0, os.SEEK_END), b""
         while left > 0:
@@ -146,9 +147,8 @@ def _backwards(path: Path) -> Iterator[bytes]:
         yield tail
 
 
-def _entry(line: bytes) -> Entry | None:
-    """None: a line that a crash cut off."""
+def _parse_line(line: bytes) -> AuditEntry | None:
     try:
-        return Entry(**json.loads(line))
+        return AuditEntry(**json.loads(line))
     except (ValueError, TypeError):
-        return None
+        return None  # a line that a crash cut off

@@ -1,4 +1,4 @@
-"""The safety log: that a crisis was noticed, when, by what and how grave; never a word of what was said."""
+"""Log noticed crises, without a word of what was said."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from engrams.logs.store import Ledger, Note, Row, word
+from engrams.logs.store import LogRecord, LogStore
 from engrams.ports import Clock
 from engrams.types.logs import Classifier, Kept, Severity
 
@@ -14,24 +14,22 @@ _REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Crisis:
-    """One record. ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito.
-    ``reason``: the classifier's own words, 500 characters at most."""
+class CrisisRecord(LogRecord):
+    """Record of one crisis.
 
-    id: str
-    at: datetime
-    session: str
-    owner: str | None
+    ``reason``: the classifier's own words, 500 characters at most.
+    """
+
     classifier: Classifier
     severity: Severity
     reason: str
 
 
-class CrisisLog(Ledger[Crisis]):
-    """Records kept ``days`` days, whatever memory is told to keep or forget."""
+class CrisisLog(LogStore[CrisisRecord]):
+    """Keeps crises for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("safety", home, clock, days, _crisis)
+        super().__init__("safety", home, clock, days, CrisisRecord, classifier=Classifier, severity=Severity)
 
     def append_once(
         self,
@@ -45,15 +43,10 @@ class CrisisLog(Ledger[Crisis]):
         at: datetime | None = None,
         incognito: bool = False,
     ) -> Kept:
-        """Keep that a crisis was noticed. ``id``: the same one is kept once for an owner, whoever sends it how often; without one,
-        what says the same of the same time is. ``reason`` is cut at 500 characters, and must hold nothing that the person said.
+        """Record a noticed crisis; parameters as for ``LogStore.put``.
 
-        Never fails because it cannot be written: ``lost``. InputError: an unknown classifier or severity, or no session.
+        ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be
+        written: ``lost``. InputError: an unknown classifier or severity, or no session.
         """
-        said = {"classifier": word(Classifier, classifier), "severity": word(Severity, severity), "reason": reason[:_REASON]}
-        return self.put(Note(session, said, owner, id, at, incognito))
-
-
-def _crisis(row: Row) -> Crisis:
-    data = row.data
-    return Crisis(row.id, row.at, row.session, row.owner, Classifier(data["classifier"]), Severity(data["severity"]), data["reason"])
+        data = {"classifier": classifier, "severity": severity, "reason": reason[:_REASON]}
+        return self.put(session, data, owner=owner, id=id, at=at, incognito=incognito)

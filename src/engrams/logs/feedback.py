@@ -1,4 +1,4 @@
-"""Feedback on sessions: a label, and where and how it was given. It changes nothing in memory."""
+"""Log feedback on sessions; memory does not change."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from engrams.logs.store import Ledger, Note, Row, word
+from engrams.logs.store import LogRecord, LogStore
 from engrams.ports import Clock
 from engrams.types.logs import Kept, Label, Modality, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
-    """One record. ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito."""
+class FeedbackRecord(LogRecord):
+    """Record of one opinion on a session."""
 
-    id: str
-    at: datetime
-    session: str
-    owner: str | None
     label: Label
     source: Source
     modality: Modality
 
 
-class FeedbackLog(Ledger[Feedback]):
-    """Records kept ``days`` days, whatever memory is told to keep or forget."""
+class FeedbackLog(LogStore[FeedbackRecord]):
+    """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("feedback", home, clock, days, _feedback)
+        super().__init__("feedback", home, clock, days, FeedbackRecord, label=Label, source=Source, modality=Modality)
 
     def add(
         self,
@@ -42,17 +38,13 @@ class FeedbackLog(Ledger[Feedback]):
         at: datetime | None = None,
         incognito: bool = False,
     ) -> Kept | None:
-        """Keep what somebody thought of a session. ``label`` None: they dismissed the question, and nothing is kept: None.
+        """Record an opinion on a session; parameters as for ``LogStore.put``.
 
-        ``id``: the same one is kept once for an owner; without one, what says the same of the same time is. Never fails because it
-        cannot be written: ``lost``. InputError: an unknown label, source or modality, or no session.
+        ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be
+        written: ``lost``. InputError: an unknown label, source or modality, or no session.
         """
-        said = {"source": word(Source, source), "modality": word(Modality, modality)}
+        data = {"source": source, "modality": modality}
         if label is None:
+            self.check_words(data)
             return None
-        return self.put(Note(session, {"label": word(Label, label), **said}, owner, id, at, incognito))
-
-
-def _feedback(row: Row) -> Feedback:
-    data = row.data
-    return Feedback(row.id, row.at, row.session, row.owner, Label(data["label"]), Source(data["source"]), Modality(data["modality"]))
+        return self.put(session, {"label": label, **data}, owner=owner, id=id, at=at, incognito=incognito)

@@ -1,4 +1,7 @@
-"""Records that no prompt ever reads, in a small database of their own: kept once by id, listed by day, dropped by age."""
+"""Keep records that no prompt reads in a small database.
+
+Each is kept once by its id, listed by day and dropped by age.
+"""
 
 from __future__ import annotations
 
@@ -40,84 +43,89 @@ _KEY = 32
 _DAY = 86_400_000_000
 _BUSY = 5_000
 
-_Word = TypeVar("_Word", bound=StrEnum)
-_Record = TypeVar("_Record")
+_Record = TypeVar("_Record", bound="LogRecord")
 _log = logging.getLogger(__name__)
 
 
 def home_of(settings: Settings) -> Path | None:
-    """The home folder; None where memory is in this process only, and with it everything else."""
+    """Return the home folder; None where memory is in this process only."""
     bare = settings.incognito or settings.store.url == ":memory:"
     return None if bare else settings.home.expanduser()
 
 
-def make(folder: Path) -> None:
-    """The folder, and the home above it, for nobody else to look into."""
+def make_private(folder: Path) -> None:
+    """Make a folder, and the home above it, for their owner alone."""
     folder.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def word(kind: type[_Word], value: str) -> _Word:
-    """A word of a closed list. InputError tells those there are."""
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"There is no {kind.__name__.lower()} {value!r}.", hint=f"Known: {', '.join(kind)}.") from None
-
-
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What is to be kept. ``session``: its name, of which only a hash is kept. ``owner``: a scope's key, or empty. ``id``: the same
-    record has the same; without one it is told by everything it says. ``at``: None is now. ``incognito``: only in this process,
-    and nobody's."""
+class LogRecord:
+    """Fields of every record.
 
-    session: str
-    data: Mapping[str, str]
-    owner: str = ""
-    id: str = ""
-    at: datetime | None = None
-    incognito: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A record as it is kept. ``id`` and ``session`` are hashes."""
+    ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito.
+    """
 
     id: str
     at: datetime
-    owner: str | None
     session: str
-    data: Mapping[str, str]
+    owner: str | None
 
 
-class Ledger(Generic[_Record]):
-    """``NAME.db`` in the folder ``ledgers`` of a home, for their owner's eyes only; without a home, and in incognito, in memory.
+class LogStore(Generic[_Record]):
+    """Store of one log's records, readable by its owner alone.
 
-    A record that cannot be written never fails what it is about; ``lost`` counts those. Thread safe; several processes may write.
+    The file is ``ledgers/NAME.db`` in the home; without a home, and in incognito, records stay in memory. A record that cannot
+    be written never fails its caller; ``lost`` counts those. ``words``: the closed list of a field of ``record``. Thread safe;
+    several processes may write.
     """
 
-    def __init__(self, name: str, home: Path | None, clock: Clock, days: int, made: Callable[[Row], _Record]) -> None:
-        self._name, self._clock, self._days, self._made = name, clock, days, made
-        self._fleeting = Sheet(None)
-        self._kept = self._fleeting if home is None else Sheet(home / "ledgers" / f"{name}.db")
-        self._sheets = tuple(dict.fromkeys((self._kept, self._fleeting)))
+    def __init__(
+        self, name: str, home: Path | None, clock: Clock, days: int, record: Callable[..., _Record], **words: type[StrEnum]
+    ) -> None:
+        self._name, self._clock, self._days, self._record, self._words = name, clock, days, record, words
+        self._memory = LogDatabase(None)
+        self._kept = self._memory if home is None else LogDatabase(home / "ledgers" / f"{name}.db")
+        self._databases = tuple(dict.fromkeys((self._kept, self._memory)))
         self._swept: date | None = None
         self.lost = 0
 
-    def put(self, note: Note) -> Kept:
-        """Keep a record once. InputError: it names no session, or its time is out of range."""
-        if not note.session.strip():
+    def put(
+        self,
+        session: str,
+        data: Mapping[str, str],
+        *,
+        owner: str = "",
+        id: str = "",
+        at: datetime | None = None,
+        incognito: bool = False,
+    ) -> Kept:
+        """Store a record once.
+
+        ``session``: its name, of which only a hash is kept. ``owner``: a scope's key, or empty. ``id``: the same id is kept
+        once for an owner; without one, the same data at the same time is. ``at``: None is now. ``incognito``: in this
+        process only, and without an owner. InputError: no session, a word outside its list, or a time out of range.
+        """
+        self.check_words(data)
+        if not session.strip():
             raise InputError("A record is about a session.", hint="Name the session.")
         now = self._clock()
-        at = utc(note.at or now)
+        at = utc(at or now)
         try:
-            new = self._put(self._fleeting if note.incognito else self._kept, note, at)
-            self._daily(now)
+            new = self._insert(self._memory if incognito else self._kept, session, data, owner, id, at)
+            self._sweep_daily(now)
         except StoreError as problem:
             self.lost += 1
             _log.error("the %s log cannot be written: %s", self._name, problem)
             return Kept.LOST
         return Kept.STORED if new else Kept.KNOWN
+
+    def check_words(self, data: Mapping[str, str]) -> None:
+        """Raise InputError for a value outside its closed list."""
+        for name, value in data.items():
+            words = self._words.get(name)
+            if words is not None and value not in list(words):
+                raise InputError(f"There is no {words.__name__.lower()} {value!r}.", hint=f"Known: {', '.join(words)}.")
 
     def list(
         self,
@@ -129,42 +137,48 @@ class Ledger(Generic[_Record]):
         until: date | None = None,
         limit: int = 100,
     ) -> tuple[_Record, ...]:
-        """Newest first, none that is older than is kept. ``owner``: a scope's key, what is below it too. ``session``: its name.
-        ``day``: only this one (UTC); ``since``, ``until``: the first and the last. StoreError: they cannot be read."""
-        first = max(self._oldest(), day or since or date.min)
-        last, most = _micros(day or until or date.max) + _DAY, max(0, limit)
-        found: list[Row] = []
-        for sheet in self._sheets:
-            if sheet.exists:
-                hashed = sheet.hash(b"session", session) if session else ""
-                values = {"since": _micros(first), "until": last, "session": hashed, "owner": clean(owner), "limit": most}
-                found += (_row(*row) for row in sheet.ask(_LIST, values))
-        newest = sorted(found, key=lambda row: row.at, reverse=True)
-        return tuple(self._made(row) for row in newest[:most])
+        """List records, newest first, none older than ``days``.
+
+        ``owner``: a scope's key, with the scopes below it. ``session``: its name. ``day``: only this one (UTC); ``since``,
+        ``until``: the first and the last. StoreError: the records cannot be read.
+        """
+        first = max(self._oldest_day(), day or since or date.min)
+        last, most = _start_micros(day or until or date.max) + _DAY, max(0, limit)
+        found: list[_Record] = []
+        for database in self._databases:
+            if database.exists:
+                hashed = database.hash(b"session", session) if session else ""
+                name = replace_surrogates(owner)
+                values = {"since": _start_micros(first), "until": last, "session": hashed, "owner": name, "limit": most}
+                found += (self._to_record(*row) for row in database.query(_LIST, values))
+        return tuple(sorted(found, key=lambda record: record.at, reverse=True)[:most])
 
     def purge(self, before: date) -> int:
-        """Erase the records of every day before this one (UTC), whose own stay; how many. StoreError: that failed."""
-        return sum(sheet.change(_PURGE, (_micros(before),)) for sheet in self._sheets if sheet.exists)
+        """Erase the records before a day (UTC); return their number.
+
+        StoreError: that failed.
+        """
+        return sum(database.execute(_PURGE, (_start_micros(before),)) for database in self._databases if database.exists)
 
     def sweep(self) -> int:
-        """Erase what is older than is kept; how many. The first record of a day does it too."""
-        return self.purge(self._oldest())
+        """Erase records older than ``days``; return their number.
+
+        The first record of a day does it too.
+        """
+        return self.purge(self._oldest_day())
 
     def close(self) -> None:
-        for sheet in self._sheets:
-            sheet.close()
+        for database in self._databases:
+            database.close()
 
-    def _put(self, sheet: Sheet, note: Note, at: datetime) -> bool:
-        """Whether it was not there yet."""
-        owner = clean(note.owner) or None if sheet is not self._fleeting else None
-        session = sheet.hash(b"session", note.session)
-        data = json.dumps({name: clean(value) for name, value in note.data.items()}, sort_keys=True)
-        told = (b"given", note.id) if note.id else (b"derived", session, at.isoformat(), data)
-        id = sheet.hash(*told, owner or "")
-        return sheet.change(_PUT, (id, micros(at), owner, session, data)) > 0
+    def _insert(self, database: LogDatabase, session: str, data: Mapping[str, str], owner: str, id: str, at: datetime) -> bool:
+        name = replace_surrogates(owner) or None if database is not self._memory else None
+        hashed = database.hash(b"session", session)
+        text = json.dumps({field: replace_surrogates(value) for field, value in data.items()}, sort_keys=True)
+        parts = (b"given", id) if id else (b"derived", hashed, at.isoformat(), text)
+        return database.execute(_PUT, (database.hash(*parts, name or ""), micros(at), name, hashed, text)) > 0
 
-    def _daily(self, now: datetime) -> None:
-        """What is too old goes with the first record of a day; that this failed loses no record."""
+    def _sweep_daily(self, now: datetime) -> None:
         if self._swept == now.date():
             return
         self._swept = now.date()
@@ -173,12 +187,19 @@ class Ledger(Generic[_Record]):
         except StoreError as problem:
             _log.error("the %s log keeps what is too old: %s", self._name, problem)
 
-    def _oldest(self) -> date:
+    def _oldest_day(self) -> date:
         return utc(self._clock()).date() - timedelta(days=self._days)
 
+    def _to_record(self, id: str, at: int, owner: str | None, session: str, data: str) -> _Record:
+        values = {name: self._words.get(name, str)(value) for name, value in json.loads(data).items()}
+        return self._record(id, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at), session, owner, **values)
 
-class Sheet:
-    """One database: a file that the first record makes, or in memory. Beside a file lies the key of its hashes."""
+
+class LogDatabase:
+    """Database in memory, or in a file made by the first record.
+
+    Beside a file lies the key of its hashes.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._lock = path, RLock()
@@ -191,20 +212,23 @@ class Sheet:
         return self._open is not None if self._path is None else self._path.is_file()
 
     def hash(self, what: bytes, *parts: str) -> str:
-        """32 hex digits, the same in one home for the same parts, and not to be guessed back without its key."""
-        with self._lock, self._mapped():
+        """Hash texts with the home's key into 32 hex digits.
+
+        They are the same in one home for the same texts.
+        """
+        with self._lock, self._map_errors():
             if not self._key:
-                self._key = secrets.token_bytes(_KEY) if self._path is None else _shared(self._path.with_name("session.key"))
+                self._key = secrets.token_bytes(_KEY) if self._path is None else _load_key(self._path.with_name("session.key"))
         text = json.dumps(parts).encode()
         return hashlib.blake2b(text, digest_size=16, key=self._key, person=what).hexdigest()
 
-    def ask(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        with self._lock, self._mapped():
+    def query(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        with self._lock, self._map_errors():
             return list(self._connection().execute(statement, values))
 
-    def change(self, statement: str, values: tuple[Any, ...]) -> int:
-        """How many rows it changed."""
-        with self._lock, self._mapped():
+    def execute(self, statement: str, values: tuple[Any, ...]) -> int:
+        """Run a statement; return the number of changed rows."""
+        with self._lock, self._map_errors():
             connection = self._connection()
             connection.execute(statement, values)
             return int(connection.changes())
@@ -223,7 +247,7 @@ class Sheet:
             self._abandoned, self._open, self._process = self._open, None, os.getpid()
         if self._open is None:
             if self._path is not None:
-                make(self._path.parent)
+                make_private(self._path.parent)
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
             connection = apsw.Connection(str(self._path or ":memory:"))
             connection.set_busy_timeout(_BUSY)
@@ -233,7 +257,7 @@ class Sheet:
         return self._open
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _map_errors(self) -> Iterator[None]:
         import apsw
 
         try:
@@ -248,15 +272,14 @@ class Sheet:
         return str(self._path or ":memory:")
 
 
-def clean(text: str) -> str:
-    """A text that can be stored: a lone surrogate becomes a question mark."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which cannot be stored, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _shared(path: Path) -> bytes:
-    """The home's key, made by whoever needs it first. It is appended, so that of several who make it at once one's is first for
-    all of them."""
-    make(path.parent)
+def _load_key(path: Path) -> bytes:
+    # Appended, so that of several processes that make it at once one's is first for all of them.
+    make_private(path.parent)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
     try:
         if os.fstat(handle).st_size < _KEY:
@@ -271,9 +294,5 @@ def _shared(path: Path) -> bytes:
     return key
 
 
-def _micros(day: date) -> int:
+def _start_micros(day: date) -> int:
     return micros(datetime.combine(day, time(tzinfo=UTC)))
-
-
-def _row(id: str, at: int, owner: str | None, session: str, data: str) -> Row:
-    return Row(id, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at), owner, session, json.loads(data))

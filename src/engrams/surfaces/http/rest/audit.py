@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
-    from engrams.build import AuditLog, Entry
+    from engrams.build import AuditEntry, AuditLog
 
 
 class AuditEvent(BaseModel):
@@ -60,5 +60,5 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _to_event(entry: Entry) -> AuditEvent:
+def _to_event(entry: AuditEntry) -> AuditEvent:
     return AuditEvent.model_validate({name: getattr(entry, name) for name in AuditEvent.model_fields})

@@ -61,16 +61,21 @@ class DigestJob:
 
     def learn(self, job: Job, records: tuple[Record, ...], *, last: bool = True, fresh: bool = False) -> flow.DigestResult:
         """Extract from records and commit; with ``last`` the job is done then. ``fresh``: nothing was learned from them before."""
-        gaps = self._load_gaps(records) if job.payload.get("end") else ()
-        lane = str(job.payload.get("lane", ""))
+        gaps, lane = self._load_gaps(records) if job.payload.get("end") else (), str(job.payload.get("lane", ""))
         heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=lane) if gaps or lane else self._deps, fresh=fresh)
         deps = replace(self._deps, chat=CachedChat(self._deps.chat)) if self._deps.chat is not None else self._deps
+        owner, finish = Scope.parse(job.payload["scope"]).owner, (job.lease,) if last else ()
         for left in reversed(range(_TRIES)):
             try:
-                with self._owner_lock(Scope.parse(job.payload["scope"]).owner.key) if self._brief else nullcontext():
-                    return self._commit_learned(job, heard, records, deps, last)
+                with self._owner_lock(owner.key) if self._brief else nullcontext():
+                    marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
+                    result = flow.reconcile_extraction(heard, deps)
+                    if finish or not result.is_empty or result.failed:
+                        jobs = (*result.batch.jobs, *self._make_follow_ups(job, records, result))
+                        self._store.commit(replace(result.batch, finish=finish, jobs=jobs, states=() if result.is_empty else marks))
+                    return result
             except ConflictError:
-                # Another job changed this owner's memory: retry, unless the lease is lost.
+                # Another job changed this owner's memory: reconcile again, unless the lease is lost.
                 if not left or not self._renew(job):
                     raise
         raise AssertionError("unreachable")
@@ -96,30 +101,18 @@ class DigestJob:
         self._store.commit(Batch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
         return True
 
-    def _commit_learned(
-        self, job: Job, heard: flow.Extraction, records: tuple[Record, ...], deps: flow.WriteDeps, last: bool
-    ) -> flow.DigestResult:
-        """Reconcile and commit. ConflictError: the owner's memory changed meanwhile."""
-        mark = self._store.load_state(records[0].scope.owner, LEARNED) if heard.has_candidates else None
-        result = flow.reconcile_extraction(heard, deps)
-        finish = (job.lease,) if last else ()
-        if finish or not result.is_empty or result.failed:
-            jobs = (
-                *result.batch.jobs,
-                *self._make_follow_ups(records, result),
-                *self._make_retry_jobs(job, records, result),
-                *self._make_late_jobs(records, result),
-            )
-            marks = (mark,) if mark is not None and not result.is_empty else ()
-            self._store.commit(replace(result.batch, finish=finish, jobs=jobs, states=marks))
-        return result
-
     def _renew(self, job: Job) -> bool:
         """Renew the lease; False: another worker has the job."""
         return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
 
-    def _make_follow_ups(self, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
-        return (*self._make_summary_jobs(records, result), *self._make_review_jobs(records, result), *self._make_garden_jobs(records))
+    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: flow.DigestResult) -> tuple[JobSpec, ...]:
+        return (
+            *self._make_summary_jobs(records, result),
+            *self._make_review_jobs(records, result),
+            *self._make_garden_jobs(records),
+            *self._make_retry_jobs(job, records, result),
+            *self._make_late_jobs(records, result),
+        )
 
     def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
         section = self._settings.garden

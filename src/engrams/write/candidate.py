@@ -67,6 +67,11 @@ class Candidate:
         return tuple(dict.fromkeys(item.source for item in self.evidence))
 
     @property
+    def is_elliptic(self) -> bool:
+        """True for a bare correction ("no, it's Berlin"): it can only refer to what its speaker said in this session."""
+        return self.effect == "corrects" and not self.predicate
+
+    @property
     def key(self) -> str:
         """Hash of text and sources: 16 hex digits."""
         parts = (fold(self.origin or self.text), *sorted(self.sources))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Batch
+from engrams.ports import Batch, Chat
 from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
@@ -24,6 +24,7 @@ from engrams.write.neighbours import (
     NEAR,
     OPEN,
     find_known,
+    find_latest,
     find_nearest,
     find_neighbours,
     find_past,
@@ -117,7 +118,11 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
     for record, decided in extraction.by_record:
         changes.scope = record.scope
         start = len(changes.derived)
-        cost += _reconcile_record(record, decided, deps, changes, decisions)
+        if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
+            cost += _reconcile_by_model(record, decided, deps.chat, deps, changes, decisions)
+        else:
+            for candidate, decision in decided:  # each sees what became of those before it
+                changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
         by_source[record.id] = tuple(changes.derived[start:])
     _supersede_notes(changes, deps)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
@@ -211,28 +216,11 @@ def _apply_policy(
     return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
 
 
-def _reconcile_record(
-    record: Record, decided: Sequence[DecidedCandidate], deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
-) -> Cost:
-    """Reconcile one record's candidates in order; each sees the earlier ones."""
-    if not decided:
-        return Cost()
-    mode = deps.settings.reconcile
-    if deps.chat is not None and mode in ("llm", "auto"):
-        return _reconcile_by_model(record, decided, deps, changes, decisions)
-    for candidate, decision in decided:
-        outcome = (
-            Reconciliation("add", candidate, reason="reconcile off")
-            if mode == "off"
-            else reconcile_candidate(candidate, record, deps, changes)
-        )
-        changes.apply(outcome, decision, record)
-    return Cost()
-
-
 def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
     """Reconcile a candidate by rules with what is known, as the digest has changed it so far."""
-    known = _known_statements(candidate, record, deps, changes)
+    if deps.settings.reconcile == "off":
+        return Reconciliation("add", candidate, reason="reconcile off")
+    known = _known_statements(candidate, record, find_nearest(candidate, record, deps), deps, changes)
     synonyms: tuple[Record, ...] = ()
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
         with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
@@ -244,12 +232,11 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, c
     return changes.insert_past_value(outcome, record)
 
 
-def _known_statements(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+def _known_statements(candidate: Candidate, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet) -> list[Record]:
     """Find the open statements that a candidate is compared with, new ones of this digest too."""
-    known = _open_versions([*find_neighbours(candidate, record, deps), *changes.created.values()], changes)
-    if candidate.effect != "corrects" or candidate.predicate:
-        return known
-    # A bare correction ("no, it's Berlin") can only refer to what its speaker said in this session.
+    if not candidate.is_elliptic:
+        return _open_versions([*find_neighbours(candidate, record, deps), *nearest, *changes.created.values()], changes)
+    _open_versions(find_latest(record, deps), changes)
     every = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
     return [
         one for one in every if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at
@@ -263,10 +250,10 @@ def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record
 
 
 def _reconcile_by_model(
-    record: Record, decided: Sequence[DecidedCandidate], deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
+    record: Record, decided: Sequence[DecidedCandidate], chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
 ) -> Cost:
     """Reconcile one record's candidates together, by a model."""
-    if deps.chat is None:
+    if not decided:
         return Cost()
     near: dict[str, Record] = {}
     for candidate, _ in decided:
@@ -274,15 +261,16 @@ def _reconcile_by_model(
             rivals = find_rivals(candidate, record, tuple(changes.created.values()), deps)
             near |= {one.id: one for one in _open_versions(rivals, changes)[:NEAR]}
             continue
-        close = _known_statements(candidate, record, deps, changes)
+        nearest = find_nearest(candidate, record, deps)
+        close = _known_statements(candidate, record, nearest, deps, changes)
         mine = [
             one
             for one in close
             if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
         ]
-        near |= {one.id: one for one in [*mine[:NEAR], *find_nearest(candidate, record, deps)] if one.id in changes.current}
+        near |= {one.id: one for one in [*mine[:NEAR], *nearest] if one.id in changes.current}
     known = [changes.current[name] for name in near if changes.current[name].status in OPEN][:_MOST_KNOWN]
-    result = llm.reconcile_by_model([candidate for candidate, _ in decided], known, deps.chat, deps.settings, decisions)
+    result = llm.reconcile_by_model([candidate for candidate, _ in decided], known, chat, deps.settings, decisions)
     for outcome, (_, decision) in zip(result.outcomes, decided, strict=True):
         hold = deps.settings.reconcile_fallback == "hold" and any(outcome is one for one in result.unsure)
         changes.apply(outcome, policy.PolicyDecision("commit_at_session_end", "not reconciled") if hold else decision, record)

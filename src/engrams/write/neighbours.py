@@ -23,20 +23,22 @@ _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
 def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
-    """Find the stored statements a candidate is compared with."""
-    reach, mine = scopes_in_reach(record.scope), durable_scope(record.scope).chain()
-    known = Query(reach, STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
-    if candidate.effect == "corrects" and not candidate.predicate:
-        latest = deps.records.find(Query(reach, STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)).records
-        return [one for one in latest if one.scope == record.scope]
+    """Find the stored statements of the slots that a candidate fills or closes."""
+    known = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
     predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
-    # In a slot of many values, the relevant ones share words with the candidate: the search below finds them.
+    # In a slot of many values, the relevant ones share words with the candidate: ``find_nearest`` finds them.
     whole = is_single(candidate.predicate, candidate.subject) or candidate.effect != "states"
     found = deps.records.find(replace(known, predicates=predicates, limit=_SLOT if whole else _LATEST * len(predicates))).records
     if candidate.effect == "corrects":
         found += deps.records.find(known).records
-    return [one for one in (*found, *find_nearest(candidate, record, deps)) if durable_scope(one.scope) in mine]
+    return _within_scope(found, record)
+
+
+def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the latest statements of the record's session."""
+    query = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
+    return [one for one in deps.records.find(query).records if one.scope == record.scope]
 
 
 def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence[Record]:
@@ -52,19 +54,18 @@ def find_statements(candidate: Candidate, record: Record, deps: WriteDeps) -> li
     """Find the latest statements whose slots may be synonyms of the candidate's."""
     query = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
     query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
-    mine = durable_scope(record.scope).chain()
-    return [one for one in deps.records.find(query).records if durable_scope(one.scope) in mine]
+    return _within_scope(deps.records.find(query).records, record)
 
 
-def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> tuple[Record, ...]:
+def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the statements nearest in words."""
-    if deps.search is None:
-        return ()
+    if deps.search is None or candidate.is_elliptic:
+        return []
     words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
     model = deps.embedder.card.id if deps.embedder else ""
     pool = deps.search.seek(Seek(scopes_in_reach(record.scope), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS))
     order = (-pool.bm).argsort(kind="stable")[:NEAR]
-    return deps.records.get(record.scope.owner, [pool.ids[at] for at in order])
+    return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
 
 
 def find_rivals(candidate: Candidate, record: Record, created: Sequence[Record], deps: WriteDeps) -> list[Record]:
@@ -79,11 +80,12 @@ def find_rivals(candidate: Candidate, record: Record, created: Sequence[Record],
     except ModelError:
         return []
     same_category = Where("and", (Condition("category", "eq", category),))
-    reach, mine = scopes_in_reach(record.scope), durable_scope(record.scope)
-    seek = Seek(reach, record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category)
+    seek = Seek(
+        scopes_in_reach(record.scope), record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category
+    )
     pool = deps.search.seek(seek)
     close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
-    stored = [one for one in deps.records.get(record.scope.owner, list(close)) if durable_scope(one.scope) in mine.chain()]
+    stored = _within_scope(deps.records.get(record.scope.owner, list(close)), record)
     near = {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
     found = [*stored, *(one for one in fresh if one.id in near)]
     return sorted(found, key=lambda one: (-(near | close)[one.id], one.id))
@@ -92,6 +94,12 @@ def find_rivals(candidate: Candidate, record: Record, created: Sequence[Record],
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
     """Find the statements that the model must not repeat."""
     return deps.records.find(Query(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
+
+
+def _within_scope(records: Sequence[Record], record: Record) -> list[Record]:
+    """Keep the statements whose scope holds for the record's."""
+    above = durable_scope(record.scope).chain()
+    return [one for one in records if durable_scope(one.scope) in above]
 
 
 def durable_scope(scope: Scope) -> Scope:

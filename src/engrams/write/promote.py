@@ -14,7 +14,6 @@ from engrams.write.changeset import ChangeSet
 from engrams.write.deps import WriteDeps
 from engrams.write.flow import reconcile_candidate
 from engrams.write.policy import PolicyDecision, has_support
-from engrams.write.reconcile import Reconciliation
 from engrams.write.slots import canonical_predicate, is_single
 
 if TYPE_CHECKING:
@@ -194,9 +193,7 @@ def _promote_cluster(cluster: HeldCluster, why: str, deps: WriteDeps, changes: C
     whole, lead = merge_cluster(cluster), cluster.lead
     changes.scope = lead.scope
     candidate = to_candidate(whole)
-    off = deps.settings.reconcile == "off"
-    outcome = Reconciliation("add", candidate, reason="reconcile off") if off else reconcile_candidate(candidate, lead, deps, changes)
-    name = changes.apply(outcome, PolicyDecision("commit_now", why), lead)
+    name = changes.apply(reconcile_candidate(candidate, lead, deps, changes), PolicyDecision("commit_now", why), lead)
     new = changes.created.pop(lead.id, None)
     if new is None:
         # Known by now: the existing memory was reinforced and supersedes this one.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -19,6 +20,9 @@ from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encod
 from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query
 from engrams.text.terms import terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
+
+if TYPE_CHECKING:
+    from engrams.store.sqlite.database import Database
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reads change: no new version, no history, no index update."""
@@ -36,23 +40,24 @@ _MAX_PARSED = 6000
 class BatchCommit:
     """Writer of one batch inside the caller's transaction."""
 
-    def __init__(self, connection: apsw.Connection, batch: Batch, terms: TermLexicon, epoch: object) -> None:
-        self._connection = connection
-        self._batch = batch
-        self._at = micros(batch.at)
-        self._existing: dict[str, str] = {}
-        self._versions: dict[int, int] = {}
-        changed, erasures = fetch_one(self._connection, "counters")
-        self._changed = self._first = int(changed)
-        self._lexicon = terms
-        self._lexicon.start_epoch((epoch, erasures))
+    _connection: apsw.Connection
 
-    def run(self) -> Committed:
-        """Write the batch.
+    def __init__(self, batch: Batch, terms: TermLexicon, database: Database) -> None:
+        self._batch, self._lexicon, self._database = batch, terms, database
+
+    def run(self, connection: apsw.Connection) -> Committed:
+        """Write the batch; again after a rollback.
 
         ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record.
         """
-        batch = self._batch
+        batch, self._connection = self._batch, connection
+        self._at = micros(batch.at)
+        self._existing: dict[str, str] = {}
+        self._versions: dict[int, int] = {}
+        changed, erasures = fetch_one(connection, "counters")
+        self._changed = first = int(changed)
+        # Term numbers are void after a rollback or with another file.
+        self._lexicon.start_epoch((self._database.generation, self._database.rollbacks, erasures))
         for lease in batch.finish:
             if not jobs.finish(self._connection, lease, batch.at):
                 raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
@@ -73,7 +78,7 @@ class BatchCommit:
         for topic, owner, record, payload in batch.outbox:
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
         self._save_rows()
-        if self._changed != self._first:
+        if self._changed != first:
             execute(self._connection, "set_changes", self._changed)
         return Committed(existing=self._existing, jobs=made)
 
@@ -104,7 +109,7 @@ class BatchCommit:
         text = record.search_text
         words = terms(text)
         lexemes = self._lexicon.encode(self._connection, words)
-        values = [encode_field(name, getattr(record, name)) for name in FIELDS]
+        values = map(encode_field, FIELDS, attrgetter(*FIELDS)(record))
         try:
             number = int(
                 fetch_one(

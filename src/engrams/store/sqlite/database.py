@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
 
@@ -23,7 +23,7 @@ from engrams.store.sqlite.sql import query
 from engrams.store.sqlite.writelock import WriteLock
 
 T = TypeVar("T")
-Work: TypeAlias = Callable[[apsw.Connection], T]
+P = ParamSpec("P")
 
 _MAX_GROUP = 64
 _CHECKPOINT_SECONDS = 0.5
@@ -36,7 +36,9 @@ _abandoned: list[object] = []
 class _WriteTicket(Generic[T]):
     """Queued write; ``alone``: not to be grouped with others again."""
 
-    work: Work[T]
+    work: Callable[..., T]
+    given: tuple[Any, ...]
+    options: dict[str, Any]
     value: T | None = None
     error: EngramsError | None = None
     settled: bool = False
@@ -84,10 +86,10 @@ class Database:
 
     # ------------------------------------------------------------------------------------------------------ reading
 
-    def read(self, work: Work[T]) -> T:
+    def read(self, work: Callable[Concatenate[apsw.Connection, P], T], *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a read transaction, even before the first write."""
         with self.reading() as connection:
-            return work(connection)
+            return work(connection, *given, **options)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -128,13 +130,13 @@ class Database:
 
     # ------------------------------------------------------------------------------------------------------ writing
 
-    def write(self, work: Work[T]) -> T:
+    def write(self, work: Callable[Concatenate[apsw.Connection, P], T], *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction; creates the database if missing.
 
         ``work`` may be run again after a rollback, so it must not have effects outside the database.
         """
         self._check_open()
-        ticket = _WriteTicket(work)
+        ticket = _WriteTicket(work, given, options)
         self._waiting.append(ticket)
         if self._write_lock.acquire(lambda: ticket.settled):
             try:
@@ -145,7 +147,7 @@ class Database:
             raise ticket.error
         return cast("T", ticket.value)
 
-    def run_exclusive(self, work: Work[T]) -> T:
+    def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.
 
         Nobody else in this process writes meanwhile.
@@ -195,7 +197,7 @@ class Database:
                     ticket.error = None
                     connection.execute("SAVEPOINT one")
                     try:
-                        ticket.value = ticket.work(connection)
+                        ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
                     except EngramsError as problem:
                         ticket.error = problem
                         self.rollbacks += 1
@@ -215,7 +217,7 @@ class Database:
     def _run_alone(self, ticket: _WriteTicket[Any]) -> None:
         try:
             with self._transaction() as connection:
-                ticket.value = ticket.work(connection)
+                ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         except (apsw.CorruptError, apsw.ConstraintError):
             # A damaged full-text index causes both, and can be rebuilt.
             if repair.has_working_index(self._connection()):
@@ -223,7 +225,7 @@ class Database:
             with self._transaction() as connection:
                 self.notes.append(repair.rebuild_index(connection))
             with self._transaction() as connection:
-                ticket.value = ticket.work(connection)
+                ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         ticket.error = None
         ticket.settled = True
 

@@ -82,7 +82,7 @@ def decode_json(text: str) -> Json:
 def encode_field(name: str, value: Any) -> Any:
     """Encode a field as its column holds it."""
     if name in TIMES:
-        return encode_time(value)
+        return None if value is None else micros(value)
     if name in LISTS:
         return encode_json(value)
     match name:

@@ -71,31 +71,27 @@ class SqliteStore:
         # Imported here: a process that only reads does not need it.
         from engrams.store.sqlite.commit import BatchCommit
 
-        database = self._database
-        # Term numbers are void after a rollback or with another file.
-        return database.write(
-            lambda connection: BatchCommit(connection, batch, self._lexicon, (database.generation, database.rollbacks)).run()
-        )
+        return self._database.write(BatchCommit(batch, self._lexicon, self._database).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        return self._database.read(lambda connection: records.get_records(connection, owner, ids))
+        return self._database.read(records.get_records, owner, ids)
 
     def find(self, query: Query) -> Page:
         now = self._clock()
-        return self._database.read(lambda connection: pages.find_page(connection, query, now))
+        return self._database.read(pages.find_page, query, now)
 
     def slots(self, query: Query) -> tuple[Slot, ...]:
         now = self._clock()
-        return self._database.read(lambda connection: pages.find_slots(connection, query, now))
+        return self._database.read(pages.find_slots, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        return self._database.read(lambda connection: records.read_history(connection, owner, id))
+        return self._database.read(records.read_history, owner, id)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        return self._database.read(lambda connection: records.list_scopes(connection, owner))
+        return self._database.read(records.list_scopes, owner)
 
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read(lambda connection: records.count_records(connection, reach))
+        return self._database.read(records.count_records, reach)
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
         from engrams.store.sqlite import purge
@@ -115,18 +111,18 @@ class SqliteStore:
         clear_caches()
         # The log still holds earlier pages.
         log = 0 if database.checkpoint() else 1
-        remaining = database.read(lambda connection: purge.count_remaining(connection, traces))
+        remaining = database.read(purge.count_remaining, traces)
         return Erased(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        return self._database.read(lambda connection: records.find_unembedded(connection, model, after, limit))
+        return self._database.read(records.find_unembedded, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        return self._database.read(lambda connection: records.read_outbox(connection, limit))
+        return self._database.read(records.read_outbox, limit)
 
     def clear(self, ids: Sequence[int]) -> None:
         if ids and self._database.exists:
-            self._database.write(lambda connection: execute(connection, "clear_outbox", encode_json(list(ids))))
+            self._database.write(execute, "clear_outbox", encode_json(list(ids)))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import check
@@ -142,16 +138,16 @@ class SqliteStore:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._database.read(lambda connection: vectors.fetch_vectors(connection, owner, ids, model))
+        return self._database.read(vectors.fetch_vectors, owner, ids, model)
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
-        return self._database.read(lambda connection: records.count_speakers(connection, reach))
+        return self._database.read(records.count_speakers, reach)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        return self._database.read(lambda connection: graph.find_edges(connection, owner, nodes, types))
+        return self._database.read(graph.find_edges, owner, nodes, types)
 
     def topics(self, reach: Reach) -> tuple[Topic, ...]:
-        return self._database.read(lambda connection: graph.list_topics(connection, reach))
+        return self._database.read(graph.list_topics, reach)
 
     # ------------------------------------------------------------------------------------------------------- jobs
 
@@ -162,30 +158,30 @@ class SqliteStore:
 
     def claim(self, claim: Claim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
-        if not self._database.read(lambda connection: jobs.is_claimable(connection, claim)):
+        if not self._database.read(jobs.is_claimable, claim):
             return None
-        return self._database.write(lambda connection: jobs.claim(connection, claim))
+        return self._database.write(jobs.claim, claim)
 
     def renew(self, lease: str, until: datetime) -> bool:
-        return self._database.exists and self._database.write(lambda connection: jobs.renew(connection, lease, until))
+        return self._database.exists and self._database.write(jobs.renew, lease, until)
 
     def finish(self, lease: str, at: datetime) -> bool:
-        return self._database.exists and self._database.write(lambda connection: jobs.finish(connection, lease, at))
+        return self._database.exists and self._database.write(jobs.finish, lease, at)
 
     def fail(self, failure: Failure) -> bool:
-        return self._database.exists and self._database.write(lambda connection: jobs.fail(connection, failure))
+        return self._database.exists and self._database.write(jobs.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        return self._database.read(lambda connection: jobs.list_jobs(connection, states, limit))
+        return self._database.read(jobs.list_jobs, states, limit)
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        return self._database.read(lambda connection: jobs.find_waiting(connection, kind, prefix))
+        return self._database.read(jobs.find_waiting, kind, prefix)
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
         return self._database.read(jobs.count_workload)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
-        return self._database.write(lambda connection: jobs.retry(connection, ids, at)) if self._database.exists else 0
+        return self._database.write(jobs.retry, ids, at) if self._database.exists else 0
 
     def next_due(self) -> datetime | None:
         return self._database.read(jobs.find_next_due)
@@ -193,29 +189,29 @@ class SqliteStore:
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:
             return 0
-        return self._database.write(lambda connection: execute(connection, "cancel_jobs", encode_json(list(ids))))
+        return self._database.write(execute, "cancel_jobs", encode_json(list(ids)))
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            return self._database.read(lambda connection: spend.read_spend(connection, day))
-        return self._database.write(lambda connection: spend.add_spend(connection, day, calls, tokens))
+            return self._database.read(spend.read_spend, day)
+        return self._database.write(spend.add_spend, day, calls, tokens)
 
     # --------------------------------------------------------------------------------------------------- sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
-        return self._database.read(lambda connection: sessions.load_session(connection, owner, id))
+        return self._database.read(sessions.load_session, owner, id)
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._database.write(lambda connection: sessions.save_session(connection, row, expect))
+        return self._database.write(sessions.save_session, row, expect)
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read(lambda connection: sessions.find_idle(connection, before, limit))
+        return self._database.read(sessions.find_idle, before, limit)
 
     def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read(lambda connection: sessions.list_sessions(connection, reach, limit))
+        return self._database.read(sessions.list_sessions, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> StateRow:
-        return self._database.read(lambda connection: ownerstate.load_state(connection, owner, name))
+        return self._database.read(ownerstate.load_state, owner, name)
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
-        return self._database.write(lambda connection: ownerstate.save_state(connection, row, expect))
+        return self._database.write(ownerstate.save_state, row, expect)

@@ -121,8 +121,8 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
     from engrams.session.ingest import TurnIngest
-    from engrams.vault import Mirror, Rules, Vault
     from engrams.vault import Parts as VaultParts
+    from engrams.vault import Rules, Vault, VaultStore
     from engrams.write.cascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
@@ -130,7 +130,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
         new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
         return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
 
-    mirror, card, place = Mirror(plain), embedder.card, _places(settings).database
+    mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
     prepare = TurnIngest(mirror, embedder, clock, settings).prepare_edit
     rules = Rules(

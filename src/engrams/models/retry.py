@@ -5,14 +5,18 @@ from __future__ import annotations
 import email.utils
 import random
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
+from threading import Event
+from typing import TypeVar
 
 from engrams.errors import ModelError
 from engrams.ports import Clock
 from engrams.types import Json
 
+_Result = TypeVar("_Result")
 _WORTH_WAITING = {408, 409, 423, 425, 429}
 _SPENT = {"insufficient_quota", "billing_hard_limit_reached", "access_terminated"}
 _DAY = 86_400.0
@@ -46,7 +50,25 @@ class Retry:
         return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311  no secret depends on it
 
 
-def failure(name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock) -> ModelError:
+def with_retries(call: Callable[[], _Result], retry: Retry, deadline: float, closed: Event) -> _Result:
+    """Repeat ``call`` while its ModelError is worth a wait.
+
+    The error is raised when it is permanent, after ``retry.tries`` repetitions, once ``closed`` is set, or at once where the
+    next wait would pass ``deadline`` (``time.monotonic``). Setting ``closed`` ends a wait.
+    """
+    attempt = 0
+    while True:
+        try:
+            return call()
+        except ModelError as problem:
+            wait = retry.wait(attempt, problem)
+            if not problem.retryable or attempt >= retry.tries or time.monotonic() + wait >= deadline or closed.is_set():
+                raise
+            attempt += 1
+            closed.wait(wait)
+
+
+def failure(name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock, hints: Mapping[int, str] = _HINTS) -> ModelError:
     """The error for an HTTP answer other than 200. It carries the server's error code but none of its prose, which may
     quote the request, that is, somebody's memory."""
     code = error_code(body)
@@ -54,7 +76,7 @@ def failure(name: str, status: int, headers: Mapping[str, str], body: Json, cloc
     retryable = (status in _WORTH_WAITING or status >= 500) and code not in _SPENT
     return ModelError(
         f"{name} answered with status {status}{detail}.",
-        hint="The account's credit is used up." if code in _SPENT else _HINTS.get(status, ""),
+        hint="The account's credit is used up." if code in _SPENT else hints.get(status, ""),
         retryable=retryable,
         retry_after=retry_after(headers, clock) if retryable else 0.0,
     )

@@ -9,5 +9,5 @@ from engrams.vault.parts import Parts as Parts
 from engrams.vault.parts import Report as Report
 from engrams.vault.parts import Rules as Rules
 from engrams.vault.scan import Cause as Cause
-from engrams.vault.storewrapper import Mirror as Mirror
+from engrams.vault.storewrapper import VaultStore as VaultStore
 from engrams.vault.vault import Vault as Vault

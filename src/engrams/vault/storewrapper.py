@@ -5,31 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from engrams.ports import (
     Batch,
-    Claim,
     Committed,
     Erased,
-    Failure,
-    Job,
     JobSpec,
-    OutboxEntry,
-    Page,
-    Pool,
-    Query,
-    Reach,
-    Seek,
-    SessionRow,
-    Slot,
-    StateRow,
     Store,
 )
-from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
-
-if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+from engrams.types import EdgeType, Json, Meta, Scope
 
 TOPIC = "vault"
 """Of the outbox entries, and the kind and key of the job that carries them out."""
@@ -46,8 +31,8 @@ _DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
 """Edges that follow from use or from vectors: nothing a file says."""
 
 
-class Files(Protocol):
-    """What the mirror needs of the vault."""
+class VaultHooks(Protocol):
+    """Work of the vault at each change of the store."""
 
     def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased: ...
 
@@ -58,14 +43,51 @@ class Files(Protocol):
     def close(self) -> None: ...
 
 
-class Mirror:
-    """Every port of a store, with the memories' files following each commit, check, purge and close."""
+class ForwardingStore:
+    """Base of a store around another: every method but commit, purge, check and close is the other's own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.vault: Files | None = None
+        self.get = store.get
+        self.find = store.find
+        self.slots = store.slots
+        self.history = store.history
+        self.scopes = store.scopes
+        self.counts = store.counts
+        self.missing = store.missing
+        self.outbox = store.outbox
+        self.clear = store.clear
+        self.seek = store.seek
+        self.vectors = store.vectors
+        self.speakers = store.speakers
+        self.edges = store.edges
+        self.topics = store.topics
+        self.enqueue = store.enqueue
+        self.claim = store.claim
+        self.renew = store.renew
+        self.finish = store.finish
+        self.fail = store.fail
+        self.queue = store.queue
+        self.waiting = store.waiting
+        self.workload = store.workload
+        self.retry = store.retry
+        self.next_due = store.next_due
+        self.cancel = store.cancel
+        self.spend = store.spend
+        self.load = store.load
+        self.save = store.save
+        self.idle = store.idle
+        self.sessions = store.sessions
+        self.load_state = store.load_state
+        self.save_state = store.save_state
 
-    # ---------------------------------------------------------------------------------------------------- records
+
+class VaultStore(ForwardingStore):
+    """Store whose files follow each commit, check, purge and close."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.vault: VaultHooks | None = None
 
     def commit(self, batch: Batch) -> Committed:
         outbox = entries(batch)
@@ -90,106 +112,6 @@ class Mirror:
         if self.vault is not None:
             self.vault.close()
         self._store.close()
-
-    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        return self._store.get(owner, ids)
-
-    def find(self, query: Query) -> Page:
-        return self._store.find(query)
-
-    def slots(self, query: Query) -> tuple[Slot, ...]:
-        return self._store.slots(query)
-
-    def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        return self._store.history(owner, id)
-
-    def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        return self._store.scopes(owner)
-
-    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        return self._store.counts(reach)
-
-    def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        return self._store.missing(model, after, limit)
-
-    def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        return self._store.outbox(limit)
-
-    def clear(self, ids: Sequence[int]) -> None:
-        self._store.clear(ids)
-
-    # ----------------------------------------------------------------------------------------------------- search
-
-    def seek(self, seek: Seek) -> Pool:
-        return self._store.seek(seek)
-
-    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._store.vectors(owner, ids, model)
-
-    def speakers(self, reach: Reach) -> Mapping[str, int]:
-        return self._store.speakers(reach)
-
-    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        return self._store.edges(owner, nodes, types)
-
-    def topics(self, reach: Reach) -> tuple[Topic, ...]:
-        return self._store.topics(reach)
-
-    # ------------------------------------------------------------------------------------------- jobs and sessions
-
-    def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
-        return self._store.enqueue(specs, at)
-
-    def claim(self, claim: Claim) -> Job | None:
-        return self._store.claim(claim)
-
-    def renew(self, lease: str, until: datetime) -> bool:
-        return self._store.renew(lease, until)
-
-    def finish(self, lease: str, at: datetime) -> bool:
-        return self._store.finish(lease, at)
-
-    def fail(self, failure: Failure) -> bool:
-        return self._store.fail(failure)
-
-    def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        return self._store.queue(states, limit)
-
-    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        return self._store.waiting(kind, prefix)
-
-    def workload(self) -> Mapping[str, Mapping[str, int]]:
-        return self._store.workload()
-
-    def retry(self, ids: Sequence[str], at: datetime) -> int:
-        return self._store.retry(ids, at)
-
-    def next_due(self) -> datetime | None:
-        return self._store.next_due()
-
-    def cancel(self, ids: Sequence[str]) -> int:
-        return self._store.cancel(ids)
-
-    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
-        return self._store.spend(day, calls, tokens)
-
-    def load(self, owner: Scope, id: str) -> SessionRow | None:
-        return self._store.load(owner, id)
-
-    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._store.save(row, expect)
-
-    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._store.idle(before, limit)
-
-    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._store.sessions(reach, limit)
-
-    def load_state(self, owner: Scope, name: str) -> StateRow:
-        return self._store.load_state(owner, name)
-
-    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
-        return self._store.save_state(row, expect)
 
 
 def entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:

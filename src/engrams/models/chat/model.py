@@ -14,7 +14,7 @@ from engrams.models.chat.budget import Budget
 from engrams.models.chat.meter import Meter, estimate
 from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Server, Way
 from engrams.models.chat.structured import Fit, Misfit, Ways, below, compose, correct, enveloped, judge, unusable
-from engrams.models.retry import Retry
+from engrams.models.retry import Retry, with_retries
 from engrams.ports import Answer, Ask, Message
 from engrams.types import Json
 
@@ -44,6 +44,8 @@ class _Run:
     limit: int = 0
     messages: tuple[Message, ...] = ()
     rest: Json = field(default=None)
+    way: Way = Way.SCHEMA
+    refusals: int = 0
 
     def left(self) -> float:
         return self.deadline - time.monotonic()
@@ -84,16 +86,16 @@ class Model:
         run = _Run(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
         for _ in range(1 + self._limits.corrections):
-            reply, way = self._exchange(run)
+            reply = self._exchange(run)
             verdict = judge(reply, ask.schema)
             match verdict:
                 case Fit(text, data):
                     if ask.schema is not None:
-                        self._ways.settle(way, json=True)
+                        self._ways.settle(run.way, json=True)
                     return Answer(text, data, run.calls, run.tokens, reply.model or self.name)
                 case Misfit():
                     problem = verdict.problem
-                    self._prepare(run, verdict, reply, way)
+                    self._prepare(run, verdict, reply)
                 case _:
                     assert_never(verdict)
         if run.rest is not None:
@@ -105,44 +107,42 @@ class Model:
         self._closed.set()
         self._server.close()
 
-    def _prepare(self, run: _Run, verdict: Misfit, reply: Reply, way: Way) -> None:
+    def _prepare(self, run: _Run, verdict: Misfit, reply: Reply) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
         if ask.schema is not None:
-            self._ways.settle(way, json=verdict.json)
+            self._ways.settle(run.way, json=verdict.json)
         if verdict.cut:
             run.limit = min(run.limit * 2, ask.max_tokens * 4)
         run.rest = verdict.rest if verdict.rest is not None else run.rest
         run.messages = correct(ask.messages, reply.text, verdict.problem, ask.schema)
 
-    def _exchange(self, run: _Run) -> tuple[Reply, Way]:
-        """One answer, however many requests it takes."""
-        failed = refused = 0
-        way = self._ways.now()
-        while refused <= _REFUSALS:
-            try:
-                sent = self._send(run, way)
-            except ModelError as problem:
-                wait = self._limits.retry.wait(failed, problem)
-                if not problem.retryable or failed >= self._limits.retry.tries or wait >= run.left() or self._closed.is_set():
-                    self._report(problem)
-                    raise
-                failed += 1
-                self._closed.wait(wait)
-                continue
+    def _exchange(self, run: _Run) -> Reply:
+        """Get one reply, in the best mode that the server takes, with retries."""
+        run.way, run.refusals = self._ways.now(), 0
+        try:
+            reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, run.deadline, self._closed)
+        except ModelError as problem:
+            self._report(problem)
+            raise
+        self._reported = ""
+        return reply
+
+    def _send_accepted(self, run: _Run) -> Reply:
+        while run.refusals <= _REFUSALS:
+            sent = self._send(run)
             match sent:
                 case Reply():
-                    self._reported = ""
-                    return sent, way
+                    return sent
                 case Declined():
-                    refused += 1
-                    way = way if sent.way is None else below(way)
+                    run.refusals += 1
+                    run.way = run.way if sent.way is None else below(run.way)
                 case _:
                     assert_never(sent)
         raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
-    def _send(self, run: _Run, way: Way) -> Sent:
-        ask = run.ask
+    def _send(self, run: _Run) -> Sent:
+        ask, way = run.ask, run.way
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
         seconds = min(self._limits.timeout, run.left())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
 from engrams.models.embed.wordpiece import WordPiece, words
 from engrams.ports import Card
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _sum(table: _Table, ids: Sequence[int]) -> Floats:
     return total
 
 
-@memo(4096)
+@text_cache(4096)
 def _signs(term: str) -> npt.NDArray[np.float32]:
     """A direction of its own for a term: 256 signs from its hash, the same on every machine."""
     import numpy as np

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from engrams.ports import Card, Embedder
-from engrams.text.cache import enlisted
+from engrams.text.cache import register_cache
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ class CachedEmbedder:
         self._size = size
         self._lock = Lock()
         self._kept: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
-        enlisted(self)
+        register_cache(self)
 
     @property
     def card(self) -> Card:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
@@ -9,9 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import mentions
 from engrams.models.embed.cards import UNKNOWN, Purpose, prefixed, resized
-from engrams.models.embed.retry import patiently
 from engrams.models.http import Got, Wire
-from engrams.models.retry import Retry, error_code, retry_after
+from engrams.models.retry import Retry, failure, with_retries
 from engrams.ports import Card, Clock
 from engrams.settings import EmbedSettings
 from engrams.types import Json
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 # About 5,000 tokens of any script: under the 8,191 of the usual servers, far over any single memory worth one vector.
 _LONGEST = 16_000
 _SHORTEST = 256
-_WORTH_WAITING = {408, 409, 423, 425, 429}
 _HINTS = {
     401: "Check `embed.api_key`.",
     403: "The key may not use this model: check `embed.model` and the key's rights.",
     404: "Check `embed.url` and `embed.model`; a local model may have to be pulled first.",
 }
-_SPENT = "insufficient_quota"
 _RETRY = Retry()
 
 
@@ -94,10 +92,12 @@ class RemoteEmbedder:
         self._wire.close()
 
     def _batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
-        retry = self._retry[purpose]
-        seconds = self._settings.timeout_seconds if purpose == "query" else (1 + retry.tries) * (self._settings.timeout_seconds + retry.most)
+        retry, longest = self._retry[purpose], self._settings.timeout_seconds
+        deadline = time.monotonic() + (longest if purpose == "query" else (1 + retry.tries) * (longest + retry.most))
         try:
-            return patiently(lambda left: self._call(texts, min(left, self._settings.timeout_seconds)), retry, seconds, self._closed)
+            return with_retries(
+                lambda: self._call(texts, min(max(deadline - time.monotonic(), 0.001), longest)), retry, deadline, self._closed
+            )
         except _TooLongError:
             if len(texts) > 1:
                 middle = len(texts) // 2
@@ -160,15 +160,10 @@ NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
 
 
 def _refused(name: str, got: Got, clock: Clock) -> ModelError:
-    body = got.json()
-    code = error_code(body)
-    detail = f" ({code})" if code else ""
-    message = f"{name} answered with status {got.status}{detail}."
+    error = failure(name, got.status, got.headers, got.json(), clock, _HINTS)
     if got.status in (400, 413, 422, 500) and mentions(got.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"):
-        return _TooLongError(message, hint="The text is longer than the model takes.", retryable=False)
-    retryable = (got.status in _WORTH_WAITING or got.status >= 500) and code != _SPENT
-    hint = "The account's credit is used up." if code == _SPENT else _HINTS.get(got.status, "")
-    return ModelError(message, hint=hint, retryable=retryable, retry_after=retry_after(got.headers, clock) if retryable else 0.0)
+        return _TooLongError(error.message, hint="The text is longer than the model takes.", retryable=False)
+    return error
 
 
 def _cut(text: str, size: int) -> str:

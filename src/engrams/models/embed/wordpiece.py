@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 
 _LONGEST = 100
 _CONTINUED = "##"
@@ -75,7 +75,7 @@ class WordPiece:
     def __init__(self, vocabulary: Mapping[str, int], unknown: int | None = None) -> None:
         self._ids = vocabulary
         self._unknown = () if unknown is None else (unknown,)
-        self.spell = memo(1 << 15)(self._spell)
+        self.spell = text_cache(1 << 15)(self._spell)
 
     @classmethod
     def read(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engrams.errors import ExtraError, ModelError
+from engrams.errors import ModelError
+from engrams.models.onnx import FULL, SMALL, OnnxModel, load_onnx
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.ports import Rank
 
@@ -17,25 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_FILES = (
-    "model_int8.onnx",
-    "model_quantized.onnx",
-    "onnx/model_int8.onnx",
-    "onnx/model_quantized.onnx",
-    "onnx/model_qint8_avx512_vnni.onnx",
-    "model.onnx",
-    "onnx/model.onnx",
-)
 _LONGEST = 512
 _BATCH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    session: Any
-    tokenizer: Any
-    inputs: frozenset[str]
-    output: str
 
 
 class CrossEncoder:
@@ -51,7 +34,7 @@ class CrossEncoder:
         self._threads = threads
         self._timer = timer
         self._lock = threading.Lock()
-        self._model: _Loaded | None = None
+        self._model: OnnxModel | None = None
 
     @property
     def name(self) -> str:
@@ -94,7 +77,7 @@ class CrossEncoder:
             if name in model.inputs
         }
         try:
-            logits = np.asarray(model.session.run([model.output], feed)[0], dtype=np.float64)
+            logits = np.asarray(model.session.run([model.outputs[0]], feed)[0], dtype=np.float64)
         except Exception as problem:  # noqa: BLE001  onnxruntime has no common error class
             raise ModelError(f"{self.name} failed ({type(problem).__name__}).", retryable=False) from None
         return [sigmoid(logit) for logit in self._relevance(logits, len(texts))]
@@ -114,52 +97,10 @@ def _plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _load(place: str, threads: int) -> _Loaded:
-    try:
-        import onnxruntime
-        import tokenizers
-    except ImportError:
-        raise ExtraError("A cross-encoder needs onnxruntime and tokenizers.", hint="pip install 'engrams[local]'") from None
-    model, vocabulary = _files(place)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
-        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except Exception as problem:  # noqa: BLE001  neither library has a common error class
-        raise ModelError(
-            f"The cross-encoder in {place} cannot be loaded ({type(problem).__name__}).",
-            hint="Fetch its files again: an ONNX file and tokenizer.json.",
-            retryable=False,
-        ) from None
-    tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
-    padding = tokenizer.padding or {}
-    tokenizer.enable_padding(pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]"))
-    return _Loaded(session, tokenizer, frozenset(part.name for part in session.get_inputs()), session.get_outputs()[0].name)
-
-
-def _files(place: str) -> tuple[Path, Path]:
-    folder = Path(place).expanduser()
-    if not folder.is_dir():
-        folder = _fetch(place)
-    others = sorted(folder.glob("*.onnx"))
-    model = next((folder / name for name in _FILES if (folder / name).is_file()), others[0] if len(others) == 1 else None)
-    vocabulary = folder / "tokenizer.json"
-    if model is None or not vocabulary.is_file():
-        raise ModelError(f"{place} holds no ONNX model with a tokenizer.json.", hint="Give a folder that holds both.", retryable=False)
-    return model, vocabulary
-
-
-def _fetch(name: str) -> Path:
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise ExtraError("Fetching a model from the hub needs huggingface_hub.", hint="pip install 'engrams[local]'") from None
-    try:
-        return Path(snapshot_download(name, allow_patterns=["tokenizer.json", *_FILES]))
-    except (OSError, ValueError) as problem:
-        raise ModelError(
-            f"The cross-encoder {name!r} is no folder here and cannot be fetched ({type(problem).__name__}).",
-            hint="Fetch it on a connected machine and give its folder.",
-        ) from None
+def _load(place: str, threads: int) -> OnnxModel:
+    files = (*SMALL, *FULL)
+    model = load_onnx(place, files, fetched=files, threads=threads)
+    model.tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
+    padding = model.tokenizer.padding or {}
+    model.tokenizer.enable_padding(pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]"))
+    return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.ports import Clock, TokenCounter
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 
 _LONG = 8000
 
@@ -24,7 +24,7 @@ class Estimate:
         return _known(text) if len(text) <= _LONG else estimate(text)
 
 
-@memo(512)
+@text_cache(512)
 def _known(text: str) -> int:
     from engrams.models.tokens.estimate import estimate
 
@@ -39,6 +39,7 @@ def choose(name: str, clock: Clock = now) -> TokenCounter:
 
     if name not in ENCODINGS:
         raise SettingsError(
-            f"There is no token counter {name!r}.", hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
+            f"There is no token counter {name!r}.",
+            hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}.",
         )
     return Tiktoken(name, clock)

@@ -270,7 +270,7 @@ class Components:
 
     @cached_property
     def garden(self) -> MemoryGarden:
-        from engrams.session.timeout import IdleSweeper
+        from engrams.session.state import IdleSweeper
         from engrams.tend.garden.cycle import Chore, GardenDeps
         from engrams.tend.garden.garden import MemoryGarden
 
@@ -320,7 +320,7 @@ class Components:
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
         """Functions that look for work, each with its period in seconds."""
-        from engrams.session.timeout import IdleSweeper
+        from engrams.session.state import IdleSweeper
 
         deps = self.deps
         return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}

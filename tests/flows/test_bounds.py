@@ -17,7 +17,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.models.embed.cache import CachedEmbedder
-from engrams.models.rerank.listwise import Case, Listwise
+from engrams.models.rerank.listwise import JudgementCase, ListwiseReranker
 from engrams.session.injected import InjectedFingerprints
 from engrams.testing import HashEmbedder, Ticker
 from engrams.text.cache import registered_caches, text_cache
@@ -35,7 +35,7 @@ BOUNDS = {
     "session.injected._OWNERS": 1_000,
     "session.prefetch._MOST": 10_000,
     "session.sessions._MINE": 10_000,
-    "session.seen._MOST": 10_000,
+    "session.delivery._MOST": 10_000,
     "session.working._MOST": 1_000,
     "store.index.owner._VIEWS": 8,
     "store.sqlite.lexicon._LARGEST": 200_000,
@@ -51,17 +51,17 @@ BOUNDS = {
 """Entries that each of them keeps at most, and no test may find more."""
 
 REMEMBERED = {
-    "models.embed.builtin._signs": 4_096,
+    "models.embed.builtin._hash_signs": 4_096,
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
-    "models.tokens.factory._known": 512,
+    "models.tokens.factory._estimate_cached": 512,
     "read.cues.mentions._speaker_names": 64,
     "session.injected._fingerprint_line": 2_048,
     "read.temporal._find_spans": 2_048,
     "read.diversify._cached_words": 512,
     "store.sqlite.rows._decode_provenance": 1_024,
     "text.terms._to_term": 1 << 16,
-    "write.dedup._tokens": 16_384,
-    "write.dedup.object_terms": 16_384,
+    "write.reconcile._tokens": 16_384,
+    "write.reconcile.object_terms": 16_384,
     "write.slots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
@@ -70,7 +70,7 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "models.http._trusted", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
+    "models.http._load_certificates", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
     "text.when.grammar.compiled", "text.when.scan._load_grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
@@ -241,9 +241,9 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
 def test_queries_and_judged_sessions_are_bounded() -> None:
     """A remote embedder's last 512 queries, and the last thousand conversations that a judge follows."""
     embedder = CachedEmbedder(HashEmbedder())
-    judge = Listwise(None, Ticker(START))
+    judge = ListwiseReranker(None, Ticker(START))
     for number in range(1_200):
         embedder.embed([f"query {number}"], "query")
-        judge.judge(Case(f"s{number}", "q", (("1", "a"),)))
+        judge.judge(JudgementCase(f"s{number}", "q", (("1", "a"),)))
     assert len(embedder._kept) == 512
     assert len(judge._sessions) <= BOUNDS["models.rerank.listwise._SESSIONS"]

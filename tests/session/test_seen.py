@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.session.seen import RecentlyShown
+from engrams.session.delivery import RecentlyShown
 from engrams.testing import Ticker
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -46,10 +46,9 @@ def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
 
 @pytest.mark.covers("S3.21")
 def test_what_is_known_already_is_nothing_new() -> None:
-    """A payload of known ones alone is empty; what the conversation said itself counts as known."""
+    """A payload of known ones alone is empty."""
     seen = shown(Ticker(START))
-    seen.mark_shown("one", ["a"])
-    seen.mark_said("one", ["b"])
+    seen.mark_shown("one", ["a", "b"])
     assert seen.filter_new("one", ["a", "b"]) == ()
     assert seen.filter_new("one", []) == ()
 

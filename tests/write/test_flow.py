@@ -10,7 +10,7 @@ import pytest
 from tests.write.conftest import ALICE, Talk, digest_records
 
 from engrams.errors import ConflictError, ModelError
-from engrams.ports import Batch, Card, Change, Query, Reach
+from engrams.ports import Batch, Change, EmbedderCard, Query, Reach
 from engrams.testing import HashEmbedder
 from engrams.types import EdgeType, Kind, Status, Turn
 from engrams.write.gate import fingerprint
@@ -19,7 +19,7 @@ from engrams.write.gate import fingerprint
 class Broken:
     """An embedder that always fails."""
 
-    card = Card("broken", 8)
+    card = EmbedderCard("broken", 8)
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Any:
         raise ModelError("the embedder is down")

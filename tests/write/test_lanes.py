@@ -11,7 +11,7 @@ from tests.write.conftest import Talk, digest_records
 import engrams
 from engrams import Turn
 from engrams.errors import ModelError
-from engrams.models.chat.factory import choose
+from engrams.models.chat.factory import choose_chat
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
 from engrams.types import EdgeType, Kind, Status
@@ -40,7 +40,7 @@ def model() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     made = Talk(extraction_passes=2)
-    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
+    made.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.write.conftest import Talk, digest_records
 
 from engrams.errors import ModelError
-from engrams.models.chat.factory import choose
+from engrams.models.chat.factory import choose_chat
 from engrams.prompts import load
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
@@ -38,7 +38,7 @@ def model() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     made = Talk()
-    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
+    made.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
 
@@ -274,7 +274,7 @@ def test_stored_text_is_quoted_as_data(talk: Talk, model: ScriptedModel) -> None
 def test_without_budget_the_rules_take_over(model: ScriptedModel) -> None:
     """When the day's budget is spent, ``auto`` goes on with rules and says so; ``llm`` raises."""
     talk = Talk()
-    talk.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, daily_calls=1), lambda: talk.now)
+    talk.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, daily_calls=1), lambda: talk.now)
     model.say(said())
     talk.put("Nothing much to tell today, friend")
     digest_records(talk.journaled.records, talk.deps)  # type: ignore[union-attr]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.models.embed.factory import choose
+from engrams.models.embed.factory import choose_embedder
 from engrams.ports import AsOf, Query, Reach
 from engrams.settings import EmbedSettings
 from engrams.types import EdgeType, Kind, Scope, Status, Turn
@@ -218,7 +218,7 @@ def test_statements_of_one_write_meet_each_other(talk: Talk) -> None:
 def test_slots_that_mean_the_same_meet(talk: Talk) -> None:
     """With an embedder, a slot by another name of the same meaning is closed; without one, and for another slot, nothing is."""
     words = ("My vehicle is a Tesla", "My breakfast is Oats", "My work phone is 555-0101")
-    for embedder in (None, choose(EmbedSettings())):
+    for embedder in (None, choose_embedder(EmbedSettings())):
         talk = Talk()
         talk.embedder = embedder
         talk.say("My car is a Honda", "My lunch is Ramen", "My home phone is 555-0102")

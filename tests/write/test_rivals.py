@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 from tests.write.conftest import ALICE, Talk, digest_records
 
-from engrams.models.chat.factory import choose
-from engrams.ports import Card
+from engrams.models.chat.factory import choose_chat
+from engrams.ports import EmbedderCard
 from engrams.settings import ChatSettings, load
 from engrams.testing import ScriptedModel
 from engrams.types import EdgeType, Status
@@ -23,7 +23,7 @@ MEETS = "how it meets what is known"
 class Angles:
     """An embedder for texts that say how near they are to the new one: ``… at 0.50`` has that cosine to a text without a number."""
 
-    card = Card("angles", 64)
+    card = EmbedderCard("angles", 64)
 
     def embed(self, texts: Sequence[str], _purpose: Literal["query", "document"] = "document") -> npt.NDArray[np.float32]:
         rows = np.zeros((len(texts), 64), np.float32)
@@ -47,7 +47,7 @@ def talk(model: ScriptedModel) -> Iterator[Talk]:
     preset = load({"preset": "graph"}, environ={}).settings.write
     made = Talk(contradiction_cosine=preset.contradiction_cosine, reconcile_fallback=preset.reconcile_fallback)
     made.embedder = Angles()
-    made.chat = choose(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
+    made.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
     yield made
     made.store.close()
 

@@ -16,8 +16,7 @@ from engrams.session import privacy
 from engrams.session.ingest import TurnIngest, make_update_key
 from engrams.session.preferences import OwnerPreferences, OwnerProfile
 from engrams.session.privacy import IncognitoSessions, PrivacyMode
-from engrams.session.state import Session, SessionState, require_active, state_of, to_session
-from engrams.session.timeout import IdleSweeper, make_finalise_job
+from engrams.session.state import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
 from engrams.session.updates import JobRunner
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Scope, Turn

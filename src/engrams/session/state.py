@@ -1,4 +1,4 @@
-"""Session states: absent, active, expired, interrupted, ended. Pure."""
+"""Session states, and the sweep that ends idle sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import SessionRow
+from engrams.ports import FINALISE, Clock, JobSpec, SessionRow, Store
+from engrams.settings import Settings
 from engrams.types import Json, Scope
 
 
@@ -102,3 +103,37 @@ def require_active(id: str, state: SessionState) -> None:
             raise ConflictError(f"The session {id!r} is being ended.", hint="Wait for its job to finish, or see `engrams status`.")
         case SessionState.ROTATION:
             raise ConflictError(f"The session {id!r} has ended.", hint="`sessions.begin` starts its next part.")
+
+
+_MOST = 1000
+
+
+def make_finalise_job(owner: Scope, session: str, why: str, settings: Settings) -> JobSpec:
+    payload = {"owner": owner.key, "session": session, "why": why}
+    return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.max_attempts)
+
+
+class IdleSweeper:
+    """Sweeper of idle sessions; one read where nothing is idle."""
+
+    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+        self._store, self._clock, self._settings = store, clock, settings
+
+    def sweep(self) -> int:
+        """Enqueue the end of idle and interrupted sessions; returns how many.
+
+        Dead finalise jobs stay in the dead-letter list and hold up no other session.
+        """
+        if not self._settings.enabled:
+            return 0
+        now = self._clock()
+        rows = self._store.idle(now - timedelta(minutes=self._settings.sessions.idle_minutes), _MOST)
+        if not rows:
+            return 0
+        dead = {job.key for job in self._store.queue(("dead",), _MOST) if job.kind == FINALISE}
+        specs = [spec for row in rows if (spec := self._spec(row)).key not in dead]
+        self._store.enqueue(specs, now)
+        return len(specs)
+
+    def _spec(self, row: SessionRow) -> JobSpec:
+        return make_finalise_job(row.scope.owner, row.id, "idle", self._settings)

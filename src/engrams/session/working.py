@@ -20,9 +20,9 @@ from engrams.session.hot import HotCache
 from engrams.session.ring import RingBuffer, RingItem
 from engrams.settings import FloorSettings, Settings
 from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier
-from engrams.write.dedup import has_distinct_detail
 from engrams.write.evict import evict_turn
 from engrams.write.gate import gate_text
+from engrams.write.reconcile import has_distinct_detail
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats

@@ -1,7 +1,7 @@
 """Words and index terms: what the lexical index and every word comparison see.
 
 A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that
-splits at those alone (FTS5's ``ascii``) gives the terms of ``indexable`` back unchanged.
+splits at those alone (FTS5's ``ascii``) gives terms joined by blanks back unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.text.cache import memo
+from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.stopwords import HAN_FUNCTION, STOP
 
@@ -113,11 +113,6 @@ def terms(text: str) -> list[str]:
     return found or [_stem(word.replace("'", "")) for word in tokens(text)]
 
 
-def indexable(text: str) -> str:
-    """The string given to the lexical index: terms joined by blanks."""
-    return " ".join(terms(text))
-
-
 def is_unspaced(word: str) -> bool:
     """Whether a word begins with a character of a script without blanks."""
     return word >= _BEYOND_WORDS and _script_patterns().unspaced.match(word) is not None
@@ -127,7 +122,7 @@ def _split_words(folded: str) -> list[str]:
     return _ASCII.findall(folded) if folded.isascii() else _script_patterns().piece.findall(folded.translate(_SPACES))
 
 
-@memo(1 << 16)
+@text_cache(1 << 16)
 def _to_term(word: str) -> str:
     """A folded word's term; empty for a function word."""
     word = word.replace(",", "")

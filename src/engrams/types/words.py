@@ -152,7 +152,8 @@ class Scope:
 
     @property
     def key(self) -> str:
-        return "/".join(label.replace("%", "%25").replace("/", "%2F") for label in self.labels)
+        # No label holds a control character.
+        return "\0".join(self.labels).replace("%", "%25").replace("/", "%2F").replace("\0", "/")
 
     @property
     def owner(self) -> Scope:

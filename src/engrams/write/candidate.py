@@ -1,4 +1,4 @@
-"""Extracted statement passed between the steps of the write flow."""
+"""Extracted statement passed between the steps, and its category."""
 
 from __future__ import annotations
 
@@ -94,3 +94,19 @@ def canonical_subject(subject: str, scope: Scope) -> str:
     if mark and (fold(head) in _SELF or fold(head) == fold(owner_name(scope))):
         return f"{USER}'s {rest}"
     return whole
+
+
+_SPELLED = {"behaviour": "behavior", "behaviors": "behavior", "preferences": "preference", "goals": "goal", "corrections": "correction"}
+_OF_KIND = {
+    Kind.PREFERENCE: "preference",
+    Kind.CORRECTION: "correction",
+    Kind.PROCEDURE: "behavior",
+    Kind.RULE: "behavior",
+    Kind.NEGATIVE: "behavior",
+}
+
+
+def normalize_category(given: str, kind: Kind) -> str:
+    """Normalize a model's category; without one, derive it from the kind."""
+    word = " ".join(given.casefold().split())
+    return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")

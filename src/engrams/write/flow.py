@@ -36,8 +36,7 @@ from engrams.write.neighbours import STATEMENTS as STATEMENTS
 from engrams.write.reconcile import Reconciliation, reconcile
 from engrams.write.record import embed_records
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
-from engrams.write.slots import canonical_predicate
-from engrams.write.synonyms import find_synonyms, has_synonyms
+from engrams.write.slots import canonical_predicate, find_synonyms, has_synonyms
 
 _MOST_KNOWN = 40
 

@@ -34,12 +34,6 @@ def scan(text: str) -> tuple[SecretFinding, ...]:
     return tuple(sorted(found, key=lambda item: item.start))
 
 
-def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
-    """Replace personal data by ``[redacted:family]``; also return the findings."""
-    findings = scan(text)
-    return replace_findings(text, findings), findings
-
-
 def is_luhn_valid(number: str) -> bool:
     """True if the check digit fits (ISO/IEC 7812)."""
     digits = [int(char) for char in number if char.isascii() and char.isdigit()]

@@ -75,26 +75,14 @@ def _compile_pattern(pattern: str, folded: bool) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE if folded else 0)
 
 
-def redact(text: str) -> tuple[str, tuple[SecretFinding, ...]]:
-    """Replace secrets by ``[redacted:rule]``; also return the findings.
-    Their positions are those in the original."""
-    findings = scan(text)
-    return replace_findings(text, findings), findings
-
-
 def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
-    """Replace each finding by its rule's mark."""
+    """Replace each finding by ``[redacted:rule]``."""
     parts: list[str] = []
     at = 0
     for finding in findings:
         parts.extend((text[at : finding.start], f"[redacted:{finding.rule}]"))
         at = finding.end
     return "".join((*parts, text[at:])) if findings else text
-
-
-def rule_names() -> tuple[str, ...]:
-    """Return the rule families."""
-    return tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
 def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:

@@ -1,4 +1,4 @@
-"""Atomic write of a batch."""
+"""Atomic write of a batch; status transitions of a record."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import graph, jobs, lexicon, ownerstate, sessions, transitions, vectors
-from engrams.store.sqlite.errors import result_code
+from engrams.store.sqlite import graph, jobs, lexicon, ownerstate, records, sessions
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
-from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query
+from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query, result_code
 from engrams.text.terms import terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 if TYPE_CHECKING:
     from engrams.store.sqlite.database import Database
+
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reads change: no new version, no history, no index update."""
@@ -100,7 +100,7 @@ class BatchCommit:
                 return
         number = self._insert(replace(put, record=record), owner, digest)
         if put.vector is not None:
-            vectors.save_vector(self._connection, number, put.vector)
+            records.save_vector(self._connection, number, put.vector)
 
     def _insert(self, put: Put, owner: str, digest: bytes) -> int:
         record = put.record
@@ -156,7 +156,7 @@ class BatchCommit:
         if change.expect is not None and change.expect not in (version, record.version):
             raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
         fields = {name: self._check_value(record, name, value) for name, value in change.fields.items()}
-        moved = transitions.apply_transition(record, fields, self._batch.at)
+        moved = apply_transition(record, fields, self._batch.at)
         fresh = {name: value for name, value in moved.items() if value != getattr(record, name)}
         if fresh.keys() <= BOOKKEEPING:
             self._update_columns(number, {name: encode_field(name, value) for name, value in fresh.items()})
@@ -224,7 +224,7 @@ class BatchCommit:
             raise NotFoundError(f"There is no record {vector.record!r} here.")
         # A record may have been purged while its text was embedded: drop that vector.
         if found[1] != Status.PURGED:
-            vectors.save_vector(self._connection, found[0], vector)
+            records.save_vector(self._connection, found[0], vector)
             execute(self._connection, "touch_record", self._next_change(), found[0])
 
     def _edge_key(self, edge: Edge) -> tuple[str, str, str, str]:
@@ -267,3 +267,37 @@ def _text_features(text: str) -> dict[str, int | bool]:
     from engrams.text.when import find_times
 
     return {"words": word_count(text), "question": is_question(text), "dated": bool(find_times(text[:_MAX_PARSED], _ANY_TIME))}
+
+
+_FOLLOWS: Mapping[Status, frozenset[Status]] = {
+    Status.CANDIDATE: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.ACTIVE: frozenset({Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.ARCHIVED: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
+    # A tombstone may be undone into its former status.
+    Status.FORGOTTEN: frozenset({Status.CANDIDATE, Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}),
+    # Only reached by a purge; final.
+    Status.PURGED: frozenset(),
+}
+
+
+def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """Complete ``fields`` by what a new status implies.
+
+    InputError: that status cannot follow. A superseded record must end in one of the two times, or a read of the past would still
+    find it true today: unless ``valid_to`` or ``retired_at`` is given it is retired now. An active one is no longer retired.
+    """
+    moved = dict(fields)
+    status = moved.get("status", record.status)
+    if status is record.status:
+        return moved
+    if status not in _FOLLOWS[record.status]:
+        raise InputError(
+            f"A record that is {record.status} cannot become {status}.",
+            hint="Use purge to erase a record." if status is Status.PURGED else "",
+        )
+    if status is Status.SUPERSEDED and moved.get("valid_to", record.valid_to) is None:
+        moved.setdefault("retired_at", record.retired_at or at)
+    if status is Status.ACTIVE:
+        moved.setdefault("retired_at", None)
+    return moved

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock
+from threading import Condition, RLock
+from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
@@ -16,11 +17,9 @@ from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.errors import map_errors, to_engrams_error
+from engrams.store.sqlite.connect import ConnectionPool
 from engrams.store.sqlite.forks import register
-from engrams.store.sqlite.pool import ConnectionPool
-from engrams.store.sqlite.sql import query
-from engrams.store.sqlite.writelock import WriteLock
+from engrams.store.sqlite.sql import map_errors, query, to_engrams_error
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -330,3 +329,31 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return stat.st_dev, stat.st_ino
+
+
+class WriteLock:
+    """Lock whose wait ends early once the work is done by another."""
+
+    def __init__(self) -> None:
+        self._condition = Condition()
+        self._taken = False
+
+    def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
+        """Wait for the lock; False: ``settled`` came true, not acquired."""
+        with self._condition:
+            while not (done := settled is not None and settled()) and self._taken:
+                self._condition.wait()
+            self._taken = self._taken or not done
+            return not done
+
+    def release(self) -> None:
+        """Release the lock and wake all waiters."""
+        with self._condition:
+            self._taken = False
+            self._condition.notify_all()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()

@@ -1,19 +1,24 @@
-"""Reads of records, their history and statistics."""
+"""Records, their history, vectors and statistics."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from engrams.errors import InputError
 from engrams.ports import OutboxEntry, Reach
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.filters import SqlClause
 from engrams.store.sqlite.rows import decode_json, decode_record, to_datetime, to_history_value
-from engrams.store.sqlite.sql import fetch_all, fetch_composed, fetch_first, query
-from engrams.types import HistoryEntry, Record, Scope, Status
+from engrams.store.sqlite.sql import execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.types import HistoryEntry, Record, Scope, Status, Vector
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
 
 _BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
 _FIRST_FIELDS = ("text", "kind", "status")
@@ -115,3 +120,36 @@ def read_outbox(connection: apsw.Connection, limit: int) -> tuple[OutboxEntry, .
         OutboxEntry(number, topic, Scope.parse(owner), record, decode_json(payload))
         for number, topic, owner, record, payload in fetch_all(connection, "outbox", limit)
     )
+
+
+def save_vector(connection: apsw.Connection, number: int, vector: Vector) -> None:
+    """Add or replace a vector; InputError for a wrong size."""
+    if vector.dimension < 1 or len(vector.data) != 4 * vector.dimension:
+        raise InputError(f"A vector of {vector.dimension} dimensions has {4 * vector.dimension} bytes, not {len(vector.data)}.")
+    found = fetch_first(connection, "find_model", vector.model)
+    model, dimension = found or fetch_one(connection, "add_model", vector.model, vector.dimension)
+    if dimension != vector.dimension:
+        raise InputError(
+            f"Vectors of {vector.model!r} have {dimension} dimensions here, not {vector.dimension}.",
+            hint="A model that changed needs another name.",
+        )
+    execute(connection, "add_vector", number, model, vector.data)
+
+
+def find_model(connection: apsw.Connection, name: str) -> tuple[int, int]:
+    """Number and dimension of a model; zeros if unknown."""
+    found = fetch_first(connection, "find_model", name)
+    return (found[0], found[1]) if found else (0, 0)
+
+
+def fetch_vectors(connection: apsw.Connection, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+    """Fetch unit vectors [len(ids), dimension]; zeros for missing ones."""
+    import numpy as np
+
+    number, dimension = find_model(connection, model)
+    result = np.zeros((len(ids), dimension), np.float32)
+    rows = dict(fetch_all(connection, "get_vectors", json.dumps(list(ids), ensure_ascii=False), owner.key, number))
+    for place, name in enumerate(ids):
+        if name in rows:
+            result[place] = np.frombuffer(rows[name], np.float32)
+    return result

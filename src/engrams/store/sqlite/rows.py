@@ -45,10 +45,6 @@ FIELDS: tuple[str, ...] = (
 """Fields of a record, one column each, in the order of the query ``select_records``."""
 
 
-def encode_time(moment: datetime | None) -> int | None:
-    return None if moment is None else micros(moment)
-
-
 def decode_time(value: int | None) -> datetime | None:
     return None if value is None else _EPOCH + timedelta(microseconds=value)
 

@@ -14,7 +14,7 @@ import apsw
 from engrams.errors import InputError
 from engrams.ports import Pool, Seek
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import filters, lexicon, vectors
+from engrams.store.sqlite import filters, lexicon, records
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import join_clauses
 from engrams.store.sqlite.forks import register
@@ -59,7 +59,7 @@ class IndexCache:
     def seek(self, seek: Seek) -> Pool:
         """Find candidates, after all committed changes are indexed."""
         with self._database.reading() as connection:
-            model, dimension = vectors.find_model(connection, seek.model)
+            model, dimension = records.find_model(connection, seek.model)
             if seek.vector is not None and dimension and len(seek.vector) != dimension:
                 raise InputError(
                     f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",

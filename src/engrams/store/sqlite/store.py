@@ -29,7 +29,7 @@ from engrams.ports import (
     StateRow,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, ownerstate, pages, records, sessions, spend, vectors
+from engrams.store.sqlite import graph, jobs, ownerstate, pages, records, sessions, spend
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
@@ -138,7 +138,7 @@ class SqliteStore:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._database.read(vectors.fetch_vectors, owner, ids, model)
+        return self._database.read(records.fetch_vectors, owner, ids, model)
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
         return self._database.read(records.count_speakers, reach)

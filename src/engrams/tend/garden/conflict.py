@@ -9,7 +9,7 @@ from itertools import pairwise
 from engrams.tend.garden.plan import GardenScope, GardenStep, StatementConflict, make_change, order_pair, preview_texts
 from engrams.text.normalize import fold
 from engrams.types import EdgeType, Kind, Record, Status
-from engrams.write.dedup import is_affirmative, is_ending, object_terms
+from engrams.write.reconcile import is_affirmative, is_ending, object_terms
 from engrams.write.slots import canonical_predicate, is_single
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)

@@ -13,11 +13,10 @@ from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import LEARNED, Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
 from engrams.settings import JOBS, Settings
-from engrams.tend.garden import conflict, links, merge, prune, tags
+from engrams.tend.garden import conflict, links, merge, prune
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
-from engrams.tend.garden.pace import compute_allowance
 from engrams.tend.garden.plan import STATEMENTS, GardenPlan, GardenScope, GardenStep, StatementConflict
-from engrams.tend.garden.queue import list_entries, make_wake_job
+from engrams.tend.garden.queue import compute_allowance, list_entries, make_wake_job
 from engrams.tend.garden.state import CycleProgress, CycleReport, GardenState, GardenStates, decode, encode
 from engrams.types import Edge, Record, Scope, Status
 
@@ -126,7 +125,7 @@ class CycleRunner:
             case "strengthen":
                 return links.strengthen_links(garden)
             case "tags":
-                return tags.unify_tags(garden)
+                return links.unify_tags(garden)
             case _:
                 return []
 

@@ -11,10 +11,10 @@ from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, WAKE, Batch, Change, Job, JobSpec
 from engrams.settings import JOBS
-from engrams.tend.garden import conflict, pace
+from engrams.tend.garden import conflict
 from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
 from engrams.tend.garden.plan import GardenPlan, StatementConflict, order_pair
-from engrams.tend.garden.queue import QueueEntry, list_entries, make_wake_job
+from engrams.tend.garden.queue import QueueEntry, compute_pause, list_entries, make_wake_job
 from engrams.tend.garden.state import CycleReport, GardenState, decode, encode
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 
@@ -245,7 +245,7 @@ class MemoryGarden:
             return (make_wake_job(owner, "next", now + timedelta(minutes=self._section.quiet_minutes), report.why),)
         if not report.calls:
             return ()
-        minutes = pace.compute_pause(report.next_minutes, self._cycles.tokens_left(), state.failures, self._section)
+        minutes = compute_pause(report.next_minutes, self._cycles.tokens_left(), state.failures, self._section)
         return (make_wake_job(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
 
     def _renew_lease(self, job: Job) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from engrams.tend.garden.plan import GardenScope, GardenStep, make_change, order_pair, preview_texts
 from engrams.text.normalize import fold
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
-from engrams.write.dedup import has_distinct_detail, is_affirmative, is_ending, jaccard, object_terms
+from engrams.write.reconcile import has_distinct_detail, is_affirmative, is_ending, jaccard, object_terms
 from engrams.write.slots import canonical_predicate
 
 _BLOCK = 512

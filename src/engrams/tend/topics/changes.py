@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import Batch, Card, Reach, Store
+from engrams.ports import Batch, EmbedderCard, Reach, Store
 from engrams.tend.topics.cluster import TopicCentres, group_rows, mean
 from engrams.tend.topics.label import first_characters
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
@@ -46,7 +46,7 @@ def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[st
 class TopicBoard:
     """Editable topics and members of a scope, with the write they need."""
 
-    def __init__(self, store: Store, scope: Scope, card: Card, at: datetime) -> None:
+    def __init__(self, store: Store, scope: Scope, card: EmbedderCard, at: datetime) -> None:
         self._store, self._scope, self._model, self._at = store, scope, card.id, at
         self.topics, stale = load_topics(store, scope, card.id)
         self._gone = [replace(topic, members=0) for topic in stale]

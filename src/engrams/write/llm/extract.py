@@ -15,8 +15,7 @@ from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
 from engrams.types import Cost, Decision, Evidence, Kind, Record
-from engrams.write.candidate import Candidate, canonical_subject
-from engrams.write.category import normalize_category
+from engrams.write.candidate import Candidate, canonical_subject, normalize_category
 from engrams.write.slots import canonical_predicate, is_contrary, is_single
 
 _TURNS = 40

@@ -14,8 +14,7 @@ from engrams.prompts import load, quote
 from engrams.settings import WriteSettings
 from engrams.types import Cost, Decision, Record
 from engrams.write.candidate import Candidate
-from engrams.write.dedup import find_exact
-from engrams.write.reconcile import MARGIN, Reconciliation, find_conflict, reconcile
+from engrams.write.reconcile import MARGIN, Reconciliation, find_conflict, find_exact, reconcile
 
 _RETRIES = 3
 NO_COST = Cost()

@@ -32,7 +32,7 @@ from engrams.write.rules.reading import (
     match_proper_name,
     trim_trailing,
 )
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 from engrams.write.slots import SINGLE, canonical_predicate
 from engrams.write.wordlist import word_set
 

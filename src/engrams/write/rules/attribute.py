@@ -13,7 +13,7 @@ from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import FORMS, find_lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.reading import UtteranceContext, is_concrete, match_proper_name, trim_trailing
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 from engrams.write.slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.wordlist import word_set
 

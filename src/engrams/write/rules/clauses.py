@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
+from engrams.write.rules.segment import Person, Tense, Token
 from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, find_subject, match_possessed
-from engrams.write.rules.tokens import Person, Tense, Token
 from engrams.write.rules.verbs import parse_verb_group
 from engrams.write.wordlist import word_set
 

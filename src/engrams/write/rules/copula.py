@@ -9,7 +9,7 @@ from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import ADVERBS, find_lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
 from engrams.write.rules.reading import Interpretation, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 from engrams.write.wordlist import word_set
 
 # "I am X prep Y": predicate, category, polarity, confidence.

@@ -6,7 +6,7 @@ from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import PREPOSITIONS, find_lemma, third_person
 from engrams.write.rules.predicates import CHATTER, JOBS, VAGUE
 from engrams.write.rules.reading import Interpretation, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 
 
 def cut_at_preposition(words: tuple[Token, ...]) -> tuple[Token, ...]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
-from engrams.types import Kind
+from engrams.text.when import Span
+from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
+from engrams.write.rules import dates, render
+from engrams.write.rules.actions import interpret_action
+from engrams.write.rules.attribute import extract_attribute, extract_changed_attribute, extract_inverse_attribute
+from engrams.write.rules.clauses import EnglishClause, parse_clauses
 from engrams.write.rules.commands import extract_command, extract_procedure, parse_remember
-from engrams.write.rules.corrections import extract_correction
-from engrams.write.rules.english import extract_english
+from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.languages.match import extract_foreign
-from engrams.write.rules.reading import UtteranceContext
-from engrams.write.rules.segment import split_sentences
+from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
+from engrams.write.rules.predicates import RELATIONS
+from engrams.write.rules.reading import Interpretation, UtteranceContext, trim_trailing
+from engrams.write.rules.segment import Sentence, Token, split_sentences, tokens
+from engrams.write.slots import canonical_predicate, is_single
 
 _MOST = 24
 
@@ -65,3 +75,281 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
             importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
         )
     ]  # fmt: skip
+
+
+_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
+_RECENT = timedelta(days=62)
+_BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseSubject:
+    """Subject of a clause.
+    ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
+
+    key: str
+    shown: str
+    hearsay: bool = False
+    extra: tuple[Candidate, ...] = ()
+
+
+def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[Candidate]:
+    """Extract statements of an English text from ``begin`` on, in order."""
+    found: list[Candidate] = []
+    times = dates.find_spans(text, speech.said_at)
+    names = speech.names
+    last: ClauseSubject | None = None
+    said = list(split_sentences(text, begin))
+    for sentence, following in zip(said, [*said, None][1:], strict=True):
+        if sentence.modality != "asserted":
+            continue
+        words = tokens(sentence.text, sentence.start)
+        for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
+            if whole.hedged:
+                continue
+            clause = replace(whole, rest=_drop_addressee(whole.rest, names))
+            subject = _resolve_subject(clause, text, speech, last)
+            if subject is None:
+                continue
+            if clause.person == "other":
+                last = subject
+            found += [_apply_correction(candidate, clause, words, text) for candidate in _read_clause(clause, text, subject, speech, times)]
+    return found
+
+
+def _read_clause(
+    clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+) -> list[Candidate]:
+    if (
+        clause.person == "other"
+        and clause.owner[0].lower in ("my", "our", "the")
+        and clause.verb == "be"
+        and (owned := extract_attribute(clause, text, speech, times))
+    ):
+        return [owned]
+    if clause.person == "other" and (renewed := extract_changed_attribute(clause, text, speech, times)):
+        return [renewed]
+    if clause.person == "other" and clause.owner[0].lower == "the":
+        return []
+    if clause.person == "other" and clause.verb == "be" and (held := extract_inverse_attribute(clause, text, speech)):
+        return [held]
+    times = dates.shift_ahead(times, speech.said_at) if clause.tense in ("present", "future", "progressive", "must") else times
+    lasting = any(word.lower in ("since", "for") for word in clause.rest)
+    untimed = replace(clause, rest=_drop_times(clause.rest, times), lasting=lasting)
+    reading = interpret_copula(untimed, speech) if clause.verb == "be" else interpret_action(untimed, speech)
+    if reading is None:
+        return []
+    main = _to_candidate(reading, clause, text, subject, speech, times)
+    extra = [_build_secondary(more, clause, subject, main) for more in reading.extra]
+    return [main, *extra, *subject.extra]
+
+
+def _may_elide(sentence: Sentence, following: Sentence | None, speech: UtteranceContext) -> bool:
+    if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
+        return False
+    return following is None or not following.text.lower().startswith(_PRAISE)
+
+
+def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
+    """Drop the addressee at the end: ``I love the thought Nate``."""
+    if (
+        len(words) > 2
+        and words[-1].lower in names
+        and words[-2].lower not in PREPOSITIONS | DETERMINERS
+        and words[-2].lower not in ("and", "to")
+    ):
+        return words[:-1]
+    return words
+
+
+def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
+    """Drop tokens inside time expressions."""
+    if not times:
+        return words
+    return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
+
+
+def _to_candidate(
+    reading: Interpretation, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+) -> Candidate:
+    rest = trim_trailing(clause.rest)
+    start = min([clause.start, *(word.start for word in clause.lead)])
+    found = dates.filter_within(times, start, clause.end)
+    name = "" if clause.person != "other" else speech.speaker
+    words = render.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
+    if clause.infinitive and rest and rest[0].lower != "to":
+        words = f"to {words}"
+    when = dates.pick_most_exact(found)
+    late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
+    verb = render.render_verb(clause)
+    effect = reading.effect
+    value = reading.value or render.render_value(reading.object, text, found, name)
+    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at)
+    predicate = canonical_predicate(reading.predicate)
+    if reading.predicate == "nationality_is":
+        predicate = "nationality_is"
+    return Candidate(
+        text=render.build_sentence(subject.shown, verb, words, late),
+        kind=reading.kind,
+        subject=subject.key,
+        predicate=predicate,
+        object=value,
+        category=reading.category,
+        polarity=reading.polarity,
+        modality="wish" if reading.modality_wish else "asserted",
+        effect=effect,
+        single=is_single(predicate, subject.key),
+        hearsay=subject.hearsay,
+        evidence=(speech.evidence(text[clause.start : clause.end].strip()),),
+        confidence=reading.confidence,
+        importance=reading.importance,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        valid_from=begun,
+        effective_at=settled,
+        reason=f"rule {clause.verb}",
+    )
+
+
+def _spell_leading_time(text: str, when: Span) -> str:
+    """Spell out a time that stood before the subject."""
+    before = _BEFORE.search(text[: when.at])
+    spelled = render.to_third_person(text, when.at, when.at + len(when.text), (when,))
+    return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
+
+
+def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
+    """Build a second fact: ``works as an engineer`` is a job."""
+    value = " ".join(word.text for word in reading.object)
+    article = "an" if value[:1].lower() in "aeiou" else "a"
+    words = (
+        f"works as {article} {value}"
+        if reading.predicate == "job"
+        else (f"{'works at' if reading.predicate == 'works_at' else 'uses'} {value}")
+    )
+    return replace(
+        main,
+        text=render.build_sentence(subject.shown, words),
+        predicate=reading.predicate,
+        object=value,
+        category=reading.category,
+        effect=reading.effect if reading.effect != "states" else "states",
+        single=is_single(reading.predicate),
+        confidence=reading.confidence,
+        reason=f"rule {clause.verb} aside",
+    )
+
+
+def _resolve_validity(
+    reading: Interpretation, found: Sequence[Span], when: Span | None, quote: str, said: datetime
+) -> tuple[datetime | None, datetime | None]:
+    """Return the start of validity, and the effective time."""
+    lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
+    if lasting:
+        return lasting.start, said
+    if reading.event or reading.effect in ("changes", "ends"):
+        if when is not None and when.start <= said:
+            # A move of last month holds now, whatever else was said in that month.
+            recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
+            return when.start, said if recent else min(when.end, said)
+        return (said, said) if reading.effect in ("changes", "ends") else (None, said)
+    return dates.duration_start(quote, said), said
+
+
+def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None) -> ClauseSubject | None:
+    if clause.person != "other":
+        return ClauseSubject(speech.subject, speech.speaker)
+    first = clause.owner[0].lower
+    if first in ("he", "she"):
+        return replace(last, extra=()) if last and not last.key.startswith("the ") else None
+    shown = render.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
+    if first == "the":
+        return ClauseSubject(shown.partition(" ")[2], shown)
+    if first not in ("my", "our"):
+        other = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
+        return ClauseSubject(shown, shown, hearsay=other)
+    words = clause.owner[1:]
+    at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), None)
+    owner = "user" if speech.subject == "user" else speech.subject
+    if at is not None and at + 1 < len(words) and words[at + 1].text[0].isupper() and words[at + 1].text.isalpha():
+        name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
+        relation = words[at].lower
+        known = Candidate(
+            text=render.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
+            predicate=relation, object=name, category="family",
+            evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
+            trust=speech.trust, said_at=speech.said_at, reason="rule relation",
+        )  # fmt: skip
+        return ClauseSubject(name, shown, extra=(known,))
+    noun = " ".join(word.lower for word in words)
+    return ClauseSubject(f"{owner}'s {noun}", shown)
+
+
+def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[Token], text: str) -> Candidate:
+    """Read the rejected value of ``I live in Berlin, not Paris``."""
+    after = [word for word in words if word.start >= clause.end]
+    if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:
+        body = after[2:]
+        if body and body[0].lower in PREPOSITIONS | DETERMINERS:
+            body = body[1:]
+        end = next((i for i, word in enumerate(body) if not word.text[0].isalnum()), len(body))
+        if 0 < end <= 4:
+            wrong = text[body[0].start : body[end - 1].end]
+            return replace(
+                candidate, effect="corrects", wrong_value=wrong, kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind
+            )
+    return candidate
+
+
+_OPENING = (
+    r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i mean|well|scratch that"
+    r"|that's (?:wrong|not right|incorrect|not correct))\b[\s,:;.!-]*)+"
+)
+_IS = r"(?:it's|it is|it was|its|that's|that is|that should be|it should be|should be|i meant|i mean|make that|make it)"
+_VALUE = r"(?P<v>[^,.;!?]{1,60}?)"
+_NOT = r"(?:\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{1,60}?))?"
+_ELLIPTIC = re.compile(rf"{_OPENING}{_IS}\s+(?:actually\s+)?{_VALUE}{_NOT}\s*$", re.IGNORECASE)
+_MEANT = re.compile(
+    rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s+{_VALUE}{_NOT}\s*$", re.IGNORECASE
+)
+_PAIR = re.compile(
+    rf"^\W*(?:no\W+|actually\W+)?{_IS}\s+(?:actually\s+)?{_VALUE}\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{{1,60}}?)\s*$",
+    re.IGNORECASE,
+)
+_EMPTY = re.compile(
+    (
+        r"^(?:not|fine|ok|okay|good|great|true|right|wrong|a|an|the|so|too|very|really|all|just|my|your|me|you|i|we|that|this"
+        r"|what|how|why|because|about|like|nothing|something)\b|\b(?:you|your)\b"
+    ),
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
+
+
+def extract_correction(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
+    """Extract a correction without a slot: new and rejected value."""
+    piece = sentence.text.strip()
+    if len(piece) > 140:
+        return None
+    match = _PAIR.match(piece) or _ELLIPTIC.match(piece) or _MEANT.match(piece)
+    if match is None:
+        return None
+    value, wrong = match["v"].strip(), (match["n"] or "").strip()
+    if not value or len(value.split()) > 6 or (_EMPTY.match(value) and not wrong):
+        return None
+    quote = text[sentence.start : sentence.start + len(sentence.text)].strip()
+    return Candidate(
+        text=f"It is {value}, not {wrong}" if wrong else f"It is {value}",
+        kind=Kind.CORRECTION,
+        subject=speech.subject,
+        object=_ARTICLE.sub("", value),
+        effect="corrects",
+        wrong_value=_ARTICLE.sub("", wrong),
+        evidence=(speech.evidence(quote),),
+        confidence=0.75,
+        importance=0.7,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        effective_at=speech.said_at,
+        reason="rule correction",
+    )

@@ -11,7 +11,7 @@ from engrams.types import Evidence, Kind
 from engrams.write.candidate import Effect
 from engrams.write.rules.lexicon import ADVERBS, DETERMINERS, EMPTY, PREPOSITIONS
 from engrams.write.rules.predicates import VAGUE
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 from engrams.write.wordlist import word_set
 
 _TRAILING = word_set(

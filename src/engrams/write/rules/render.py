@@ -9,7 +9,7 @@ from engrams.text.when import Span
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.dates import spell_out
 from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, find_lemma, gerund, participle, past_tense, third_person
-from engrams.write.rules.tokens import Token
+from engrams.write.rules.segment import Token
 
 _SELF = re.compile(
     r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",

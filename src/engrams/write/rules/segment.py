@@ -1,10 +1,11 @@
-"""Sentences of a text and their modality."""
+"""Sentences and tokens of a text, and their modality."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from engrams.write.candidate import Modality
 
@@ -142,3 +143,55 @@ def _is_speech(text: str, match: re.Match[str]) -> bool:
     return before.endswith(
         ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")
     ) or match[1].rstrip().endswith(("!", "?"))
+
+
+Tense: TypeAlias = Literal["present", "past", "perfect", "progressive", "was", "been", "future", "used", "can", "must", "would"]
+Person: TypeAlias = Literal["self", "group", "other"]
+
+_TOKEN = re.compile(
+    r"n't\b|'(?:m|s|ve|re|d|ll|em|cause|til)\b|[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*|[^\W\d_]\w*?(?=n't\b)|\w+(?:[-.+/&@]\w+)*[+#]*|\.\.\.|[^\w\s]"
+)
+_WHOLE = {
+    "ca": "can",
+    "wo": "will",
+    "sha": "shall",
+    "ai": "is",
+    "'cause": "because",
+    "cuz": "because",
+    "coz": "because",
+    "'em": "them",
+    "u": "you",
+}
+_SPLIT = {
+    "im": ("i", "'m"),
+    "ive": ("i", "'ve"),
+    "dont": ("do", "n't"),
+    "didnt": ("did", "n't"),
+    "doesnt": ("does", "n't"),
+    "cant": ("can", "n't"),
+    "wont": ("will", "n't"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    lower: str
+    start: int
+    end: int
+
+
+def tokens(text: str, at: int = 0) -> list[Token]:
+    """Split into words and punctuation with positions.
+    ``at``: the text's position in the whole. Contractions are taken apart."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        word, lower = match[0], match[0].lower()
+        start, end = match.start() + at, match.end() + at
+        if lower in _SPLIT:
+            first, second = _SPLIT[lower]
+            cut = start + (1 if first == "i" else len(word) - 2)
+            found += [Token(word[: cut - start], first, start, cut), Token(word[cut - start :], second, cut, end)]
+        else:
+            found.append(Token(word, _WHOLE.get(lower, lower), start, end))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, find_lemma
-from engrams.write.rules.tokens import Person, Token
+from engrams.write.rules.segment import Person, Token
 from engrams.write.wordlist import word_set
 
 CUT = word_set("because although though but which whereas if unless when while whenever until till except so:")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engrams.write.rules.lexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, find_lemma
-from engrams.write.rules.tokens import Tense, Token
+from engrams.write.rules.segment import Tense, Token
 
 _NOT = frozenset(("not", "n't", "never"))
 _GO = frozenset(("going", "gonna"))

@@ -96,10 +96,10 @@ class _EngramsSystem:
 
     def __init__(self, minilm: Path | None) -> None:
         from bench.quality.systems import EngramsSystem
-        from engrams.models.embed.factory import choose
+        from engrams.models.embed.factory import choose_embedder
         from engrams.settings import EmbedSettings
 
-        self._embedder = choose(EmbedSettings(provider="onnx", model=str(minilm)) if minilm else EmbedSettings(provider="builtin"))
+        self._embedder = choose_embedder(EmbedSettings(provider="onnx", model=str(minilm)) if minilm else EmbedSettings(provider="builtin"))
         self._make = EngramsSystem
         self._system: EngramsSystem | None = None
 

@@ -15,7 +15,7 @@ from bench.quality.data import Dataset, load_dataset
 from bench.quality.heldout import run_heldout
 from bench.quality.metrics import KEYS, KS, ResultRow, bootstrap_interval, mean, paired_difference, score_ranking
 from bench.quality.systems import Bm25System, DenseSystem, EngramsSystem, RrfSystem, System
-from engrams.models.embed.factory import choose
+from engrams.models.embed.factory import choose_embedder
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
 
@@ -49,8 +49,8 @@ def main() -> None:
 
 def _make_embedder(name: str) -> Embedder:
     if name in ("builtin", "null"):
-        return choose(EmbedSettings(provider=name))  # type: ignore[arg-type]
-    return choose(EmbedSettings(provider="onnx", model=name))
+        return choose_embedder(EmbedSettings(provider=name))  # type: ignore[arg-type]
+    return choose_embedder(EmbedSettings(provider="onnx", model=name))
 
 
 def _run_dataset(data: Dataset, embedder: Embedder, settings: dict[str, str]) -> dict[str, object]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles
-from engrams.models.embed.factory import choose
+from engrams.models.embed.factory import choose_embedder
 from engrams.settings import EmbedSettings, ReadSettings
 from engrams.store.index.ann import AnnIndex, count_proposals
 from engrams.store.index.columns import IndexColumns
@@ -83,7 +83,7 @@ def measure_recall(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[s
 
 
 def _text_vectors(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
-    embedder = choose(EmbedSettings())
+    embedder = choose_embedder(EmbedSettings())
     lines = [line.text for line in Corpus().lines(size)]
     rows = [embedder.embed(lines[start : start + 2000]) for start in range(0, size, 2000)]
     return np.concatenate(rows), embedder.embed(Corpus(seed=3).questions(queries), "query")

@@ -22,8 +22,8 @@ import engrams
 from bench.speed import machine
 from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles, time_call, to_turn
-from engrams.models.embed.factory import choose
-from engrams.ports import Card
+from engrams.models.embed.factory import choose_embedder
+from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class WideEmbedder:
     def __init__(self, dimension: int) -> None:
         import numpy as np
 
-        self._table = choose(EmbedSettings())
+        self._table = choose_embedder(EmbedSettings())
         own = self._table.card
         square = np.random.default_rng(11).standard_normal((dimension, own.dimension))
         self._turn = np.linalg.qr(square)[0].T.astype(np.float32)
-        self.card = Card(f"{own.id}-in-{dimension}", dimension, floors=own.floors, inline=True)
+        self.card = EmbedderCard(f"{own.id}-in-{dimension}", dimension, floors=own.floors, inline=True)
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
         """float32 [len(texts), dimension]."""

@@ -10,13 +10,11 @@ from engrams import clock as clocks
 from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError, SettingsError
-from engrams.models.chat.factory import choose as choose_chat
-from engrams.models.chat.factory import inject
-from engrams.models.embed.factory import choose as choose_embedder
+from engrams.models.chat.factory import choose_chat, inject
+from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.null import NullEmbedder
-from engrams.models.rerank.factory import Choice
-from engrams.models.rerank.factory import choose as choose_reranker
-from engrams.models.tokens.factory import choose as choose_counter
+from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Skills, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import Settings, StoreSettings, in_test_mode, load
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
-    from engrams.vault.backup import Backed, Places
+    from engrams.vault.backup import BackupPlaces, BackupResult
 
 
 def open(
@@ -66,7 +64,7 @@ def open(
     model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
     embedder = _embedder(settings, embedder)
     judge = settings.rerank
-    choice = Choice(judge.provider, judge.model, judge.url, judge.api_key)
+    choice = RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key)
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -121,8 +119,8 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
     from engrams.session.ingest import TurnIngest
-    from engrams.vault import Parts as VaultParts
-    from engrams.vault import Rules, Vault, VaultStore
+    from engrams.vault import Vault, VaultRules, VaultStore
+    from engrams.vault import VaultDeps as VaultParts
     from engrams.write.cascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
@@ -133,10 +131,10 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
     prepare = TurnIngest(mirror, embedder, clock, settings).prepare_edit
-    rules = Rules(
+    rules = VaultRules(
         prepare, follow, lambda record, values: cascade_changes(record, values, mirror, clock()), embed, settings.jobs.lease_seconds, place
     )
-    vault = Vault(VaultParts.of(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
+    vault = Vault(VaultParts.open(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault
     return vault
 
@@ -145,7 +143,7 @@ def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> Skills | No
     """The folder of skills, where one is set; nothing is read before the first search."""
     if not settings.skills.folder or not settings.enabled:
         return None
-    from engrams.vault.skills import Skills as Folder
+    from engrams.vault.skills import SkillFolder as Folder
 
     folder = Path(settings.skills.folder).expanduser().absolute()
     return Folder(folder, lambda: SqliteStore.open(":memory:", settings.store, clock), embedder, clock)
@@ -191,7 +189,7 @@ def uploads(engine: MemoryEngine) -> FileUploads:
     return FileUploads(engine.store, engine.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
 
 
-def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> Backed:
+def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:
     """Memory, and its files where there are some, in one file."""
     from engrams.vault.backup import backup as write
 
@@ -233,14 +231,14 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
         return {"memories": sum(status.values()), "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
 
 
-def _places(settings: Settings) -> Places:
-    from engrams.vault.backup import Places
-    from engrams.vault.parts import root_of
+def _places(settings: Settings) -> BackupPlaces:
+    from engrams.vault.backup import BackupPlaces
+    from engrams.vault.parts import vault_folder
 
     home, url = settings.home.expanduser(), settings.store.url
     if url == ":memory:" or "://" in url:
         raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
-    return Places(Path(url) if url else home / "memory.db", root_of(settings.vault, home), home / "vault.db")
+    return BackupPlaces(Path(url) if url else home / "memory.db", vault_folder(settings.vault, home), home / "vault.db")
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from bench.speed.large import Wide, fill, scope, table, visits
+from bench.speed.large import WideEmbedder, fill, scope, format_table, visits
 
-from engrams.models.embed.factory import choose
+from engrams.models.embed.factory import choose_embedder
 from engrams.settings import EmbedSettings
 
 MACHINE = {"cpu": "a processor", "cores": 2, "memory_gb": 8.0, "load": 0.1}
@@ -16,7 +16,7 @@ MACHINE = {"cpu": "a processor", "cores": 2, "memory_gb": 8.0, "load": 0.1}
 def test_wider_vectors_are_as_alike_as_before() -> None:
     """Turning the builtin table into 384 dimensions changes no cosine."""
     texts = ["The dog sleeps", "A dog is asleep", "Trains to Oslo"]
-    own, wide = choose(EmbedSettings()).embed(texts), Wide(384).embed(texts)
+    own, wide = choose_embedder(EmbedSettings()).embed(texts), WideEmbedder(384).embed(texts)
     assert wide.shape == (3, 384)
     assert np.abs(wide @ wide.T - own @ own.T).max() < 1e-5
 
@@ -43,7 +43,7 @@ def test_a_report_has_times_and_memory_beside_the_budgets(tmp_path: Path) -> Non
         "alone": visits(one, 1, 384, 8),
     }
     assert report["many"]["visited"] == 3
-    told = table(report)
+    told = format_table(report)
     assert "one scope of 60: written at " in told
     assert "(budget 5 and 10)" in told
     assert "3 owners of 20" in told

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bench.peers.__main__ import main
 from bench.peers.envs import PINS, ROOT, PeerError
-from bench.peers.remote import Remote
+from bench.peers.remote import RemotePeer
 
 MINILM = ROOT.parent / "shared" / "models" / "minilm"
 HERE = Path(sys.executable)
@@ -19,7 +19,7 @@ HERE = Path(sys.executable)
 
 def test_a_peer_finds_what_it_was_given() -> None:
     """A worker in its own process takes items in and gives ids back, and a second open starts on an empty memory."""
-    with Remote(HERE, "fts5", None, 60) as remote:
+    with RemotePeer(HERE, "fts5", None, 60) as remote:
         assert "FTS5" in remote.open()
         assert remote.fill([("a", "Ann: we went sailing"), ("b", 'Ben: the "goats" \ud83d\x00 שלום')]) > 0
         assert remote.search("who goes sailing?", 5)[0] == ["a"]
@@ -32,13 +32,13 @@ def test_a_peer_finds_what_it_was_given() -> None:
 @pytest.mark.parametrize(("name", "reason"), [("nobody", "ModuleNotFoundError"), ("chroma", "chromadb")])
 def test_a_peer_that_is_not_installed_says_so(name: str, reason: str) -> None:
     """What the worker cannot import comes back as the reason."""
-    with Remote(HERE, name, None, 60) as remote, pytest.raises(PeerError, match=reason):
+    with RemotePeer(HERE, name, None, 60) as remote, pytest.raises(PeerError, match=reason):
         remote.open()
 
 
 def test_a_peer_that_takes_too_long_is_ended() -> None:
     """The worker's time is up before its first answer, and the reason says so."""
-    with Remote(HERE, "fts5", None, 0.001) as remote, pytest.raises(PeerError, match="took more than"):
+    with RemotePeer(HERE, "fts5", None, 0.001) as remote, pytest.raises(PeerError, match="took more than"):
         remote.open()
 
 
@@ -83,9 +83,9 @@ def test_peers_get_the_vectors_that_engrams_gets() -> None:
     pytest.importorskip("onnxruntime")
     from bench.peers.encoder import Encoder
 
-    from engrams.models.embed.factory import choose
+    from engrams.models.embed.factory import choose_embedder
     from engrams.settings import EmbedSettings
 
     texts = ["Ann: we went sailing", "short", "a much longer text " * 80, "שלום 你好 😀"]
-    ours = choose(EmbedSettings(provider="onnx", model=str(MINILM))).embed(texts)
+    ours = choose_embedder(EmbedSettings(provider="onnx", model=str(MINILM))).embed(texts)
     assert np.allclose(Encoder(MINILM).embed(texts), ours, atol=2e-2)

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from engrams.models.chat.budget import Budget
-from engrams.models.chat.model import Limits, Model
-from engrams.models.chat.ollama import Ollama
-from engrams.models.chat.openai import OpenAI
-from engrams.models.retry import Retry
+from engrams.models.chat.budget import ModelBudget
+from engrams.models.chat.model import RequestLimits, ServedChat
+from engrams.models.chat.ollama import OllamaChat
+from engrams.models.chat.openai import OpenAIChat
+from engrams.models.retry import RetryPolicy
 from engrams.ports import Ask, Clock, Message
 from engrams.testing import ScriptedModel, Ticker
 
@@ -24,7 +24,7 @@ FACTS = {
 
 
 class Connect(Protocol):
-    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> Model: ...
+    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat: ...
 
 
 @pytest.fixture
@@ -36,19 +36,19 @@ def server() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    made: list[Model] = []
+    made: list[ServedChat] = []
 
-    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> Model:
+    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat:
         clock: Clock = options.pop("clock", Ticker())
-        kind: Callable[..., Any] = Ollama if provider == "ollama" else OpenAI
-        limits = Limits(
+        kind: Callable[..., Any] = OllamaChat if provider == "ollama" else OpenAIChat
+        limits = RequestLimits(
             timeout=options.pop("timeout", 5.0),
             corrections=options.pop("corrections", 3),
-            retry=Retry(tries=options.pop("retries", 3), first=options.pop("first", 0.005)),
+            retry=RetryPolicy(retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)),
         )
         ledger = options.pop("ledger", None)
-        budget = Budget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
-        model = Model(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
+        budget = ModelBudget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
+        model = ServedChat(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
         made.append(model)
         return model
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from engrams.errors import ModelError
-from engrams.models.retry import Retry, error_code, failure, retry_after
+from engrams.models.retry import RetryPolicy, error_code, parse_retry_after, status_error
 from engrams.testing import Ticker
 
 CLOCK = Ticker("2026-11-21T12:00:00")
@@ -32,18 +32,18 @@ CLOCK = Ticker("2026-11-21T12:00:00")
 )
 def test_the_server_says_how_long(headers: dict[str, str], seconds: float) -> None:
     """Retry-After is read as seconds, milliseconds or a date; nonsense is no wait, and no wait is over a day."""
-    assert retry_after(headers, CLOCK) == seconds
+    assert parse_retry_after(headers, CLOCK) == seconds
 
 
 def test_waits_grow_and_are_spread() -> None:
     """Each wait is between half and all of a doubling bound, and never shorter than what the server asked for."""
-    policy = Retry(first=1.0, most=10.0)
+    policy = RetryPolicy(first_wait=1.0, max_wait=10.0)
     plain = ModelError("x")
     for attempt, bound in enumerate((1, 2, 4, 8, 10, 10)):
-        waits = {policy.wait(attempt, plain) for _ in range(50)}
+        waits = {policy.wait_seconds(attempt, plain) for _ in range(50)}
         assert bound / 2 <= min(waits) < max(waits) <= bound
-    assert policy.wait(0, ModelError("x", retry_after=42)) == 42
-    assert policy.wait(5000, plain) <= 10
+    assert policy.wait_seconds(0, ModelError("x", retry_after=42)) == 42
+    assert policy.wait_seconds(5000, plain) <= 10
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_waits_grow_and_are_spread() -> None:
 )
 def test_which_failures_waiting_cures(status: int, retryable: bool) -> None:
     """Client errors are permanent, time-outs, limits and server errors pass; what can be mended has a hint."""
-    problem = failure("m", status, {}, None, CLOCK)
+    problem = status_error("m", status, {}, None, CLOCK)
     assert problem.retryable is retryable
     assert problem.hint or status not in (308, 400, 401, 403, 404, 413, 429)
 
 
 def test_an_empty_account_is_permanent() -> None:
     """A 429 that says the credit is used up is not repeated."""
-    assert not failure("m", 429, {}, {"error": {"code": "insufficient_quota"}}, CLOCK).retryable
+    assert not status_error("m", 429, {}, {"error": {"code": "insufficient_quota"}}, CLOCK).retryable
 
 
 @pytest.mark.parametrize(

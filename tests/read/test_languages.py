@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 from engrams.testing import temp_engine
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class _Polyglot:
     """An embedder that knows what six things are called in eight languages."""
 
     incognito: ClassVar[bool] = True
-    card = Card("polyglot-6", 8, inline=True)
+    card = EmbedderCard("polyglot-6", 8, inline=True)
 
     def embed(self, texts: Sequence[str], purpose: str = "document") -> Floats:
         import numpy as np

@@ -10,7 +10,7 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import ModelError
-from engrams.ports import Batch, Card, Put
+from engrams.ports import Batch, EmbedderCard, Put
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Turn
 
@@ -103,7 +103,7 @@ def test_a_statement_is_shown_as_its_triple_with_the_quote(engine: MemoryEngine)
 class Broken:
     """An embedder that has vectors for what is stored, and fails as soon as somebody asks."""
 
-    card = Card("broken", 4, inline=True)
+    card = EmbedderCard("broken", 4, inline=True)
 
     def __init__(self, problem: Exception) -> None:
         self._problem = problem

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.ports import Card, Pool
+from engrams.ports import EmbedderCard, Pool
 from engrams.read import thresholds
 from engrams.read.confidence import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
@@ -190,9 +190,9 @@ def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool)
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
     section = FloorSettings(dense=0.6, model="bge")
-    assert thresholds.dense_floor(section, Card("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
-    assert thresholds.dense_floor(section, Card("hash", 256, floors={"related": 0.4})) == 0.4
-    assert thresholds.dense_floor(section, Card("unknown", 8)) == 0
+    assert thresholds.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert thresholds.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
+    assert thresholds.dense_floor(section, EmbedderCard("unknown", 8)) == 0
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
     assert thresholds.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
     assert thresholds.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Card, Change, Put
+from engrams.ports import Batch, EmbedderCard, Change, Put
 from engrams.read.triggers import match_trigger
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.text.terms import terms, tokens
@@ -176,7 +176,7 @@ def test_the_graph_finds_what_words_or_meaning_vouch_for() -> None:
 class _Same:
     """An embedder to which everything is alike."""
 
-    card = Card("same", 4, inline=True)
+    card = EmbedderCard("same", 4, inline=True)
 
     def embed(self, texts: Sequence[str], purpose: str = "document") -> np.ndarray:
         return np.full((len(texts), 4), 0.5, np.float32)

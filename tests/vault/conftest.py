@@ -116,10 +116,10 @@ def converged(desk: Desk) -> None:
     records = {record.id: record for record in desk.everything()}
     held = {}
     for path in desk.files():
-        found = entry.read(path.read_text("utf-8"))
-        record = found.record({})
+        found = entry.parse_entry(path.read_text("utf-8"))
+        record = found.to_record({})
         assert record.id not in held
-        assert entry.same(record, records[record.id])
+        assert entry.says_same(record, records[record.id])
         assert record.version == records[record.id].version
         assert (path.relative_to(desk.root).parts[0] == "deleted") == is_away(record)
         held[record.id] = path

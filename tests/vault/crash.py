@@ -21,7 +21,7 @@ from typing import Any
 import engrams
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Scope, Status
-from engrams.vault.state import State
+from engrams.vault.state import VaultState
 
 OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")
@@ -43,7 +43,10 @@ def armed(left: int, acks: int) -> None:
 
     for name in STEPS:
         setattr(os, name, before(name, getattr(os, name)))
-    for owner, names in ((SqliteStore, ("commit", "clear", "finish", "purge")), (State, ("put", "touch", "untouch", "drop", "condemn"))):
+    for owner, names in (
+        (SqliteStore, ("commit", "clear", "finish", "purge")),
+        (VaultState, ("put", "touch", "untouch", "drop", "add_erasures")),
+    ):
         for name in names:
             setattr(owner, name, before(f"{owner.__name__}.{name}", getattr(owner, name)))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.vault import entry, frontmatter
-from engrams.vault.frontmatter import FrontError
+from engrams.vault.frontmatter import FrontMatterError
 
 START = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 NASTY = [
@@ -85,7 +85,7 @@ records = st.builds(
     meta=st.dictionaries(texts, json_values, max_size=3),
 )
 links = st.lists(
-    st.builds(entry.Link, st.sampled_from(EdgeType), names, st.floats(0, 1), st.integers(1, 99), st.sampled_from(["", "../a/b"])),
+    st.builds(entry.FileLink, st.sampled_from(EdgeType), names, st.floats(0, 1), st.integers(1, 99), st.sampled_from(["", "../a/b"])),
     max_size=4,
     unique_by=lambda link: (link.type, link.target),
 ).map(tuple)
@@ -102,7 +102,7 @@ def plain(**fields: Any) -> Record:
     return Record(scope=given.pop("scope", Scope(("user", "alice"))), layer=given.pop("layer", LAYER_OF[given["kind"]]), **given)
 
 
-def edges(found: entry.Entry) -> set[tuple[str, str, float, int]]:
+def edges(found: entry.VaultEntry) -> set[tuple[str, str, float, int]]:
     return {(link.type, link.target, link.weight, link.count) for link in found.links}
 
 
@@ -112,26 +112,26 @@ def edges(found: entry.Entry) -> set[tuple[str, str, float, int]]:
 @example(plain(text="---\nid: stolen\n---\n"), ())
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())
 @example(plain(importance=1e-07, meta={"n": 1e22}), ())
-def test_any_record_comes_back_exactly(record: Record, told: tuple[entry.Link, ...]) -> None:
+def test_any_record_comes_back_exactly(record: Record, told: tuple[entry.FileLink, ...]) -> None:
     """Whatever a record and its links hold, its file gives the same back, and the body is the text and nothing else."""
-    text = entry.render(record, told)
-    found = entry.read(text.encode().decode())
-    assert found.record({}) == record
+    text = entry.render_entry(record, told)
+    found = entry.parse_entry(text.encode().decode())
+    assert found.to_record({}) == record
     assert edges(found) == {(link.type, link.target, link.weight, link.count) for link in told}
     assert text.endswith(f"---\n{record.text}\n")
-    assert entry.render(record, told, text) == text
+    assert entry.render_entry(record, told, text) == text
 
 
 @settings(max_examples=150, deadline=None)
 @given(records, records)
 def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> None:
     """Rendered over the file of anything else, a record still comes back exactly, and what its owner added stays."""
-    old = entry.render(other, ())
+    old = entry.render_entry(other, ())
     head, body = frontmatter.split(old)
     assert head is not None
     old = frontmatter.join("# mine\n" + head + "mood: happy  # still\nlist:\n- a\n- b\n", body)
-    text = entry.render(record, (), old)
-    assert entry.read(text).record({}) == record
+    text = entry.render_entry(record, (), old)
+    assert entry.parse_entry(text).to_record({}) == record
     held = frontmatter.load(frontmatter.split(text)[0] or "")
     assert (held["mood"], held["list"]) == ("happy", ["a", "b"])
 
@@ -140,15 +140,15 @@ def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> 
 def test_front_matter_reads_well() -> None:
     """A fact's file holds its id, time, conversation and source under plain names, in a fixed order, defaults left out."""
     fact = plain(session="c1", evidence=(Evidence("I live in Berlin", "t1"),), tags=("home",), valid_from=START)
-    links = [entry.link(Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1")]
-    head, body = frontmatter.split(entry.render(fact, links))
+    links = [entry.to_link(Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1")]
+    head, body = frontmatter.split(entry.render_entry(fact, links))
     assert body == "Lives in Berlin."
     held = yaml.safe_load(head or "")
     told = "id kind scope created_at conversation_id source_id tags valid_from evidence derived_from aliases"
     assert list(held) == told.split()
     assert held["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
     gone = plain(status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily")
-    held = yaml.safe_load(frontmatter.split(entry.render(gone, ()))[0] or "")
+    held = yaml.safe_load(frontmatter.split(entry.render_entry(gone, ()))[0] or "")
     assert (held["replaced_by"], held["status"], held["summary_kind"]) == ("x2", "forgotten", "daily")
 
 
@@ -158,9 +158,9 @@ def test_comments_order_and_unknown_names_stay() -> None:
         "---\n# my notes\nmood: 'happy'   # today\nid: \"x1\"\nkind: fact\nscope: user/alice\ncreated_at: 2026-03-02T09:15:00+00:00\n"
         "tags: [a, 'b']\nnested:\n  deep: 1\n\n# end\n---\nOld.\n"
     )
-    record = entry.read(old).record({})
+    record = entry.parse_entry(old).to_record({})
     assert record.tags == ("a", "b")
-    text = entry.render(replace(record, text="New.", importance=0.9), (), old)
+    text = entry.render_entry(replace(record, text="New.", importance=0.9), (), old)
     assert text == old.replace("tags: [a, 'b']\n", "tags: [a, 'b']\nimportance: 0.9\n").replace("Old.", "New.")
 
 
@@ -182,16 +182,16 @@ BAD = [
 @pytest.mark.parametrize("bad", BAD)
 def test_what_cannot_be_understood_says_why(bad: str) -> None:
     """Broken, wrong, self-containing or exploding front matter is an error with a reason, and runs nothing."""
-    with pytest.raises(FrontError) as caught:
-        entry.read(bad)
+    with pytest.raises(FrontMatterError) as caught:
+        entry.parse_entry(bad)
     assert str(caught.value)
 
 
 def test_files_of_other_editors_are_read() -> None:
     """A byte order mark, Windows line ends, dates, numbers as tags and words like yes are read as what was meant."""
-    found = entry.read("\ufeff---\r\nid: x\r\ntags: [2024, yes]\r\ncreated_at: 2026-03-02\r\n---\r\none\r\ntwo\r\n")
+    found = entry.parse_entry("\ufeff---\r\nid: x\r\ntags: [2024, yes]\r\ncreated_at: 2026-03-02\r\n---\r\none\r\ntwo\r\n")
     assert found.fields["text"] == "one\ntwo"
     assert found.fields["tags"] == ("2024", "yes")
     assert found.fields["recorded_at"] == datetime(2026, 3, 2, tzinfo=UTC)
-    assert entry.read("Just a note.\n").fields == {"text": "Just a note."}
-    assert entry.read("---\n---\n\n").fields == {"text": ""}
+    assert entry.parse_entry("Just a note.\n").fields == {"text": "Just a note."}
+    assert entry.parse_entry("---\n---\n\n").fields == {"text": ""}

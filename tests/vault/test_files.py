@@ -59,7 +59,7 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
     """Labels that differ in case, Unicode form or forbidden characters, and ids of one slug, have different names everywhere."""
     labels = ["alice", "Alice", "ALICE", "a/b", "a_b", "a:b", "e\u0301", "\u00e9", "facts", "turns", "x.", "x", "", "default"]
     folders = [paths.scope_folder(Scope(("user", label))) for label in labels if label]
-    assert len({paths.key(folder) for folder in folders}) == len(folders)
+    assert len({paths.path_key(folder) for folder in folders}) == len(folders)
     taken: set[str] = set()
     for id in [
         "01m7ysysbd7jvgsnhg0bs0gykp",
@@ -72,24 +72,24 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
         "e\u0301",
         "x" * 500,
     ]:
-        path = paths.fresh(made(id), taken)
-        assert paths.key(path) not in taken and path.startswith("entries/user/alice/facts/") and ".." not in path
-        taken.add(paths.key(path))
+        path = paths.new_path(made(id), taken)
+        assert paths.path_key(path) not in taken and path.startswith("entries/user/alice/facts/") and ".." not in path
+        taken.add(paths.path_key(path))
 
 
 def test_places_are_read_back() -> None:
     """A path tells scope, folder and deletion again, also below folders of the owner's own making."""
-    assert paths.place_of("entries/user/alice/facts/x.md") == paths.Place("user/alice", "facts", False)
-    assert paths.place_of("deleted/user/alice/turns/user/x.md") == paths.Place("user/alice", "turns/user", True)
-    assert paths.place_of("entries/user/alice/facts/home/x.md") == paths.Place("user/alice", "facts", False)
-    assert paths.place_of("entries/user/x.md") is None
-    assert paths.place_of("memory/2026-01-01.md") is None
+    assert paths.parse_place("entries/user/alice/facts/x.md") == paths.FilePlace("user/alice", "facts", False)
+    assert paths.parse_place("deleted/user/alice/turns/user/x.md") == paths.FilePlace("user/alice", "turns/user", True)
+    assert paths.parse_place("entries/user/alice/facts/home/x.md") == paths.FilePlace("user/alice", "facts", False)
+    assert paths.parse_place("entries/user/x.md") is None
+    assert paths.parse_place("memory/2026-01-01.md") is None
     for scope in [Scope(("user", "Ärger")), Scope(("turns", "user", "facts", "x"))]:
-        path = paths.fresh(made("a", scope=scope.labels), ())
-        place = paths.place_of(path)
-        assert place is not None and paths.scope_of(place.scope, [scope]) == scope
-    assert paths.scope_of("user/bob", []) == Scope(("user", "bob"))
-    assert paths.scope_of("user/_~12345678", []) is None
+        path = paths.new_path(made("a", scope=scope.labels), ())
+        place = paths.parse_place(path)
+        assert place is not None and paths.find_scope(place.scope, [scope]) == scope
+    assert paths.find_scope("user/bob", []) == Scope(("user", "bob"))
+    assert paths.find_scope("user/_~12345678", []) is None
 
 
 @pytest.mark.covers("S2.16")

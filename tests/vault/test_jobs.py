@@ -20,7 +20,7 @@ from engrams.vault import items, paths
 from engrams.vault.daily import Flush
 from engrams.vault.dream import DREAM
 from engrams.vault.jobs import DAILY
-from engrams.vault.notes import estimate, pieces
+from engrams.vault.notes import estimate_tokens, split_pieces
 
 OWNER = Scope(ALICE)
 
@@ -65,7 +65,7 @@ def say(desk: Desk, *texts: str, role: Any = "user", **fields: Any) -> list[Reco
 
 
 def note(desk: Desk, day: str = "2026-03-02") -> str:
-    path = desk.root / paths.daily_of(OWNER, date.fromisoformat(day))
+    path = desk.root / paths.daily_path(OWNER, date.fromisoformat(day))
     return path.read_text() if path.exists() else ""
 
 
@@ -130,7 +130,7 @@ def test_a_dream_by_rules(make: Callable[..., Desk], clock: Ticker) -> None:
     desk = make()
     dreams = desk.vault.days.dreams
     assert dreams.dream(OWNER) is False and not (desk.root / "memory").exists()
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Home\n\n- Lives in Berlin near the park.\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "overflow", ["- Lives in Berlin near the park.", "- The dog is called Rex."])
@@ -154,7 +154,7 @@ def test_superseded_statements_are_dropped(make: Callable[..., Desk]) -> None:
     desk = make()
     old = desk.engine.add("Lives in Paris now.", scope=ALICE, kind=Kind.FACT)
     desk.engine.forget(old.id, scope=ALICE)
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Home\n\n- Lives in Paris now.\n- Has two cats.\n")
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
@@ -167,16 +167,16 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     """The model's items replace MEMORY.md, at most fifty of them; corrections it lost are put back; without items nothing changes."""
     many = [{"topic": "T", "text": f"Item number {number} is word{number} thing{number}."} for number in range(70)]
     desk = make({"diary": "Only a diary."}, {"items": many, "diary": "Tidied."}, vault__memory_items=50)
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     before = memory.read_bytes()
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
     assert desk.vault.days.dreams.dream(OWNER) is True
-    assert memory.read_bytes() == before and "Only a diary." in (desk.root / paths.diary_of(OWNER, date(2026, 3, 2))).read_text()
+    assert memory.read_bytes() == before and "Only a diary." in (desk.root / paths.diary_path(OWNER, date(2026, 3, 2))).read_text()
     assert desk.vault.days.dreams.dream(OWNER, force=True)
     found = items.parse(memory.read_text())
-    assert len(found) == 50 and any(item.correction and "Anna" in item.text for item in found)
+    assert len(found) == 50 and any(item.is_correction and "Anna" in item.text for item in found)
 
 
 @pytest.mark.covers("S1.43")
@@ -185,16 +185,16 @@ def test_a_dream_whose_model_fails_is_tried_again(make: Callable[..., Desk], clo
     down = ModelError("busy", retryable=True)
     desk = make(down, down, {"items": [{"topic": "Work", "text": "Works at Acme."}], "diary": "d"})
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
-    desk.engine.store.enqueue([desk.vault.days.dreams.spec(OWNER, clock())], clock())
+    desk.engine.store.enqueue([desk.vault.days.dreams.next_job(OWNER, clock())], clock())
     clock.set("2026-03-02T23:56")
     for tried in (1, 2):
         desk.engine.drain(5)
         (job,) = [job for job in desk.engine.store.queue(("waiting",)) if job.kind == DREAM]
         assert (job.attempt, job.due) == (tried, clock() + timedelta(seconds=60))
-        assert not (desk.root / paths.memory_of(OWNER)).exists()
+        assert not (desk.root / paths.memory_path(OWNER)).exists()
         clock.forward(61)
     desk.engine.drain(5)
-    assert "Works at Acme." in (desk.root / paths.memory_of(OWNER)).read_text()
+    assert "Works at Acme." in (desk.root / paths.memory_path(OWNER)).read_text()
 
 
 @pytest.mark.covers("S1.44", "S1.45")
@@ -207,7 +207,7 @@ def test_dreams_come_by_clock_number_and_size(make: Callable[..., Desk], clock: 
     say(desk, "The new office is in Turin, near the river.")
     clock.set("2026-03-03T00:10")
     desk.engine.drain(5)
-    assert "Turin" in note(desk) and "Turin" in (desk.root / paths.memory_of(OWNER)).read_text()
+    assert "Turin" in note(desk) and "Turin" in (desk.root / paths.memory_path(OWNER)).read_text()
     settings = {"dream_at": "", "dream_files": 2, "dream_bytes": 0}
     for changed, count, expected in (
         (settings, 1, False),
@@ -215,14 +215,14 @@ def test_dreams_come_by_clock_number_and_size(make: Callable[..., Desk], clock: 
         ({"dream_at": "", "dream_bytes": 30}, 1, True),
         ({"dream_at": ""}, 3, False),
     ):
-        desk.vault.parts.state.tell(f"dreamt:{OWNER.key}", "")
+        desk.vault.parts.state.set_fact(f"dreamt:{OWNER.key}", "")
         for path in (desk.root / "memory").rglob("2026*.md"):
             path.unlink()
         for back in range(count):
             desk.vault.days.daily.append(OWNER, (clock() - timedelta(days=back)).date(), "n", ["- Something long enough to count."])
         dreams = desk.vault.days.dreams
         object.__setattr__(dreams, "_parts", _with(desk.vault.parts, changed))
-        spec = dreams.spec(OWNER, clock())
+        spec = dreams.next_job(OWNER, clock())
         assert (spec is not None and spec.due == clock()) is expected
 
 
@@ -237,12 +237,12 @@ def test_a_dream_can_wait_be_applied_and_undone(make: Callable[..., Desk]) -> No
     desk = make(vault__dream_confirm=True)
     dreams = desk.vault.days.dreams
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     assert dreams.dream(OWNER) and not memory.exists()
-    plan = dreams.waiting(OWNER)
+    plan = dreams.held_plan(OWNER)
     assert plan is not None and plan.added == ("Works at Acme.",)
     dreams.apply(plan)
-    assert "Works at Acme." in memory.read_text() and dreams.waiting(OWNER) is None
+    assert "Works at Acme." in memory.read_text() and dreams.held_plan(OWNER) is None
     with pytest.raises(ConflictError):
         dreams.apply(plan)
     dreams.undo(OWNER)
@@ -259,7 +259,7 @@ def test_a_dream_can_wait_be_applied_and_undone(make: Callable[..., Desk]) -> No
 def test_notes_are_searched_in_pieces(make: Callable[..., Desk]) -> None:
     """Notes are found by pieces that name their lines; an unchanged file is not read anew; a vanished one leaves search."""
     desk = make()
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Pets\n\n- The parrot is called Zephyr.\n")
     desk.sync()
@@ -280,22 +280,22 @@ def test_notes_are_searched_in_pieces(make: Callable[..., Desk]) -> None:
 def test_texts_are_cut_into_overlapping_pieces() -> None:
     """Pieces of at most 500 tokens overlap by about 50; a line longer than that is split; every line is in some piece."""
     text = "\n".join(f"Line {number} says something of middling length here." for number in range(400)) + "\n" + "word " * 3000
-    found = list(pieces(text))
-    assert all(estimate(piece.text) <= 500 + 60 for piece in found)
+    found = list(split_pieces(text))
+    assert all(estimate_tokens(piece.text) <= 500 + 60 for piece in found)
     for before, after in pairwise(found):
         assert after.first <= before.last + 1
     overlaps = [before.last - after.first + 1 for before, after in pairwise(found) if after.last < 400]
     assert all(overlap >= 1 for overlap in overlaps)
     assert {number for piece in found for number in range(piece.first, piece.last + 1)} == set(range(1, 402))
     assert "".join(piece.text for piece in found if piece.first == 401).count("word") >= 2900
-    assert list(pieces("")) == []
+    assert list(split_pieces("")) == []
 
 
 @pytest.mark.covers("S1.56")
 def test_a_note_that_cannot_be_embedded_is_tried_again(make: Callable[..., Desk]) -> None:
     """A note whose embedding fails is reported and not taken as read; the next sync does it."""
     desk = make()
-    memory = desk.root / paths.memory_of(OWNER)
+    memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("- The parrot is called Zephyr.\n")
     notes = desk.vault.days.notes

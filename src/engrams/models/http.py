@@ -37,7 +37,7 @@ _GRACE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class HttpResponse:
     """An HTTP answer. ``headers``: names in lower case."""
 
     status: int
@@ -52,31 +52,31 @@ class Got:
             return None
 
 
-class Wire:
+class HttpClient:
     """Posts to one server. Threads may share it; connections are kept open between calls."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         """SettingsError: the address or a header cannot be used."""
-        self.url = address(url)
+        self.url = parse_address(url)
         self._headers = {"content-type": "application/json", "accept": "application/json", **headers}
         if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
             raise SettingsError("The key holds characters that an HTTP header cannot carry.", hint="Copy it again, without line breaks.")
         self._lock = threading.Lock()
-        self._engine: _Engine | None = None
+        self._loop: _HttpLoop | None = None
         self._closed = False
 
-    def post(self, path: str, body: Json, seconds: float) -> Got:
+    def post(self, path: str, body: Json, seconds: float) -> HttpResponse:
         """Whatever the server answers, of any status. ModelError (retryable): no complete answer within ``seconds``."""
         got = self.fetch(path, body, seconds)
         if got is None:
             raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)
         return got
 
-    def fetch(self, path: str, body: Json, seconds: float) -> Got | None:
+    def fetch(self, path: str, body: Json, seconds: float) -> HttpResponse | None:
         """The same, but None when the time was too short."""
         # Lone surrogates cannot be sent; servers refuse them even when escaped.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        engine = self._running()
+        engine = self._open_loop()
         seconds = min(seconds, _LONGEST)
         try:
             return engine.run(engine.post(self.url + path, content, self._headers, seconds), seconds + _GRACE)
@@ -90,25 +90,25 @@ class Wire:
     def close(self) -> None:
         """Cut running calls off; they raise ModelError."""
         with self._lock:
-            engine, self._engine, self._closed = self._engine, None, True
+            engine, self._loop, self._closed = self._loop, None, True
         if engine is not None:
             engine.close()
 
-    def _running(self) -> _Engine:
+    def _open_loop(self) -> _HttpLoop:
         with self._lock:
             if self._closed:
                 raise ModelError(_CLOSED, hint="Open a new engine.")
-            if self._engine is None or self._engine.process != os.getpid():
+            if self._loop is None or self._loop.process != os.getpid():
                 # A forked child inherits the loop but not its thread.
-                self._engine = _Engine(local=_is_local(self.host))
-            return self._engine
+                self._loop = _HttpLoop(local=_is_local(self.host))
+            return self._loop
 
 
 _CLOSED = "The connection to the model was closed."
 _SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a smaller model."
 
 
-class _Engine:
+class _HttpLoop:
     """An event loop in a thread, and its HTTP client."""
 
     def __init__(self, *, local: bool) -> None:
@@ -119,11 +119,11 @@ class _Engine:
         self._loop = asyncio.new_event_loop()
         self._client = httpx2.AsyncClient(
             timeout=None,  # the deadline around each call bounds all of it
-            verify=_trusted(),
+            verify=_load_certificates(),
             trust_env=not local,  # a proxy cannot reach this machine's own servers
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
         )
-        self._thread = threading.Thread(target=_serve, args=(self._loop, self._client), name="engrams-http", daemon=True)
+        self._thread = threading.Thread(target=_run_loop, args=(self._loop, self._client), name="engrams-http", daemon=True)
         self._thread.start()
         self._stop = weakref.finalize(self, _stop, self._loop)
 
@@ -138,25 +138,25 @@ class _Engine:
         finally:
             future.cancel()
 
-    async def post(self, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> Got:
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> HttpResponse:
         import httpx2
 
         try:
             async with asyncio.timeout(seconds):
                 return await self._exchange(url, content, headers)
         except httpx2.HTTPError as problem:
-            raise _unreachable(url, problem) from None
+            raise _connection_error(url, problem) from None
         except asyncio.CancelledError:
             raise ModelError(_CLOSED, hint="Open a new engine.") from None
 
-    async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> Got:
+    async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> HttpResponse:
         async with self._client.stream("POST", url, content=content, headers=dict(headers)) as response:
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > _LARGEST:
                     raise ModelError(f"The answer of the model's server is larger than {_LARGEST:,} bytes.", retryable=False)
-            return Got(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+            return HttpResponse(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
 
     def close(self) -> None:
         with self._lock:
@@ -165,20 +165,20 @@ class _Engine:
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _load_certificates() -> ssl.SSLContext:
     """Reading the certificates takes longer than a call on this machine; once is enough."""
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
-def _serve(loop: asyncio.AbstractEventLoop, client: httpx2.AsyncClient) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop, client: httpx2.AsyncClient) -> None:
     loop.run_forever()
-    loop.run_until_complete(_drop(client))
+    loop.run_until_complete(_cancel_calls(client))
     loop.close()
 
 
-async def _drop(client: httpx2.AsyncClient) -> None:
+async def _cancel_calls(client: httpx2.AsyncClient) -> None:
     calls = asyncio.all_tasks() - {asyncio.current_task()}
     for call in calls:
         call.cancel()
@@ -190,7 +190,7 @@ def _stop(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_soon_threadsafe(loop.stop)
 
 
-def _unreachable(url: str, problem: httpx2.HTTPError) -> ModelError:
+def _connection_error(url: str, problem: httpx2.HTTPError) -> ModelError:
     import httpx2
 
     host = url.split("://", 1)[1].split("/", 1)[0]
@@ -199,7 +199,7 @@ def _unreachable(url: str, problem: httpx2.HTTPError) -> ModelError:
     return ModelError(f"The connection to {host} broke before the answer was complete ({type(problem).__name__}).")
 
 
-def address(url: str) -> str:
+def parse_address(url: str) -> str:
     """The base URL without a trailing slash. SettingsError where it is no http(s) address."""
     import httpx2
 

@@ -35,22 +35,22 @@ _HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetryPolicy:
     """``tries``: after the first one. The n-th wait is between half and all of ``first`` * 2^n, ``most`` at most,
     seconds; never shorter than what the server asked for."""
 
-    tries: int = 3
-    first: float = 0.5
-    most: float = 30.0
+    retries: int = 3
+    first_wait: float = 0.5
+    max_wait: float = 30.0
 
-    def wait(self, attempt: int, problem: ModelError) -> float:
+    def wait_seconds(self, attempt: int, problem: ModelError) -> float:
         """Seconds to wait after the failed ``attempt`` (0, 1, …)."""
-        longest = min(self.most, self.first * 2.0 ** min(attempt, 30))
+        longest = min(self.max_wait, self.first_wait * 2.0 ** min(attempt, 30))
         # Spread, so that workers that failed together do not come back together.
         return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311  no secret depends on it
 
 
-def with_retries(call: Callable[[], _Result], retry: Retry, deadline: float, closed: Event) -> _Result:
+def with_retries(call: Callable[[], _Result], retry: RetryPolicy, deadline: float, closed: Event) -> _Result:
     """Repeat ``call`` while its ModelError is worth a wait.
 
     The error is raised when it is permanent, after ``retry.tries`` repetitions, once ``closed`` is set, or at once where the
@@ -61,14 +61,16 @@ def with_retries(call: Callable[[], _Result], retry: Retry, deadline: float, clo
         try:
             return call()
         except ModelError as problem:
-            wait = retry.wait(attempt, problem)
-            if not problem.retryable or attempt >= retry.tries or time.monotonic() + wait >= deadline or closed.is_set():
+            wait = retry.wait_seconds(attempt, problem)
+            if not problem.retryable or attempt >= retry.retries or time.monotonic() + wait >= deadline or closed.is_set():
                 raise
             attempt += 1
             closed.wait(wait)
 
 
-def failure(name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock, hints: Mapping[int, str] = _HINTS) -> ModelError:
+def status_error(
+    name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock, hints: Mapping[int, str] = _HINTS
+) -> ModelError:
     """The error for an HTTP answer other than 200. It carries the server's error code but none of its prose, which may
     quote the request, that is, somebody's memory."""
     code = error_code(body)
@@ -78,7 +80,7 @@ def failure(name: str, status: int, headers: Mapping[str, str], body: Json, cloc
         f"{name} answered with status {status}{detail}.",
         hint="The account's credit is used up." if code in _SPENT else hints.get(status, ""),
         retryable=retryable,
-        retry_after=retry_after(headers, clock) if retryable else 0.0,
+        retry_after=parse_retry_after(headers, clock) if retryable else 0.0,
     )
 
 
@@ -93,12 +95,12 @@ def error_code(body: Json) -> str:
     return ""
 
 
-def retry_after(headers: Mapping[str, str], clock: Clock) -> float:
+def parse_retry_after(headers: Mapping[str, str], clock: Clock) -> float:
     """Seconds that the server asks to wait: 0 to a day; 0 where it does not say or makes no sense."""
-    wanted = _number(headers.get("retry-after-ms", ""), 1000.0)
+    wanted = _parse_number(headers.get("retry-after-ms", ""), 1000.0)
     text = headers.get("retry-after", "")
     if wanted is None:
-        wanted = _number(text, 1.0)
+        wanted = _parse_number(text, 1.0)
     if wanted is None:
         try:
             until = email.utils.parsedate_to_datetime(text)
@@ -108,5 +110,5 @@ def retry_after(headers: Mapping[str, str], clock: Clock) -> float:
     return min(max(wanted, 0.0), _DAY)
 
 
-def _number(text: str, unit: float) -> float | None:
+def _parse_number(text: str, unit: float) -> float | None:
     return float(text) / unit if re.fullmatch(r"\s*\d{1,15}(\.\d{1,9})?\s*", text) else None

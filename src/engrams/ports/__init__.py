@@ -18,7 +18,7 @@ from engrams.ports.memory import MemoryApi as MemoryApi
 from engrams.ports.memory import MemoryReader as MemoryReader
 from engrams.ports.models import Answer as Answer
 from engrams.ports.models import Ask as Ask
-from engrams.ports.models import Card as Card
+from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import Chat as Chat
 from engrams.ports.models import Clock as Clock
 from engrams.ports.models import Closable as Closable

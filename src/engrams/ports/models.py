@@ -40,7 +40,7 @@ class TokenCounter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class EmbedderCard:
     """What there is to know about an embedding model. ``floors``: cosines that mean something for this model only
     (``duplicate``, ``related``, ``unrelated``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
 
@@ -56,7 +56,7 @@ class Embedder(Protocol):
     """Texts to unit vectors. ModelError when it cannot."""
 
     @property
-    def card(self) -> Card: ...
+    def card(self) -> EmbedderCard: ...
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
         """float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import Card, Pool
+from engrams.ports import EmbedderCard, Pool
 from engrams.settings import FloorSettings, ReadSettings
 from engrams.text.terms import terms
 
@@ -19,7 +19,7 @@ EDGE = 1e-6
 """Tolerance: cosines are float32, and floors are inclusive."""
 
 
-def dense_floor(floors: FloorSettings, card: Card) -> float:
+def dense_floor(floors: FloorSettings, card: EmbedderCard) -> float:
     """Cosine floor: the setting for this model, else the card's."""
     if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
         return floors.dense

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engrams.errors import InputError
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
@@ -22,7 +22,7 @@ _WORDS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _PLACES = 4
 
 
-def vector(text: str, dimension: int) -> list[float]:
+def hash_vector(text: str, dimension: int) -> list[float]:
     """A vector of length 1 from the words of a text; zeros where it has none. Every word adds or takes 1 at 4 places."""
     sums = [0.0] * dimension
     for word in _WORDS.findall(unicodedata.normalize("NFKC", text).casefold()):
@@ -50,7 +50,7 @@ class HashEmbedder:
         if dimension < 1:
             raise InputError(f"A vector has at least one dimension, not {dimension}.")
         floors = {"duplicate": 0.95, "related": 0.4, "unrelated": 0.1}
-        self.card = Card(f"hash-{dimension}", dimension, floors=floors, inline=inline)
+        self.card = EmbedderCard(f"hash-{dimension}", dimension, floors=floors, inline=inline)
         self.calls: dict[str, int] = {"query": 0, "document": 0}
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
@@ -58,5 +58,5 @@ class HashEmbedder:
         import numpy as np
 
         self.calls[purpose] += len(texts)
-        rows = [vector(text, self.card.dimension) for text in texts]
+        rows = [hash_vector(text, self.card.dimension) for text in texts]
         return np.array(rows, dtype=np.float32).reshape(len(rows), self.card.dimension)

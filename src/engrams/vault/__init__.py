@@ -5,9 +5,9 @@ What other rooms may ask of it, through ``engrams.ports`` alone: ``Notes.flush(F
 the owner's daily note; a job of kind ``DAILY`` does the same later.
 """
 
-from engrams.vault.parts import Parts as Parts
-from engrams.vault.parts import Report as Report
-from engrams.vault.parts import Rules as Rules
-from engrams.vault.scan import Cause as Cause
+from engrams.vault.parts import SyncReport as SyncReport
+from engrams.vault.parts import VaultDeps as VaultDeps
+from engrams.vault.parts import VaultRules as VaultRules
+from engrams.vault.scan import ChangeCause as ChangeCause
 from engrams.vault.storewrapper import VaultStore as VaultStore
 from engrams.vault.vault import Vault as Vault

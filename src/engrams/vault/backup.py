@@ -25,7 +25,7 @@ _PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BackupPlaces:
     """What a home consists of. ``state``: what the vault knows of its files."""
 
     database: Path
@@ -34,7 +34,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Backed:
+class BackupResult:
     """What a backup holds: files, and bytes of the backup itself."""
 
     path: Path
@@ -43,7 +43,7 @@ class Backed:
     sealed: bool
 
 
-def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
+def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupResult:
     """Write the backup and read it again to see that it is whole. Call with the vault's lock held where there is a vault.
 
     ConflictError: the target exists. InputError: it lies in the vault. StoreError: there is nothing to back up, or what was
@@ -60,7 +60,7 @@ def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
         plain, whole = Path(folder) / "plain", Path(folder) / "whole"
         count = _pack(places, Path(folder), plain)
         if passphrase:
-            with plain.open("rb") as source, _private(whole) as out:
+            with plain.open("rb") as source, _open_private(whole) as out:
                 encryption.seal(source, out, passphrase)
         else:
             plain.replace(whole)
@@ -68,10 +68,10 @@ def backup(places: Places, target: Path, passphrase: str = "") -> Backed:
         with whole.open("rb") as file:
             os.fsync(file.fileno())
         whole.replace(target)
-    return Backed(target, count, target.stat().st_size, bool(passphrase))
+    return BackupResult(target, count, target.stat().st_size, bool(passphrase))
 
 
-def restore(source: Path, places: Places, passphrase: str = "") -> int:
+def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     """Put a backup into a home that has no memory yet; how many files. InputError: it is no backup, or is damaged.
 
     ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing.
@@ -81,7 +81,7 @@ def restore(source: Path, places: Places, passphrase: str = "") -> int:
     home = places.database.parent
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="engrams-restore-", dir=home) as folder:
-        plain = _opened(source, passphrase, Path(folder))
+        plain = _decrypt(source, passphrase, Path(folder))
         below = Path(folder) / "below"
         manifest = _unpack(plain, below)
         for name, place in (("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
@@ -106,17 +106,17 @@ def is_backup(path: Path) -> bool:
         return file.read(len(encryption.MAGIC)).startswith((encryption.MAGIC, b"\x1f\x8b"))
 
 
-def _pack(places: Places, folder: Path, target: Path) -> int:
+def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:
     """Everything into one archive, the manifest with the hash of each file last."""
     hashes: dict[str, str] = {}
-    with _private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:
+    with _open_private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:
         for name, database in (("memory.db", places.database), ("state.db", places.state)):
             if database.exists():
                 copy = folder / name
                 _snapshot(database, copy)
                 hashes[name] = _add(archive, copy, name)
                 copy.unlink()
-        for path in _below(places.vault):
+        for path in _iter_files(places.vault):
             name = f"vault/{path.relative_to(places.vault).as_posix()}"
             digest = _add(archive, path, name)
             if digest:
@@ -158,7 +158,7 @@ def _snapshot(database: Path, copy: Path) -> None:
         raise StoreError(f"{database} cannot be copied: {problem}.", hint="`engrams doctor --repair` may mend it.") from None
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _iter_files(folder: Path) -> Iterator[Path]:
     """Every file of the vault but temporary ones; links are left out."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "tmp" or Path(base).name != ".engrams")
@@ -171,14 +171,14 @@ def _below(folder: Path) -> Iterator[Path]:
 def _verify(path: Path, passphrase: str, folder: Path) -> None:
     """Read a backup as a restore would."""
     try:
-        plain = _opened(path, passphrase, folder)
+        plain = _decrypt(path, passphrase, folder)
         _unpack(plain, folder / "again")
     except InputError as problem:
         raise StoreError(f"The backup cannot be read back: {problem.message}", hint="See that the disk is sound and has room.") from None
     shutil.rmtree(folder / "again")
 
 
-def _opened(source: Path, passphrase: str, folder: Path) -> Path:
+def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
     """The archive itself, out of its seal where it has one."""
     try:
         file = source.open("rb")
@@ -190,7 +190,7 @@ def _opened(source: Path, passphrase: str, folder: Path) -> Path:
         plain = folder / "opened"
         if not passphrase:
             raise RefusedError("The backup is sealed with a passphrase.", hint="Give it with --passphrase.")
-        with _private(plain) as out:
+        with _open_private(plain) as out:
             encryption.open_sealed(file, out, passphrase)
         return plain
 
@@ -210,7 +210,7 @@ def _unpack(plain: Path, below: Path) -> dict[str, str]:
                 if member.name == _MANIFEST:
                     manifest = json.loads(data.read())
                 else:
-                    found[member.name] = _write(data, below.joinpath(*parts), member.mtime)
+                    found[member.name] = _extract(data, below.joinpath(*parts), member.mtime)
             while whole.read(_PART):
                 pass  # to the end, where the sum of everything stands: an archive's own end comes before it
     except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError, KeyError) as problem:
@@ -222,10 +222,10 @@ def _unpack(plain: Path, below: Path) -> dict[str, str]:
     return found
 
 
-def _write(data: IO[bytes], place: Path, mtime: float) -> str:
+def _extract(data: IO[bytes], place: Path, mtime: float) -> str:
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.blake2b(digest_size=32)
-    with _private(place) as out:
+    with _open_private(place) as out:
         while part := data.read(_PART):
             digest.update(part)
             out.write(part)
@@ -233,5 +233,5 @@ def _write(data: IO[bytes], place: Path, mtime: float) -> str:
     return digest.hexdigest()
 
 
-def _private(path: Path) -> IO[bytes]:
+def _open_private(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -11,8 +11,8 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
 from engrams.text.features import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.parts import Parts
-from engrams.vault.paths import daily_of
+from engrams.vault.parts import VaultDeps
+from engrams.vault.paths import daily_path
 
 _BULLETS = 10
 _LINES = 30
@@ -25,58 +25,58 @@ _SAID = 400
 _LONGEST = 200
 
 
-class Daily:
+class DailyNotes:
     """Writes daily notes. A model makes them where there is one; rules else, and when it fails."""
 
-    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
 
     def flush(self, asked: Flush) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
         parts = self._parts
-        said = unscheduled([record for record in asked.records if record.text.strip()])
-        mark = f"flushed:{asked.owner.key}:{_hash(said)}"
-        if not parts.settings.daily or not said or parts.state.fact(mark):
+        said = drop_scheduled([record for record in asked.records if record.text.strip()])
+        mark = f"flushed:{asked.owner.key}:{_hash_turns(said)}"
+        if not parts.settings.daily or not said or parts.state.get_fact(mark):
             return False
-        lines = self._lines(asked.owner, said)
+        lines = self._make_lines(asked.owner, said)
         now = parts.clock()
         with parts.lock:
-            if parts.state.fact(mark):
+            if parts.state.get_fact(mark):
                 return False
             written = self.append(asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines)
-            parts.state.tell(mark, now.isoformat())
+            parts.state.set_fact(mark, now.isoformat())
         return written
 
     def summarise(self, owner: Scope, day: date) -> bool:
         """The summary of a whole day. False: nothing was said, or nothing new since the last one."""
         parts = self._parts
-        said = unscheduled(self._said(owner, day))
+        said = drop_scheduled(self._find_turns(owner, day))
         mark = f"summary:{owner.key}:{day}"
-        if not parts.settings.daily or not said or parts.state.fact(mark) == _hash(said):
+        if not parts.settings.daily or not said or parts.state.get_fact(mark) == _hash_turns(said):
             return False
-        lines = self._lines(owner, said)
+        lines = self._make_lines(owner, said)
         with parts.lock:
             written = self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
-            parts.state.tell(mark, _hash(said))
+            parts.state.set_fact(mark, _hash_turns(said))
         return written
 
     def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
         """Put a section at the end of a day's note, which gets its title when it is made. Lines that it holds already are left
         out; False: that is all of them."""
-        disk, path = self._parts.disk, daily_of(owner, day)
+        disk, path = self._parts.disk, daily_path(owner, day)
         old = disk.read(path)
         text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"
         held = {line.strip() for line in text.splitlines()}
         new = [line for line in lines if line.strip() not in held]
         if not new:
             return False
-        self._parts.begin()
+        self._parts.make_folder()
         section = "\n".join([f"## {heading}", "", *new])
         told = {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key}
-        self._parts.replace(path, f"{text}\n\n{section}\n".encode(), old, told)
+        self._parts.replace_file(path, f"{text}\n\n{section}\n".encode(), old, told)
         return True
 
-    def _said(self, owner: Scope, day: date) -> list[Record]:
+    def _find_turns(self, owner: Scope, day: date) -> list[Record]:
         """What was said on a day, oldest first."""
         begin = datetime.combine(day, time(), UTC)
         found: list[Record] = []
@@ -88,16 +88,16 @@ class Daily:
                 return sorted(found, key=lambda record: (record.recorded_at, record.id))
             query = Query(query.reach, _TURNS, order="newest", limit=500, after=page.next)
 
-    def _lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
+    def _make_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
         if self._chat is not None:
             try:
-                return self._asked(self._chat, said)
+                return self._ask_model(self._chat, said)
             except (ModelError, BudgetError):
                 # Rules do as well as they can; the turns themselves are in the journal in any case.
                 pass
-        return [f"- {one_line(text)}" for text in self._picked(owner, said)]
+        return [f"- {one_line(text)}" for text in self._pick_lines(owner, said)]
 
-    def _asked(self, chat: Chat, said: Sequence[Record]) -> list[str]:
+    def _ask_model(self, chat: Chat, said: Sequence[Record]) -> list[str]:
         told = "\n".join(f"{record.speaker or record.role or 'someone'}: {prompts.quote(record.text[:2000])}" for record in said[-_SAID:])
         prompt = prompts.load("daily").render(said=told, limit=str(_LINES))
         answer = chat.ask(Ask((Message("user", prompt),), "daily")).text.strip()
@@ -106,7 +106,7 @@ class Daily:
         lines = [line.strip() for line in answer.splitlines() if line.strip() and not line.startswith(("#", "```"))]
         return [line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines][:_LINES]
 
-    def _picked(self, owner: Scope, said: Sequence[Record]) -> list[str]:
+    def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
         """What was learned from it, most important first; where that is little, the statements themselves."""
         ids = tuple(record.id for record in said)
         reach = Reach(owner, (owner,), tree=True)
@@ -121,7 +121,7 @@ class Daily:
         return list(dict.fromkeys([*picked, *(plain if not picked else ())]))[:_BULLETS]
 
 
-def unscheduled(records: Sequence[Record]) -> list[Record]:
+def drop_scheduled(records: Sequence[Record]) -> list[Record]:
     """Without what a timer said, and what was answered to it."""
     kept: list[Record] = []
     answering = ""
@@ -143,7 +143,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
 
 
-def _hash(records: Sequence[Record]) -> str:
+def _hash_turns(records: Sequence[Record]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for record in records:
         digest.update(f"{record.role}\x1f{record.text}\x1e".encode("utf-8", "replace"))

@@ -20,7 +20,7 @@ _STEP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class FileStat:
     """What tells that a file was not written to: its time of change (ns) and its size (bytes)."""
 
     mtime: int
@@ -28,7 +28,7 @@ class Stat:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileWrite:
     """A file to write. ``expected``: what it should hold now (None: it is new, or does not matter)."""
 
     path: str
@@ -36,13 +36,13 @@ class File:
     expected: bytes | None = None
 
 
-class Disk:
+class VaultDisk:
     """The vault's folder. Paths are relative to it, with ``/``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def at(self, path: str) -> Path:
+    def locate(self, path: str) -> Path:
         """The file of a path. InputError: it would lie outside the root, or in a hidden folder."""
         parts = path.split("/")
         if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") or ":" in part for part in parts):
@@ -52,27 +52,27 @@ class Disk:
     def read(self, path: str) -> bytes | None:
         """None where there is no such file. A link is not followed: it may lead out of the root."""
         try:
-            with mapped(), os.fdopen(os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            with map_errors(), os.fdopen(os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
-    def stat(self, path: str) -> Stat | None:
+    def stat(self, path: str) -> FileStat | None:
         try:
-            found = self.at(path).lstat()
+            found = self.locate(path).lstat()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Stat(found.st_mtime_ns, found.st_size)
+        return FileStat(found.st_mtime_ns, found.st_size)
 
-    def write(self, files: Sequence[File], secure: bool = True) -> dict[str, bytes]:
+    def write(self, files: Sequence[FileWrite], secure: bool = True) -> dict[str, bytes]:
         """Each file whole or not at all, whatever happens; in place when this returns. ``secure``: after a power loss too.
 
         Gives what was replaced without being what was expected, by path: somebody wrote to those files just then.
         """
-        with mapped():
-            made = [(self._temporary(file, secure and len(files) <= _MANY), self.at(file.path), file) for file in files]
+        with map_errors():
+            made = [(self._write_temporary(file, secure and len(files) <= _MANY), self.locate(file.path), file) for file in files]
             if secure and len(files) > _MANY:
-                _flush([temporary for temporary, _, _ in made])
+                _flush_files([temporary for temporary, _, _ in made])
             found: dict[str, bytes] = {}
             for temporary, path, file in made:
                 held = self._replace(temporary, path, file.expected is not None)
@@ -80,15 +80,15 @@ class Disk:
                     found[file.path] = held
             if secure and hasattr(os, "O_DIRECTORY"):
                 for folder in {path.parent for _, path, _ in made}:
-                    _settle(folder)
+                    _flush_folder(folder)
         return found
 
     def take(self, path: str) -> bytes | None:
         """Remove a file; what it held."""
-        aside = self._aside(self.at(path))
+        aside = self._temporary_path(self.locate(path))
         try:
-            with mapped():
-                self.at(path).replace(aside)
+            with map_errors():
+                self.locate(path).replace(aside)
         except (FileNotFoundError, NotADirectoryError):
             return None
         held = aside.read_bytes()
@@ -98,8 +98,8 @@ class Disk:
 
     def remove(self, path: str) -> None:
         """Take a file away, and the folders that become empty with it."""
-        place = self.at(path)
-        with mapped(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        place = self.locate(path)
+        with map_errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             place.unlink()
         for folder in place.parents:
             if folder == self.root or not folder.is_relative_to(self.root):
@@ -109,14 +109,14 @@ class Disk:
             except OSError:
                 return
 
-    def same(self, one: str, other: str) -> bool:
+    def is_same(self, one: str, other: str) -> bool:
         """Whether two names are one file, as where case does not matter; False where one is not there."""
         try:
-            return self.at(one).samefile(self.at(other))
+            return self.locate(one).samefile(self.locate(other))
         except (FileNotFoundError, NotADirectoryError):
             return False
 
-    def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, Stat]]:
+    def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, FileStat]]:
         """The Markdown files below a folder, or ``every`` file. Hidden ones, temporary ones, links and names that are no text
         are passed over; the last are added to ``odd``, as they can be shown."""
         stack = [top]
@@ -141,9 +141,9 @@ class Disk:
                         stat = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue
-                    yield f"{folder}/{name}", Stat(stat.st_mtime_ns, stat.st_size)
+                    yield f"{folder}/{name}", FileStat(stat.st_mtime_ns, stat.st_size)
 
-    def clean(self) -> None:
+    def remove_temporary(self) -> None:
         """Remove what a crash left half written, and not what another process is writing now."""
         with contextlib.suppress(FileNotFoundError):
             for entry in os.scandir(self.root / ".engrams" / "tmp"):
@@ -153,7 +153,7 @@ class Disk:
 
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
         """Put a file in its place. A second name keeps hold of what is replaced, where the file system has such."""
-        aside = self._aside(path)
+        aside = self._temporary_path(path)
         if watched:
             with contextlib.suppress(OSError):
                 os.link(path, aside)
@@ -167,12 +167,12 @@ class Disk:
         finally:
             aside.unlink(missing_ok=True)
 
-    def _temporary(self, file: File, secure: bool) -> Path:
-        place = self.at(file.path)
+    def _write_temporary(self, file: FileWrite, secure: bool) -> Path:
+        place = self.locate(file.path)
         if not place.parent.resolve().is_relative_to(self.root.resolve()):
             raise StoreError(f"The folder of {file.path} is a link out of the vault.", hint="Replace the link with a folder.")
-        private(place.parent)
-        temporary = self._aside(place)
+        make_private(place.parent)
+        temporary = self._temporary_path(place)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "wb") as opened:
@@ -185,26 +185,26 @@ class Disk:
             raise
         return temporary
 
-    def _aside(self, place: Path) -> Path:
+    def _temporary_path(self, place: Path) -> Path:
         folder = self.root / ".engrams" / "tmp"
-        private(folder)
+        make_private(folder)
         return folder / f"{place.name[:40]}.{os.urandom(6).hex()}.tmp"
 
 
-class Lock:
+class VaultLock:
     """One at a time, among the threads and processes that work on one vault. Freed by a crash. May be nested."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._guard, self._depth = path, RLock(), 0
         self._file: IO[bytes] | None = None
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> VaultLock:
         self._guard.acquire()
         try:
             if self._depth == 0:
-                private(self._path.parent)
+                make_private(self._path.parent)
                 self._file = self._path.open("ab")
-                _hold(self._file)
+                _lock_file(self._file)
             self._depth += 1
         except BaseException:
             self._guard.release()
@@ -220,7 +220,7 @@ class Lock:
 
 
 @contextlib.contextmanager
-def mapped() -> Iterator[None]:
+def map_errors() -> Iterator[None]:
     """Failures of the disk as StoreError; a file that is not there stays what it is."""
     try:
         yield
@@ -231,11 +231,11 @@ def mapped() -> Iterator[None]:
         raise StoreError(f"The vault cannot use {problem.filename or 'a file'}: {problem.strerror}.", hint=hint) from None
 
 
-def private(place: Path) -> None:
+def make_private(place: Path) -> None:
     """Make a folder, and those above it that are missing, for the owner alone."""
     if place.is_dir():
         return
-    private(place.parent)
+    make_private(place.parent)
     place.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -253,12 +253,12 @@ def is_memory(name: str) -> bool:
     return name.endswith(".md") and not name.startswith((".", "~", "#"))
 
 
-def digest(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     """What tells one content from another; 32 hex digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _flush(files: Sequence[Path]) -> None:
+def _flush_files(files: Sequence[Path]) -> None:
     """Many files at once: one flush of everything is far quicker than one each, where it waits until it is done."""
     if sys.platform == "linux":
         os.sync()
@@ -268,7 +268,7 @@ def _flush(files: Sequence[Path]) -> None:
             os.fsync(file.fileno())
 
 
-def _settle(folder: Path) -> None:
+def _flush_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -276,7 +276,7 @@ def _settle(folder: Path) -> None:
         os.close(handle)
 
 
-def _hold(file: IO[bytes]) -> None:
+def _lock_file(file: IO[bytes]) -> None:
     if sys.platform == "win32":
         import msvcrt
 

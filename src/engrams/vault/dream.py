@@ -15,11 +15,11 @@ from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import Ask, Chat, JobSpec, Message, Query, Reach
 from engrams.types import Kind, Record, Scope, Status, content_hash
 from engrams.vault import items
-from engrams.vault.disk import File, digest
-from engrams.vault.items import Item
-from engrams.vault.notes import estimate
-from engrams.vault.parts import Parts
-from engrams.vault.paths import daily_of, diary_of, memory_of
+from engrams.vault.disk import FileWrite, hash_bytes
+from engrams.vault.items import MemoryItem
+from engrams.vault.notes import estimate_tokens
+from engrams.vault.parts import VaultDeps
+from engrams.vault.paths import daily_path, diary_path, memory_path
 
 DREAM = "dream"
 """The kind of the job; its key is the owner's."""
@@ -49,7 +49,7 @@ _STATED = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.CORRECTIO
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DreamPlan:
     """What a dream would do. ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made
     from. ``source``: the hash of day and notes."""
 
@@ -63,10 +63,10 @@ class Plan:
     dropped: tuple[tuple[str, str], ...] = ()
 
 
-class Dreams:
+class DreamRunner:
     """Thread safe. The model is asked without any lock held."""
 
-    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
 
     def dream(
@@ -80,142 +80,148 @@ class Dreams:
         if plan is None:
             return False
         if self._parts.settings.dream_confirm if confirm is None else confirm:
-            self.hold(plan)
+            self.hold_plan(plan)
             return True
         self.apply(plan)
         return True
 
-    def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> Plan | None:
+    def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
         """What a dream over these last days (30 at most) would do; None where there is nothing to dream of."""
         parts = self._parts
         today = today or parts.clock().date()
-        notes = self._notes(owner, today, min(days, _MOST_DAYS))
+        notes = self._read_notes(owner, today, min(days, _MOST_DAYS))
         if not notes:
             return None
         source = hashlib.blake2b(f"{today}\x1f{notes}".encode("utf-8", "replace"), digest_size=16).hexdigest()
-        if not force and parts.state.fact(f"dreamed:{owner.key}") == source:
+        if not force and parts.state.get_fact(f"dreamed:{owner.key}") == source:
             return None
-        data = parts.disk.read(memory_of(owner)) or b""
+        data = parts.disk.read(memory_path(owner)) or b""
         memory = data.decode("utf-8", "replace")
         if self._chat is not None:
-            return self._asked(self._chat, owner, memory, notes, (today, digest(data), source))
+            return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
         known, new = items.parse(memory), items.parse(notes, fresh=True)
-        tidied = items.tidy(known, new, self._gone(owner, (*known, *new)), self._topics(owner), parts.settings.memory_items)
-        diary = _diary(tidied)
-        return Plan(owner.key, str(today), items.render(tidied.items), diary, digest(data), source, tidied.added, tidied.dropped)
+        tidied = items.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
+        diary = _render_diary(tidied)
+        return DreamPlan(owner.key, str(today), items.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped)
 
-    def hold(self, plan: Plan) -> None:
+    def hold_plan(self, plan: DreamPlan) -> None:
         """Keep a plan until it is confirmed."""
-        self._parts.state.tell(f"plan:{plan.owner}", json.dumps(asdict(plan)))
+        self._parts.state.set_fact(f"plan:{plan.owner}", json.dumps(asdict(plan)))
 
-    def waiting(self, owner: Scope) -> Plan | None:
+    def held_plan(self, owner: Scope) -> DreamPlan | None:
         """The plan that waits to be confirmed."""
-        held = self._parts.state.fact(f"plan:{owner.key}")
+        held = self._parts.state.get_fact(f"plan:{owner.key}")
         if not held:
             return None
         told: dict[str, Any] = json.loads(held)
-        return Plan(**{**told, "added": tuple(told["added"]), "dropped": tuple((text, why) for text, why in told["dropped"])})
+        return DreamPlan(**{**told, "added": tuple(told["added"]), "dropped": tuple((text, why) for text, why in told["dropped"])})
 
-    def apply(self, plan: Plan) -> None:
+    def apply(self, plan: DreamPlan) -> None:
         """Carry a plan out. ConflictError: MEMORY.md was changed since it was made."""
         parts, owner = self._parts, Scope.parse(plan.owner)
-        path = memory_of(owner)
+        path = memory_path(owner)
         with parts.lock:
             old = parts.disk.read(path)
-            if digest(old or b"") != plan.before:
+            if hash_bytes(old or b"") != plan.before:
                 raise ConflictError("MEMORY.md was changed since the dream was planned.", hint="Dream again.")
-            parts.begin()
+            parts.make_folder()
             if plan.memory is not None and plan.memory.encode() != old:
-                parts.state.tell(
+                parts.state.set_fact(
                     f"undo:{plan.owner}",
                     json.dumps(
                         {
                             "path": path,
                             "memory": None if old is None else old.decode("utf-8", "replace"),
-                            "wrote": digest(plan.memory.encode()),
+                            "wrote": hash_bytes(plan.memory.encode()),
                         }
                     ),
                 )
-                parts.replace(path, plan.memory.encode(), old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner})
-            self._diary(owner, date.fromisoformat(plan.day), plan.diary)
-            parts.state.tell(f"dreamed:{plan.owner}", plan.source)
-            parts.state.tell(f"dreamt:{plan.owner}", parts.clock().isoformat())
-            parts.state.tell(f"plan:{plan.owner}", "")
+                parts.replace_file(
+                    path, plan.memory.encode(), old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner}
+                )
+            self._write_diary(owner, date.fromisoformat(plan.day), plan.diary)
+            parts.state.set_fact(f"dreamed:{plan.owner}", plan.source)
+            parts.state.set_fact(f"dreamt:{plan.owner}", parts.clock().isoformat())
+            parts.state.set_fact(f"plan:{plan.owner}", "")
 
     def undo(self, owner: Scope) -> None:
         """Put back the MEMORY.md from before the last dream. NotFoundError: there is none. ConflictError: it was changed since."""
         parts = self._parts
         with parts.lock:
-            told = json.loads(parts.state.fact(f"undo:{owner.key}") or "{}")
+            told = json.loads(parts.state.get_fact(f"undo:{owner.key}") or "{}")
             if not told:
                 raise NotFoundError("There is no dream to undo.", hint="`engrams log` and `engrams revert` reach further back.")
-            if digest(parts.disk.read(told["path"]) or b"") != told["wrote"]:
+            if hash_bytes(parts.disk.read(told["path"]) or b"") != told["wrote"]:
                 raise ConflictError("MEMORY.md was changed since the dream.", hint="`engrams log` shows what it was before.")
             parts.state.touch([(told["path"], {"does": "undo", "actor": "hand", "why": "undid a dream", "scope": owner.key})])
             if told["memory"] is None:
                 parts.disk.remove(told["path"])
             else:
-                parts.disk.write([File(told["path"], told["memory"].encode())])
-            self._diary(owner, parts.clock().date(), "The last dream was undone.")
-            parts.state.tell(f"undo:{owner.key}", "")
+                parts.disk.write([FileWrite(told["path"], told["memory"].encode())])
+            self._write_diary(owner, parts.clock().date(), "The last dream was undone.")
+            parts.state.set_fact(f"undo:{owner.key}", "")
 
-    def spec(self, owner: Scope, now: datetime) -> JobSpec | None:
+    def next_job(self, owner: Scope, now: datetime) -> JobSpec | None:
         """The next dream by the triggers that are set: at its time, after so many notes, at such a size."""
         section = self._parts.settings
         if not section.daily:
             return None
-        due = _next(section.dream_at, now)
-        if self._full(owner, now):
+        due = _next_time(section.dream_at, now)
+        if self._is_due(owner, now):
             due = now
         return None if due is None else JobSpec(DREAM, owner.key, {"owner": owner.key}, due, attempts=_TRIES)
 
-    def _full(self, owner: Scope, now: datetime) -> bool:
+    def _is_due(self, owner: Scope, now: datetime) -> bool:
         """Whether enough has come together since the last dream."""
         section = self._parts.settings
         if not section.dream_files and not section.dream_bytes:
             return False
-        last = self._parts.state.fact(f"dreamt:{owner.key}")
+        last = self._parts.state.get_fact(f"dreamt:{owner.key}")
         since = parse_time(last).date() if last else now.date() - timedelta(days=_MOST_DAYS)
         days = [now.date() - timedelta(days=back) for back in range((now.date() - since).days + (not last))]
-        notes = [stat for day in days if (stat := self._parts.disk.stat(daily_of(owner, day))) is not None]
-        memory = self._parts.disk.stat(memory_of(owner))
+        notes = [stat for day in days if (stat := self._parts.disk.stat(daily_path(owner, day))) is not None]
+        memory = self._parts.disk.stat(memory_path(owner))
         size = sum(stat.size for stat in notes) + (memory.size if memory else 0)
         enough = bool(section.dream_files) and len(notes) >= section.dream_files
         return enough or (bool(section.dream_bytes) and bool(notes) and size >= section.dream_bytes)
 
-    def _notes(self, owner: Scope, today: date, days: int) -> str:
+    def _read_notes(self, owner: Scope, today: date, days: int) -> str:
         found = []
         for back in range(days - 1, -1, -1):
-            data = self._parts.disk.read(daily_of(owner, today - timedelta(days=back)))
+            data = self._parts.disk.read(daily_path(owner, today - timedelta(days=back)))
             if data and data.strip():
                 found.append(data.decode("utf-8", "replace").strip())
         return "\n\n".join(found)
 
-    def _asked(self, chat: Chat, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> Plan:
+    def _ask_model(self, chat: Chat, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> DreamPlan:
         most = self._parts.settings.memory_items
         quoted = [prompts.quote(text[-60_000:]) for text in (memory, notes)]
         prompt = prompts.load("dream").render(memory=quoted[0], notes=quoted[1], limit=str(most))
-        size = min(8000, 500 + estimate(memory) * 2 + estimate(notes))
+        size = min(8000, 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes))
         answer = chat.ask(Ask((Message("user", prompt),), "dream", _SCHEMA, max_tokens=size))
         told = answer.data if isinstance(answer.data, dict) else {}
         found = [
-            Item(str(item["topic"]), " ".join(str(item["text"]).split())) for item in told.get("items") or () if isinstance(item, dict)
+            MemoryItem(str(item["topic"]), " ".join(str(item["text"]).split()))
+            for item in told.get("items") or ()
+            if isinstance(item, dict)
         ]
         found = [item for item in found if item.text]
         diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
         if not found:
-            return Plan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
+            return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
         held = items.parse(memory)
         # A correction is never the model's to lose.
-        found += [item for item in held if item.correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)]
+        found += [
+            item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
+        ]
         kept = items.tidy(found, (), (), {}, most).items
         before = {content_hash(item.text): item.text for item in held}
         after = {content_hash(item.text): item.text for item in kept}
         added = tuple(text for name, text in after.items() if name not in before)
         dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
-        return Plan(owner.key, str(marks[0]), items.render(kept), diary, marks[1], marks[2], added, dropped)
+        return DreamPlan(owner.key, str(marks[0]), items.render(kept), diary, marks[1], marks[2], added, dropped)
 
-    def _gone(self, owner: Scope, known: Sequence[Item]) -> set[str]:
+    def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
         """Hashes of texts that memory knows to hold no longer, and not to hold again."""
         reach = Reach(owner, (owner,), tree=True)
         gone: set[str] = set()
@@ -226,33 +232,33 @@ class Dreams:
                 gone.add(name)
         return gone
 
-    def _topics(self, owner: Scope) -> dict[str, str]:
+    def _find_topics(self, owner: Scope) -> dict[str, str]:
         """Topics of what is stated, by hash."""
         page = self._parts.store.find(Query(Reach(owner, (owner,), tree=True), _STATED, limit=1000))
-        return {record.hash: topic for record in page.records if (topic := _topic(record))}
+        return {record.hash: topic for record in page.records if (topic := _topic_of(record))}
 
-    def _diary(self, owner: Scope, day: date, text: str) -> None:
-        disk, path = self._parts.disk, diary_of(owner, day)
+    def _write_diary(self, owner: Scope, day: date, text: str) -> None:
+        disk, path = self._parts.disk, diary_path(owner, day)
         old = disk.read(path)
         head = old.decode("utf-8", "replace").rstrip("\n") if old else f"# Dream of {day:%Y-%m-%d}"
         new = f"{head}\n\n## {self._parts.clock():%H:%M}\n\n{text.strip()}\n".encode()
-        self._parts.replace(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
+        self._parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
 
 
-def _topic(record: Record) -> str:
+def _topic_of(record: Record) -> str:
     if record.kind is Kind.CORRECTION:
         return items.CORRECTIONS
     return (record.category or (record.tags[0] if record.tags else "")).replace("_", " ").strip().capitalize()
 
 
-def _diary(tidied: items.Tidied) -> str:
+def _render_diary(tidied: items.TidyResult) -> str:
     lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
     lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
     lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]
     return "\n".join(lines)
 
 
-def _next(at: str, now: datetime) -> datetime | None:
+def _next_time(at: str, now: datetime) -> datetime | None:
     """The next time of day ``at``; None where there is none."""
     hour, _, minute = at.partition(":")
     if not hour.strip().isdigit() or not minute.strip().isdigit() or int(hour) > 23 or int(minute) > 59:

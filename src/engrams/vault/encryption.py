@@ -40,7 +40,7 @@ def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
     cipher = _cipher(passphrase, salt)
     from cryptography.exceptions import InvalidTag
 
-    _try(cipher, source.read(_TAG))
+    _check_passphrase(cipher, source.read(_TAG))
     number, chunk = 0, source.read(_CHUNK + _TAG)
     while True:
         after = source.read(_CHUNK + _TAG)
@@ -63,7 +63,7 @@ def _cipher(passphrase: str, salt: bytes) -> Any:
     return AESGCM(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, **_COST))
 
 
-def _try(cipher: Any, told: bytes) -> None:
+def _check_passphrase(cipher: Any, told: bytes) -> None:
     """Whether the passphrase is right is known apart from whether the rest is whole."""
     from cryptography.exceptions import InvalidTag
 

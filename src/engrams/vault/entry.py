@@ -15,7 +15,7 @@ from engrams.clock import parse_time
 from engrams.errors import EngramsError
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.vault import frontmatter
-from engrams.vault.frontmatter import FrontError
+from engrams.vault.frontmatter import FrontMatterError
 
 NAMES: Mapping[str, str] = {
     "id": "id",
@@ -75,7 +75,7 @@ _LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FileLink:
     """An outgoing edge as a file tells it. ``target`` is empty where only a path is told, by somebody's hand."""
 
     type: EdgeType
@@ -86,18 +86,18 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class VaultEntry:
     """What a file says. ``fields`` holds those it names, and always ``text``; the rest have their defaults."""
 
     fields: Mapping[str, Any]
-    links: tuple[Link, ...] = ()
+    links: tuple[FileLink, ...] = ()
     loose: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         return str(self.fields.get("id", ""))
 
-    def record(self, fallback: Mapping[str, Any]) -> Record:
+    def to_record(self, fallback: Mapping[str, Any]) -> Record:
         """The record it describes; ``fallback`` gives what a file may leave open: id, kind, scope, time and layer."""
         given = {name: value for name, value in fallback.items() if name in _NEEDED}
         values = {**_DEFAULTS, **given, **self.fields}
@@ -106,12 +106,12 @@ class Entry:
         return Record(**values)
 
 
-def render(record: Record, links: Sequence[Link], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None) -> str:
+def render_entry(record: Record, links: Sequence[FileLink], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None) -> str:
     """The file of a record. What ``old``, the file that is there, says beyond a record's fields stays in it."""
-    items = [*_items(record), *_linked(links, loose or {})]
+    items = [*_front_items(record), *_link_items(links, loose or {})]
     try:
         before, _ = frontmatter.split(old)
-    except FrontError:
+    except FrontMatterError:
         before = None
     if before is None:
         # Links by id, as people write them, resolve in editors that know aliases.
@@ -119,7 +119,7 @@ def render(record: Record, links: Sequence[Link], old: str = "", loose: Mapping[
     return frontmatter.join(frontmatter.revise(before, items, KNOWN), record.text)
 
 
-def read(text: str) -> Entry:
+def parse_entry(text: str) -> VaultEntry:
     """What a file says. FrontError: it cannot be understood; the message says why."""
     head, body = frontmatter.split(text)
     held = frontmatter.load(head) if head is not None else {}
@@ -127,35 +127,35 @@ def read(text: str) -> Entry:
     for name, value in held.items():
         target = NAMES.get(name, "")
         if target and value is not None:
-            found[target] = _value(name, target, value)
-    links: list[Link] = []
+            found[target] = _parse_value(name, target, value)
+    links: list[FileLink] = []
     loose: dict[str, tuple[Json, ...]] = {}
     for type in EdgeType:
         told = held.get(type)
         values = told if isinstance(told, list) else [] if told is None else [told]
-        links += [link for value in values if (link := _link(type, value)) is not None]
-        rest = tuple(value for value in values if _link(type, value) is None)
+        links += [link for value in values if (link := _parse_link(type, value)) is not None]
+        rest = tuple(value for value in values if _parse_link(type, value) is None)
         if rest:
             loose[type] = rest
-    return Entry(found, tuple(links), loose)
+    return VaultEntry(found, tuple(links), loose)
 
 
-def coerced(name: str, value: Json) -> Any:
+def parse_field(name: str, value: Json) -> Any:
     """A field from its JSON form, as front matter and history tell it. FrontError: it is not such a value."""
-    return _value(name, name, value)
+    return _parse_value(name, name, value)
 
 
-def link(edge: Edge, path: str = "") -> Link:
+def to_link(edge: Edge, path: str = "") -> FileLink:
     """An edge as its source's file tells it; ``path``: that of the target's file, relative, where it has one."""
-    return Link(edge.type, edge.target, edge.weight, edge.count, path)
+    return FileLink(edge.type, edge.target, edge.weight, edge.count, path)
 
 
-def same(one: Record, other: Record) -> bool:
+def says_same(one: Record, other: Record) -> bool:
     """Whether they say the same, apart from counts of use and the version."""
     return replace(one, access_count=0, last_accessed=None, version=1) == replace(other, access_count=0, last_accessed=None, version=1)
 
 
-def _items(record: Record) -> list[tuple[str, Json]]:
+def _front_items(record: Record) -> list[tuple[str, Json]]:
     items: list[tuple[str, Json]] = []
     category = "summary_kind" if record.kind is Kind.SUMMARY else "category"
     for name, target in NAMES.items():
@@ -168,22 +168,22 @@ def _items(record: Record) -> list[tuple[str, Json]]:
         value = getattr(record, target)
         default = LAYER_OF[record.kind] if target == "layer" else _DEFAULTS[target]
         if value != default or (target in _NEEDED and target != "layer"):
-            items.append((name, _told(value)))
+            items.append((name, _to_json(value)))
     return items
 
 
-def _told(value: Any) -> Json:
+def _to_json(value: Any) -> Json:
     match value:
         case datetime():
             return value.astimezone(UTC).isoformat()
         case Scope():
             return value.key
         case Provenance():
-            return {name: _told(held) for name in Provenance.__slots__ if (held := getattr(value, name)) != getattr(Provenance(), name)}
+            return {name: _to_json(held) for name in Provenance.__slots__ if (held := getattr(value, name)) != getattr(Provenance(), name)}
         case Evidence():
             return {name: held for name in Evidence.__slots__ if (held := getattr(value, name))}
         case tuple():
-            return [_told(item) for item in value]
+            return [_to_json(item) for item in value]
         case Mapping():
             return dict(value)
         case str():
@@ -192,7 +192,7 @@ def _told(value: Any) -> Json:
             return value
 
 
-def _linked(links: Sequence[Link], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
+def _link_items(links: Sequence[FileLink], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
     found: dict[str, list[Json]] = {}
     for item in sorted(links, key=lambda item: (item.type, item.target)):
         plain = _LINKABLE.fullmatch(item.target) is not None
@@ -207,47 +207,47 @@ def _linked(links: Sequence[Link], loose: Mapping[str, tuple[Json, ...]]) -> lis
     return [(str(type), found[type]) for type in EdgeType if type in found]
 
 
-def _link(type: EdgeType, value: Json) -> Link | None:
+def _parse_link(type: EdgeType, value: Json) -> FileLink | None:
     match value:
         case str() if found := _LINK.fullmatch(value.strip()):
-            return Link(type, (found[2] or "").strip(), path=found[1])
+            return FileLink(type, (found[2] or "").strip(), path=found[1])
         case str() if _LINKABLE.fullmatch(value):
-            return Link(type, value)
+            return FileLink(type, value)
         case {"to": str(target)} if target:
             weight, count, shown = value.get("weight", 1.0), value.get("count", 1), _LINK.fullmatch(str(value.get("link", "")))
             if isinstance(weight, int | float) and isinstance(count, int) and not isinstance(weight, bool) and not isinstance(count, bool):
-                return Link(type, target, float(weight), count, shown[1] if shown else "")
+                return FileLink(type, target, float(weight), count, shown[1] if shown else "")
     return None
 
 
-def _value(name: str, target: str, value: Json) -> Any:
+def _parse_value(name: str, target: str, value: Json) -> Any:
     try:
         if target in _TIMES:
-            return None if value is None else parse_time(_text(value)).astimezone(UTC)
+            return None if value is None else parse_time(_parse_text(value)).astimezone(UTC)
         if target in _ENUMS:
-            return _ENUMS[target](_text(value))
+            return _ENUMS[target](_parse_text(value))
         if target in _LISTS:
-            return tuple(_text(item) for item in (value if isinstance(value, list) else [value]))
+            return tuple(_parse_text(item) for item in (value if isinstance(value, list) else [value]))
         if target in _SHARES:
-            return _share(value)
+            return _parse_share(value)
         if target in _COUNTS:
-            return _count(value)
+            return _parse_count(value)
         match target:
             case "scope":
-                return Scope.parse(_text(value))
+                return Scope.parse(_parse_text(value))
             case "evidence":
-                return tuple(_evidence(item) for item in value)
+                return tuple(_parse_evidence(item) for item in value)
             case "provenance":
-                return _provenance(value)
+                return _parse_provenance(value)
             case "meta":
                 return dict(value)
             case _:
-                return _text(value)
+                return _parse_text(value)
     except (TypeError, ValueError, AttributeError, EngramsError) as problem:
-        raise FrontError(f"{name}: {problem}") from None
+        raise FrontMatterError(f"{name}: {problem}") from None
 
 
-def _text(value: Json) -> str:
+def _parse_text(value: Json) -> str:
     if isinstance(value, str):
         return value
     # What was meant as a text may look like a number: tags: [2024].
@@ -256,22 +256,22 @@ def _text(value: Json) -> str:
     raise TypeError("a text was expected")
 
 
-def _share(value: Json) -> float:
+def _parse_share(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise TypeError("a number from 0 to 1 was expected")
     return float(value)
 
 
-def _count(value: Json) -> int:
+def _parse_count(value: Json) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError("a whole number was expected")
     return value
 
 
-def _evidence(value: Json) -> Evidence:
-    return Evidence(*(_text(value.get(name, "")) for name in ("quote", "source", "speaker")))
+def _parse_evidence(value: Json) -> Evidence:
+    return Evidence(*(_parse_text(value.get(name, "")) for name in ("quote", "source", "speaker")))
 
 
-def _provenance(value: Json) -> Provenance:
-    texts = {name: _text(held) for name, held in value.items() if name in ("channel", "extractor", "prompt", "reason")}
-    return Provenance(**texts, files=tuple(_text(item) for item in value.get("files", ())))
+def _parse_provenance(value: Json) -> Provenance:
+    texts = {name: _parse_text(held) for name, held in value.items() if name in ("channel", "extractor", "prompt", "reason")}
+    return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))

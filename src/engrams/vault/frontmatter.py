@@ -23,7 +23,7 @@ _DEEPEST = 60
 _LONG_KEY = 400
 
 
-class FrontError(ValueError):
+class FrontMatterError(ValueError):
     """Front matter that cannot be read; the message says why."""
 
 
@@ -37,7 +37,7 @@ def split(text: str) -> tuple[str | None, str]:
         return None, text.removesuffix("\n")
     end = _END.search(text, begin.end())
     if end is None:
-        raise FrontError("the front matter has no end: a line of --- is missing")
+        raise FrontMatterError("the front matter has no end: a line of --- is missing")
     front, body = text[begin.end() : end.start()], text[end.end() :]
     if begin[1] == "\r\n":
         # An editor changed the line ends of the whole file; those of the text are not the text's own.
@@ -59,20 +59,20 @@ def load(front: str) -> dict[str, Json]:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" in line {mark.line + 2}" if mark else ""
-        raise FrontError(f"the front matter is not YAML{where}: {getattr(problem, 'problem', None) or 'malformed'}") from None
+        raise FrontMatterError(f"the front matter is not YAML{where}: {getattr(problem, 'problem', None) or 'malformed'}") from None
     except (ValueError, RecursionError) as problem:
-        raise FrontError(f"the front matter cannot be read: {problem}") from None
+        raise FrontMatterError(f"the front matter cannot be read: {problem}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise FrontError("the front matter is no list of names and values")
-    plain: dict[str, Json] = _plain(value, [_MOST_NODES], 0)
+        raise FrontMatterError("the front matter is no list of names and values")
+    plain: dict[str, Json] = _to_json(value, [_MOST_NODES], 0)
     return plain
 
 
 def dump(items: Iterable[tuple[str, Json]]) -> str:
     """Names and values as front matter, in their order."""
-    return "".join(_block(name, value) for name, value in items)
+    return "".join(_render_block(name, value) for name, value in items)
 
 
 def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
@@ -82,31 +82,31 @@ def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) 
     """
     try:
         held = load(old)
-    except FrontError:
+    except FrontMatterError:
         return dump(items)
     left = dict(items)
     order = [name for name, _ in items]
     blocks: list[tuple[str, str]] = []
-    for name, raw in _blocks(old):
+    for name, raw in _split_blocks(old):
         if name not in known:
             blocks.append((name, raw))
         elif name in left:
             value = left.pop(name)
-            blocks.append((name, raw if _same(held.get(name), value) else _block(name, value)))
+            blocks.append((name, raw if _is_equal(held.get(name), value) else _render_block(name, value)))
     for name in [name for name in order if name in left]:
         before = set(order[: order.index(name)])
         at = max((place + 1 for place, (other, _) in enumerate(blocks) if other in before), default=0)
-        blocks.insert(at, (name, _block(name, left[name])))
+        blocks.insert(at, (name, _render_block(name, left[name])))
     text = "".join(raw if raw.endswith("\n") else raw + "\n" for _, raw in blocks)
     own = [(name, value) for name, value in held.items() if name not in known]
     try:
-        fits = _same(load(text), {**dict(items), **dict(own)})
-    except FrontError:
+        fits = _is_equal(load(text), {**dict(items), **dict(own)})
+    except FrontMatterError:
         fits = False
     return text if fits else dump([*items, *own])
 
 
-def _blocks(front: str) -> list[tuple[str, str]]:
+def _split_blocks(front: str) -> list[tuple[str, str]]:
     """Front matter cut at its top-level names; comments and blank lines before one belong to none ("")."""
     blocks: list[tuple[str, str]] = []
     loose = ""
@@ -125,28 +125,28 @@ def _blocks(front: str) -> list[tuple[str, str]]:
     return [*blocks, ("", loose)] if loose else blocks
 
 
-def _block(name: str, value: Json) -> str:
+def _render_block(name: str, value: Json) -> str:
     if isinstance(value, list) and value:
-        return f"{_scalar(name)}:\n" + "".join(f"  - {_flow(item)}\n" for item in value)
-    return f"{_scalar(name)}: {_flow(value)}\n"
+        return f"{_render_scalar(name)}:\n" + "".join(f"  - {_render_flow(item)}\n" for item in value)
+    return f"{_render_scalar(name)}: {_render_flow(value)}\n"
 
 
-def _flow(value: Json) -> str:
+def _render_flow(value: Json) -> str:
     match value:
         case Mapping():
-            return "{" + ", ".join(f"{_name(str(name))}: {_flow(item)}" for name, item in value.items()) + "}"
+            return "{" + ", ".join(f"{_render_key(str(name))}: {_render_flow(item)}" for name, item in value.items()) + "}"
         case list() | tuple():
-            return "[" + ", ".join(_flow(item) for item in value) + "]"
+            return "[" + ", ".join(_render_flow(item) for item in value) + "]"
         case _:
-            return _scalar(value)
+            return _render_scalar(value)
 
 
-def _name(name: str) -> str:
+def _render_key(name: str) -> str:
     # A key beyond 1024 characters must be announced.
-    return _scalar(name) if len(name) < _LONG_KEY else f"? {_scalar(name)} "
+    return _render_scalar(name) if len(name) < _LONG_KEY else f"? {_render_scalar(name)} "
 
 
-def _scalar(value: Json) -> str:
+def _render_scalar(value: Json) -> str:
     match value:
         case None:
             return "null"
@@ -165,51 +165,51 @@ def _scalar(value: Json) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", quoted)
 
 
-def _plain(value: Any, left: list[int], depth: int) -> Json:
+def _to_json(value: Any, left: list[int], depth: int) -> Json:
     """The value as JSON. Bounded, because an alias can make a few bytes stand for very much, or for themselves."""
     left[0] -= 1
     if left[0] < 0 or depth > _DEEPEST:
-        raise FrontError("the front matter holds too much, or itself")
+        raise FrontMatterError("the front matter holds too much, or itself")
     match value:
         case dict():
-            return {_text(name): _plain(item, left, depth + 1) for name, item in value.items()}
+            return {_key_text(name): _to_json(item, left, depth + 1) for name, item in value.items()}
         case list():
-            return [_plain(item, left, depth + 1) for item in value]
+            return [_to_json(item, left, depth + 1) for item in value]
         case None | bool() | int() | float() | str():
             return value
         case _:
-            raise FrontError(f"the front matter holds a {type(value).__name__}")
+            raise FrontMatterError(f"the front matter holds a {type(value).__name__}")
 
 
-def _text(name: Any) -> str:
+def _key_text(name: Any) -> str:
     if isinstance(name, str):
         return name
     if name is None or isinstance(name, bool | int | float):
-        return _scalar(name)
-    raise FrontError("a name in the front matter is no text")
+        return _render_scalar(name)
+    raise FrontMatterError("a name in the front matter is no text")
 
 
-def _same(one: Json, other: Json) -> bool:
+def _is_equal(one: Json, other: Json) -> bool:
     """Equal, also in type: 1 is neither 1.0 nor true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-_made: list[Any] = []
+_LOADERS: list[Any] = []
 
 
 def _loader() -> Any:
     """A safe loader that knows null, true, false and numbers, and takes dates, yes, no and the rest for texts."""
-    if not _made:
+    if not _LOADERS:
         import yaml
 
-        class Loader(yaml.CSafeLoader):
+        class FrontMatterLoader(yaml.CSafeLoader):
             yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the name and form that the library asks for
 
-        Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""])
-        Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
-        Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789"))
-        Loader.add_implicit_resolver(
+        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""])
+        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
+        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789"))
+        FrontMatterLoader.add_implicit_resolver(
             "tag:yaml.org,2002:float", re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"), list("-0123456789")
         )
-        _made.append(Loader)
-    return _made[0]
+        _LOADERS.append(FrontMatterLoader)
+    return _LOADERS[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
-from engrams.vault.disk import Disk, File
+from engrams.vault.disk import FileWrite, VaultDisk
 from engrams.vault.path import TOPS
 
 IGNORE = ".gitignore"
@@ -22,7 +22,7 @@ _FALLBACK = ("engrams", "engrams@localhost")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommitEntry:
     """One commit: ``paths`` are those it changed."""
 
     id: str
@@ -33,7 +33,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BlameLine:
     """One line of a file, and the commit that it came with."""
 
     commit: str
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FileVersion:
     """A file that a commit changed: what it held before and after (None: it was not there)."""
 
     path: str
@@ -51,10 +51,10 @@ class Version:
     after: bytes | None
 
 
-class Git:
+class GitHistory:
     """The repository in the vault's folder. Call with the vault's lock held."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: VaultDisk) -> None:
         self._disk = disk
 
     @property
@@ -72,24 +72,26 @@ class Git:
                 paths |= {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
                 paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
                 if self._disk.stat(IGNORE) is None:
-                    self._disk.write([File(IGNORE, _IGNORED.encode())])
+                    self._disk.write([FileWrite(IGNORE, _IGNORED.encode())])
                     paths.add(IGNORE)
             done = []
-            for author, some in _by_author(notes, paths).items():
-                made_id = self._one(repo, some, (author, _message(notes, some, title)), at, ())
+            for author, some in _group_by_author(notes, paths).items():
+                made_id = self._commit_paths(repo, some, (author, _commit_message(notes, some, title)), at, ())
                 done += [made_id] if made_id else []
             if also:
-                done.append(self._one(repo, [], (_FALLBACK[0], "Merge what another place remembered"), at, also))
+                done.append(self._commit_paths(repo, [], (_FALLBACK[0], "Merge what another place remembered"), at, also))
             return done
 
-    def log(self, limit: int = 20, path: str = "") -> tuple[Entry, ...]:
+    def log(self, limit: int = 20, path: str = "") -> tuple[CommitEntry, ...]:
         """Newest first; of one file, its earlier names included, where a path is given."""
         with self._repository() as (repo, _):
             if not _head(repo):
                 return ()
             asked = {"paths": [path.encode()], "follow": True} if path else {}
             found = repo.get_walker(max_entries=limit, **asked)
-            return tuple(_entry(walked.commit, [change for group in walked.changes() for change in _flat(group)]) for walked in found)
+            return tuple(
+                _to_entry(walked.commit, [change for group in walked.changes() for change in _to_sequence(group)]) for walked in found
+            )
 
     def diff(self, one: str = "", other: str = "") -> str:
         """What changed from one commit to another; of one alone, what it did; with none, what is not committed yet."""
@@ -97,17 +99,17 @@ class Git:
 
         with self._repository() as (repo, _):
             if not one:
-                return self._uncommitted(repo)
-            first = self._commit(repo, one)
+                return self._diff_uncommitted(repo)
+            first = self._find_commit(repo, one)
             if other:
-                before, after = first.tree, self._commit(repo, other).tree
+                before, after = first.tree, self._find_commit(repo, other).tree
             else:
                 before, after = (repo[first.parents[0]].tree if first.parents else None), first.tree
             out = io.BytesIO()
             write_tree_diff(out, repo.object_store, before, after)
             return out.getvalue().decode("utf-8", "replace")
 
-    def blame(self, path: str) -> tuple[Line, ...]:
+    def blame(self, path: str) -> tuple[BlameLine, ...]:
         """Each line of a file with the commit that it came with."""
         from dulwich.annotate import annotate_lines
 
@@ -115,25 +117,25 @@ class Git:
             head = _head(repo)
             if not head:
                 return ()
-            if path.encode() not in _blobs(repo, repo[head].tree):
+            if path.encode() not in _find_blobs(repo, repo[head].tree):
                 raise NotFoundError(f"{path} is not in the history yet.", hint="It is committed after a few quiet seconds.")
             lines = annotate_lines(repo.object_store, head, path.encode())
-            return tuple(_line(commit, text) for (commit, _), text in lines)
+            return tuple(_to_line(commit, text) for (commit, _), text in lines)
 
-    def changes(self, name: str) -> tuple[Entry, tuple[Version, ...]]:
+    def changes(self, name: str) -> tuple[CommitEntry, tuple[FileVersion, ...]]:
         """What one commit did, against its first parent."""
         with self._repository() as (repo, _):
-            commit = self._commit(repo, name)
+            commit = self._find_commit(repo, name)
             before = repo[commit.parents[0]].tree if commit.parents else None
-            return _entry(commit, ()), versions(repo, before, commit.tree)
+            return _to_entry(commit, ()), diff_trees(repo, before, commit.tree)
 
     @contextlib.contextmanager
-    def repository(self) -> Iterator[Any]:
+    def open_repository(self) -> Iterator[Any]:
         """The repository itself, for what is not offered here."""
         with self._repository() as (repo, _):
             yield repo
 
-    def _one(self, repo: Any, paths: Sequence[str], told: tuple[str, str], at: datetime, parents: Sequence[str]) -> str:
+    def _commit_paths(self, repo: Any, paths: Sequence[str], told: tuple[str, str], at: datetime, parents: Sequence[str]) -> str:
         tree = repo.get_worktree()
         tree.stage(sorted(paths))
         head = _head(repo)
@@ -143,7 +145,7 @@ class Git:
         name, mail = _identity(repo)
         committer = f"{name} <{mail}>".encode()
         who = told[0] or ("by hand" if (name, mail) == _FALLBACK else "")
-        author = f"{who} <{_mail(who)}>".encode() if who else committer
+        author = f"{who} <{_author_mail(who)}>".encode() if who else committer
         stamp = {"commit_timestamp": at.timestamp(), "author_timestamp": at.timestamp(), "commit_timezone": 0, "author_timezone": 0}
         heads = [parent.encode() for parent in parents]
         made = tree.commit(
@@ -151,23 +153,23 @@ class Git:
         )
         return str(made.decode())
 
-    def _uncommitted(self, repo: Any) -> str:
+    def _diff_uncommitted(self, repo: Any) -> str:
         from dulwich.patch import write_blob_diff
 
         out = io.BytesIO()
         head = _head(repo)
-        held = {path.decode(): sha for path, sha in _blobs(repo, repo[head].tree if head else None).items()}
+        held = {path.decode(): sha for path, sha in _find_blobs(repo, repo[head].tree if head else None).items()}
         there = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
         there |= {"MEMORY.md"} if self._disk.stat("MEMORY.md") else set()
         for path in sorted(held.keys() | there):
             data = self._disk.read(path) if path in there or path in held else None
             old = repo[held[path]].data if path in held else None
             if data != old:
-                before, after = ((path.encode() if side is not None else None, 0o100644, _blob(side)) for side in (old, data))
+                before, after = ((path.encode() if side is not None else None, 0o100644, _to_blob(side)) for side in (old, data))
                 write_blob_diff(out, before, after)
         return out.getvalue().decode("utf-8", "replace")
 
-    def _commit(self, repo: Any, name: str) -> Any:
+    def _find_commit(self, repo: Any, name: str) -> Any:
         """A commit by its id, or by the first characters of it (four at least)."""
         if name.upper() == "HEAD" and _head(repo):
             return repo[_head(repo)]
@@ -209,11 +211,11 @@ class Git:
             repo = Repo.init(str(self._disk.root), default_branch=b"main") if made else Repo(str(self._disk.root))
             with contextlib.closing(repo):
                 if create:
-                    self._recover(repo)
+                    self._remove_stale_locks(repo)
                     busy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     busy.write_text("")
                     if made:
-                        _introduce(repo)
+                        _set_identity(repo)
                 yield repo, made or not _head(repo)
                 busy.unlink(missing_ok=True)
         except EngramsError:
@@ -222,7 +224,7 @@ class Git:
             hint = "Another git program may be at work; else look at the vault with `git status` and `git fsck`."
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
 
-    def _recover(self, repo: Any) -> None:
+    def _remove_stale_locks(self, repo: Any) -> None:
         """Locks of a commit that was cut short: nobody else commits while the vault's lock is ours."""
         busy = self._disk.root / _BUSY
         try:
@@ -234,21 +236,21 @@ class Git:
                 lock.unlink()
 
 
-def versions(repo: Any, before: Any, after: Any) -> tuple[Version, ...]:
+def diff_trees(repo: Any, before: Any, after: Any) -> tuple[FileVersion, ...]:
     """The files that differ between two trees."""
-    old, new = _blobs(repo, before), _blobs(repo, after)
+    old, new = _find_blobs(repo, before), _find_blobs(repo, after)
     changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
     data = [tuple(repo[side[path]].data if path in side else None for side in (old, new)) for path in changed]
-    return tuple(Version(path.decode("utf-8", "replace"), *pair) for path, pair in zip(changed, data, strict=True))
+    return tuple(FileVersion(path.decode("utf-8", "replace"), *pair) for path, pair in zip(changed, data, strict=True))
 
 
-def _blobs(repo: Any, tree: Any) -> dict[bytes, Any]:
+def _find_blobs(repo: Any, tree: Any) -> dict[bytes, Any]:
     from dulwich.object_store import iter_tree_contents
 
     return {entry.path: entry.sha for entry in iter_tree_contents(repo.object_store, tree)} if tree else {}
 
 
-def _blob(data: bytes | None) -> Any:
+def _to_blob(data: bytes | None) -> Any:
     from dulwich.objects import Blob
 
     return None if data is None else Blob.from_string(data)
@@ -270,7 +272,7 @@ def _identity(repo: Any) -> tuple[str, str]:
         return _FALLBACK
 
 
-def _introduce(repo: Any) -> None:
+def _set_identity(repo: Any) -> None:
     """A name of its own for a new repository, where git knows none."""
     stack = repo.get_config_stack()
     try:
@@ -282,19 +284,19 @@ def _introduce(repo: Any) -> None:
         config.write_to_path()
 
 
-def _by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]]:
+def _group_by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]]:
     """Paths by who wrote them: the agent of the scope, or the user's own name ("") for what a hand did."""
     found: dict[str, list[str]] = {}
     for path in sorted(notes):
         note = notes[path]
         hand = note.get("actor") in ("hand", "") and note.get("does") not in (None, "purge")
-        found.setdefault("" if hand else _name(note.get("agent") or "engrams"), []).append(path)
+        found.setdefault("" if hand else _author_name(note.get("agent") or "engrams"), []).append(path)
     # What nobody told about, such as the ignore file, comes with the first.
     next(iter(found.values()), []).extend(sorted(paths - notes.keys()))
     return found
 
 
-def _message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
+def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
     """What was done to how many memories, in which session, and why."""
     named = {notes[path].get("id") or path: notes[path] for path in paths if path in notes}
     every = list(named.values())
@@ -302,45 +304,45 @@ def _message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") ->
     for note in every:
         counts[str(note.get("does", "change"))] = counts.get(str(note.get("does", "change")), 0) + 1
     scopes = sorted({str(note["scope"]) for note in every if note.get("scope")})
-    head = title or ", ".join(f"{_line_of(does)} {number}" for does, number in counts.items()) or "Begin"
+    head = title or ", ".join(f"{_one_line(does)} {number}" for does, number in counts.items()) or "Begin"
     where = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})" if scopes else ""
-    told = (" ".join((_line_of(note.get("does", "change")), f"{name}:", _line_of(note.get("why", "")))) for name, note in named.items())
+    told = (" ".join((_one_line(note.get("does", "change")), f"{name}:", _one_line(note.get("why", "")))) for name, note in named.items())
     reasons = dict.fromkeys(told)
     body = list(reasons)[:_MOST_LINES]
     body += [f"and {len(reasons) - _MOST_LINES} more"] if len(reasons) > _MOST_LINES else []
-    sessions = sorted({_line_of(note["session"]) for note in every if note.get("session")})
+    sessions = sorted({_one_line(note["session"]) for note in every if note.get("session")})
     trailers = [f"Session: {session}" for session in sessions[:_MOST_LINES]]
     return "\n\n".join(part for part in (head + where, "\n".join(body), "\n".join(trailers)) if part) + "\n"
 
 
-def _entry(commit: Any, changes: Sequence[Any]) -> Entry:
+def _to_entry(commit: Any, changes: Sequence[Any]) -> CommitEntry:
     paths = {
         side.path.decode("utf-8", "replace") for change in changes for side in (change.old, change.new) if side is not None and side.path
     }
     at = datetime.fromtimestamp(commit.commit_time, UTC)
-    return Entry(commit.id.decode(), at, _author(commit), commit.message.decode("utf-8", "replace").strip(), tuple(sorted(paths)))
+    return CommitEntry(commit.id.decode(), at, _author(commit), commit.message.decode("utf-8", "replace").strip(), tuple(sorted(paths)))
 
 
-def _line(commit: Any, text: bytes) -> Line:
+def _to_line(commit: Any, text: bytes) -> BlameLine:
     at = datetime.fromtimestamp(commit.commit_time, UTC)
-    return Line(commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n"))
+    return BlameLine(commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n"))
 
 
 def _author(commit: Any) -> str:
     return str(commit.author.decode("utf-8", "replace").partition(" <")[0])
 
 
-def _flat(group: Any) -> Sequence[Any]:
+def _to_sequence(group: Any) -> Sequence[Any]:
     return group if isinstance(group, list) else [group]
 
 
-def _line_of(text: Any) -> str:
+def _one_line(text: Any) -> str:
     return " ".join(str(text).split())[:200]
 
 
-def _name(text: str) -> str:
-    return "".join(char for char in _line_of(text) if char not in "<>\0")[:60].strip() or "engrams"
+def _author_name(text: str) -> str:
+    return "".join(char for char in _one_line(text) if char not in "<>\0")[:60].strip() or "engrams"
 
 
-def _mail(name: str) -> str:
+def _author_mail(name: str) -> str:
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip("-")[:40] + "@engrams"

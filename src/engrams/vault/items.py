@@ -16,7 +16,7 @@ _TIDYABLE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class MemoryItem:
     """One thing remembered. ``fresh``: it comes from a daily note."""
 
     topic: str
@@ -24,20 +24,20 @@ class Item:
     fresh: bool = False
 
     @property
-    def correction(self) -> bool:
+    def is_correction(self) -> bool:
         return self.topic.casefold() in _WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class Tidied:
+class TidyResult:
     """The items that stay, and those that went with the reason."""
 
-    items: tuple[Item, ...]
+    items: tuple[MemoryItem, ...]
     dropped: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
 
 
-def parse(text: str, fresh: bool = False) -> tuple[Item, ...]:
+def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
     """The list items of a Markdown text under their headings; lines that follow one indented belong to it."""
     topic, found = "", []
     for line in text.splitlines():
@@ -45,59 +45,59 @@ def parse(text: str, fresh: bool = False) -> tuple[Item, ...]:
         if stripped.startswith("#"):
             topic = "" if line.startswith("# ") else stripped.lstrip("#").strip()
         elif stripped.startswith(("- ", "* ", "+ ")):
-            found.append(Item("" if fresh else topic, stripped[2:].strip(), fresh))
+            found.append(MemoryItem("" if fresh else topic, stripped[2:].strip(), fresh))
         elif stripped and line[:1] in (" ", "\t") and found:
             last = found.pop()
-            found.append(Item(last.topic, f"{last.text} {stripped}", fresh))
+            found.append(MemoryItem(last.topic, f"{last.text} {stripped}", fresh))
         elif stripped and not fresh and not stripped.startswith("<!--"):
-            found.append(Item(topic, stripped))
+            found.append(MemoryItem(topic, stripped))
     return tuple(item for item in found if item.text)
 
 
-def render(items: Sequence[Item]) -> str:
+def render(items: Sequence[MemoryItem]) -> str:
     """A MEMORY.md: corrections first, then the topics in the order of their first item."""
     topics: dict[str, list[str]] = {}
-    for item in sorted(items, key=lambda item: not item.correction):
-        topics.setdefault(CORRECTIONS if item.correction else item.topic or "General", []).append(f"- {item.text}")
+    for item in sorted(items, key=lambda item: not item.is_correction):
+        topics.setdefault(CORRECTIONS if item.is_correction else item.topic or "General", []).append(f"- {item.text}")
     return "\n\n".join([TITLE, *(f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items())]) + "\n"
 
 
-def tidy(known: Sequence[Item], new: Sequence[Item], gone: Collection[str], topics: dict[str, str], most: int) -> Tidied:
+def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collection[str], topics: dict[str, str], most: int) -> TidyResult:
     """By rules: what was superseded goes, what is said twice is said once (in its longer form), new items find the topic of
     what they resemble, and at most ``most`` stay: every correction, then what is newest.
 
     ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by hash.
     """
-    kept: list[tuple[Item, frozenset[str]]] = []
+    kept: list[tuple[MemoryItem, frozenset[str]]] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []
     for item in (*known, *new):
         digest = content_hash(item.text)
-        if digest in gone and not item.correction:
+        if digest in gone and not item.is_correction:
             dropped.append((item.text, "no longer so"))
             continue
         words = frozenset(terms(item.text))
-        twin = next((at for at, (other, held) in enumerate(kept) if _alike(item, words, other, held)), None)
+        twin = next((at for at, (other, held) in enumerate(kept) if _is_alike(item, words, other, held)), None)
         if twin is None:
-            topic = item.topic or topics.get(digest, "") or _nearest(words, kept)
-            kept.append((Item(topic, item.text, item.fresh), words))
+            topic = item.topic or topics.get(digest, "") or _nearest_topic(words, kept)
+            kept.append((MemoryItem(topic, item.text, item.fresh), words))
             added += [item.text] if item.fresh else []
         else:
             other, _ = kept[twin]
-            longer = item if len(item.text) > len(other.text) and not other.correction else other
+            longer = item if len(item.text) > len(other.text) and not other.is_correction else other
             dropped.append((item.text if longer is other else other.text, "said twice"))
-            kept[twin] = (Item(other.topic or item.topic, longer.text, other.fresh), frozenset(terms(longer.text)))
+            kept[twin] = (MemoryItem(other.topic or item.topic, longer.text, other.fresh), frozenset(terms(longer.text)))
     items = [item for item, _ in kept]
     if len(items) > most:
-        corrections = [item for item in items if item.correction]
+        corrections = [item for item in items if item.is_correction]
         room = max(0, most - len(corrections))
-        others = [item for item in items if not item.correction]
+        others = [item for item in items if not item.is_correction]
         dropped += [(item.text, "no room") for item in others[: len(others) - room]]
         items = [*corrections[-most:], *(others[len(others) - room :] if room else [])]
-    return Tidied(tuple(items), tuple(dropped), tuple(text for text in added if any(item.text == text for item in items)))
+    return TidyResult(tuple(items), tuple(dropped), tuple(text for text in added if any(item.text == text for item in items)))
 
 
-def _alike(item: Item, words: frozenset[str], other: Item, held: frozenset[str]) -> bool:
+def _is_alike(item: MemoryItem, words: frozenset[str], other: MemoryItem, held: frozenset[str]) -> bool:
     """Whether two items say the same: the same words, or nearly, and the same numbers."""
     if content_hash(item.text) == content_hash(other.text):
         return True
@@ -106,10 +106,10 @@ def _alike(item: Item, words: frozenset[str], other: Item, held: frozenset[str])
     return len(words & held) / len(words | held) >= _ALIKE
 
 
-def _nearest(words: frozenset[str], kept: Sequence[tuple[Item, frozenset[str]]]) -> str:
+def _nearest_topic(words: frozenset[str], kept: Sequence[tuple[MemoryItem, frozenset[str]]]) -> str:
     best, topic = 0.2, ""
     for item, held in kept[-_TIDYABLE * 4 :]:
-        if item.topic and not item.correction and words and held:
+        if item.topic and not item.is_correction and words and held:
             score = len(words & held) / len(words | held)
             if score > best:
                 best, topic = score, item.topic

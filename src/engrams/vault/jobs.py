@@ -8,10 +8,10 @@ from datetime import date
 from engrams.errors import ModelError
 from engrams.ports import DAILY, Chat, Flush, Job
 from engrams.types import Record, Scope
-from engrams.vault.daily import Daily
-from engrams.vault.dream import DREAM, PAUSE, Dreams
-from engrams.vault.notes import Notes
-from engrams.vault.parts import Parts
+from engrams.vault.daily import DailyNotes
+from engrams.vault.dream import DREAM, PAUSE, DreamRunner
+from engrams.vault.notes import NoteIndex
+from engrams.vault.parts import VaultDeps
 from engrams.vault.path import CONFLICTS, DOCUMENTS
 
 _LEAST = 12
@@ -19,19 +19,19 @@ _OWNERS = 10_000
 """Owners whose dream of the day is known to be planned; planning one twice changes nothing."""
 
 
-class Days:
+class DailyJobs:
     """Notes, dreams, and what search knows of them."""
 
-    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts = parts
-        self.daily, self.dreams, self.notes = Daily(parts, chat), Dreams(parts, chat), Notes(parts)
+        self.daily, self.dreams, self.notes = DailyNotes(parts, chat), DreamRunner(parts, chat), NoteIndex(parts)
         self._planned: dict[str, date] = {}
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
-        return {DAILY: self._write, DREAM: self._dream}
+        return {DAILY: self._run_daily, DREAM: self._run_dream}
 
-    def plan(self, owner: Scope) -> None:
+    def plan_dream(self, owner: Scope) -> None:
         """See that a dream comes, by whatever triggers are set."""
         now = self._parts.clock()
         counted = self._parts.settings.dream_files or self._parts.settings.dream_bytes
@@ -40,11 +40,11 @@ class Days:
         self._planned[owner.key] = now.date()
         while len(self._planned) > _OWNERS:
             del self._planned[next(iter(self._planned))]
-        spec = self.dreams.spec(owner, now)
+        spec = self.dreams.next_job(owner, now)
         if spec is not None:
             self._parts.store.enqueue([spec], now)
 
-    def scrub(self, records: list[Record]) -> int:
+    def scrub_notes(self, records: list[Record]) -> int:
         """Take the lines that repeat purged texts out of notes, diaries and what was kept aside; how many files changed."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
         ids = {record.id for record in records}
@@ -63,19 +63,19 @@ class Days:
                 kept = [line for line in told.split("\n") if not any(text in " ".join(line.split()).casefold() for text in texts)]
                 if len(kept) == told.count("\n") + 1:
                     continue
-                parts.replace(path, "\n".join(kept).encode(), data, {"does": "purge"})
+                parts.replace_file(path, "\n".join(kept).encode(), data, {"does": "purge"})
             changed += 1
         if changed:
             self.notes.sync()
         return changed
 
-    def _write(self, job: Job) -> None:
+    def _run_daily(self, job: Job) -> None:
         owner = Scope.parse(job.payload["owner"])
         records = self._parts.store.get(owner, list(job.payload.get("items", ())))
         self.daily.flush(Flush(owner, records, job.payload.get("reason", "overflow")))
-        self._after(owner, job)
+        self._finish(owner, job)
 
-    def _dream(self, job: Job) -> None:
+    def _run_dream(self, job: Job) -> None:
         """The summary of the day it was due, and the dream over it."""
         owner, day = Scope.parse(job.payload["owner"]), job.due.date()
         section = self._parts.settings
@@ -84,11 +84,11 @@ class Days:
             self.dreams.dream(owner, section.dream_days, today=day)
         except ModelError as problem:
             raise ModelError(problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE) from None
-        self._after(owner, job)
+        self._finish(owner, job)
 
-    def _after(self, owner: Scope, job: Job) -> None:
+    def _finish(self, owner: Scope, job: Job) -> None:
         with self._parts.lock:
             self.notes.sync()
         if job.kind == DAILY:
-            self.plan(owner)
+            self.plan_dream(owner)
         self._parts.store.finish(job.lease, self._parts.clock())

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError, StoreError
-from engrams.vault.disk import private
+from engrams.vault.disk import make_private
 
 ROOT = "/memories"
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
@@ -28,23 +28,23 @@ _AROUND = 3
 _HINT = "Paths begin with /memories."
 
 
-def _nothing(_paths: Sequence[Path]) -> None:
+def _ignore_paths(_paths: Sequence[Path]) -> None:
     return None
 
 
-def _same(text: str) -> str:
+def _keep_text(text: str) -> str:
     return text
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class MemoryTool:
     """``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere.
     ``changed`` is told of every file written or removed; ``clean`` gives a text as it may be written."""
 
     root: Path
     mounts: Mapping[str, Path] = field(default_factory=dict)
-    changed: Callable[[Sequence[Path]], None] = _nothing
-    clean: Callable[[str], str] = _same
+    changed: Callable[[Sequence[Path]], None] = _ignore_paths
+    clean: Callable[[str], str] = _keep_text
 
     def run(self, asked: Mapping[str, Any]) -> str:
         """One call as a model makes it, for example ``{"command": "view", "path": "/memories"}``. EngramsError: it cannot be
@@ -64,10 +64,10 @@ class Tool:
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """A folder two levels deep, or a file with its lines numbered from 1; ``view_range``: first and last line (-1: the end)."""
-        place = self._place(path)
+        place = self._locate(path)
         if place.is_dir() and not place.is_symlink():
-            return self._listed(path, place)
-        lines = self._text(path, place).split("\n")
+            return self._list_folder(path, place)
+        lines = self._read_text(path, place).split("\n")
         if len(lines) > _MOST_LINES:
             raise InputError(f"File {path} exceeds maximum line limit of {_MOST_LINES:,} lines.", hint="Give a smaller file.")
         first, last = 1, len(lines)
@@ -76,10 +76,10 @@ class Tool:
                 raise InputError("Invalid `view_range` parameter: two line numbers are needed.", hint="Give [first, last].")
             first = max(1, int(view_range[0]))
             last = len(lines) if view_range[1] == -1 else min(int(view_range[1]), len(lines))
-        return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first, last)}"
+        return f"Here's the content of {path} with line numbers:\n{_number_lines(lines, first, last)}"
 
     def create(self, path: str, file_text: str) -> str:
-        place = self._place(path)
+        place = self._locate(path)
         if os.path.lexists(place):
             raise ConflictError(f"File {path} already exists", hint="Change it with str_replace or insert, or delete it first.")
         self._write(place, self.clean(file_text))
@@ -87,14 +87,14 @@ class Tool:
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         """Replace a text that occurs exactly once."""
-        place = self._place(path)
-        text = self._text(path, place)
+        place = self._locate(path)
+        text = self._read_text(path, place)
         found = text.count(old_str) if old_str else 0
         if not found:
             raise InputError(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.", hint="View the file.")
         at = text.index(old_str)
         if found > 1:
-            told = ", ".join(map(str, sorted({text.count("\n", 0, begin) + 1 for begin in _places(text, old_str)})))
+            told = ", ".join(map(str, sorted({text.count("\n", 0, begin) + 1 for begin in _find_all(text, old_str)})))
             raise InputError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {told}. Please ensure it is unique",
                 hint="Give more of the text around it.",
@@ -103,13 +103,13 @@ class Tool:
         self._write(place, changed)
         line = text.count("\n", 0, at) + 1
         lines = changed.split("\n")
-        shown = _numbered(lines, max(1, line - _AROUND), min(len(lines), line + new_str.count("\n") + _AROUND))
+        shown = _number_lines(lines, max(1, line - _AROUND), min(len(lines), line + new_str.count("\n") + _AROUND))
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Put lines after line ``insert_line`` (0: at the beginning)."""
-        place = self._place(path)
-        text = self._text(path, place)
+        place = self._locate(path)
+        text = self._read_text(path, place)
         lines = text.split("\n")
         count = len(lines) - (lines[-1] == "")
         if not 0 <= insert_line <= count:
@@ -124,7 +124,7 @@ class Tool:
 
     def delete(self, path: str) -> str:
         """Remove a file, or a folder with all it holds. Memories among it are put away, and can be restored."""
-        place = self._movable(path, "delete")
+        place = self._locate_movable(path, "delete")
         gone = [place] if not place.is_dir() else [file for file in place.rglob("*") if file.is_file()]
         if place.is_dir():
             shutil.rmtree(place)
@@ -134,20 +134,20 @@ class Tool:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        source, target = self._movable(old_path, "rename"), self._place(new_path)
+        source, target = self._locate_movable(old_path, "rename"), self._locate(new_path)
         if os.path.lexists(target):
             raise ConflictError(f"The destination {new_path} already exists", hint="Choose another name.")
         files = [source] if not source.is_dir() else [file for file in source.rglob("*") if file.is_file()]
         try:
-            private(target.parent)
+            make_private(target.parent)
             source.rename(target)
         except OSError as problem:
-            raise _failed(new_path, problem) from None
+            raise _write_error(new_path, problem) from None
         moved = [target if file == source else target / file.relative_to(source) for file in files]
         self.changed([*files, *moved])
         return f"Successfully renamed {old_path} to {new_path}"
 
-    def _place(self, path: str) -> Path:
+    def _locate(self, path: str) -> Path:
         """The file that a path means. InputError, RefusedError: it is outside."""
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             raise InputError(f"Path must start with {ROOT}, got: {path}", hint=_HINT)
@@ -169,8 +169,8 @@ class Tool:
             raise RefusedError(f"Path {path} would escape {ROOT} directory", hint="Links may not lead out.")
         return place
 
-    def _movable(self, path: str, does: str) -> Path:
-        place = self._place(path)
+    def _locate_movable(self, path: str, does: str) -> Path:
+        place = self._locate(path)
         if place == self.root.resolve() or place in (mount.resolve() for mount in self.mounts.values()):
             named = ROOT if place == self.root.resolve() else path
             raise RefusedError(f"Cannot {does} the {named} directory itself", hint=f"{does.capitalize()} what is in it.")
@@ -178,7 +178,7 @@ class Tool:
             raise NotFoundError(f"The path {path} does not exist", hint="View /memories.")
         return place
 
-    def _text(self, path: str, place: Path) -> str:
+    def _read_text(self, path: str, place: Path) -> str:
         if not os.path.lexists(place):
             raise NotFoundError(f"The path {path} does not exist. Please provide a valid path.", hint="View /memories.")
         if place.is_symlink() or not place.is_file():
@@ -195,23 +195,23 @@ class Tool:
     def _write(self, place: Path, text: str) -> None:
         temporary = place.with_name(f".{os.urandom(8).hex()}.tmp")
         try:
-            private(place.parent)
+            make_private(place.parent)
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(text.encode("utf-8", "replace"))
             temporary.replace(place)
         except OSError as problem:
             with suppress(OSError):
                 temporary.unlink()
-            raise _failed(place.name, problem) from None
+            raise _write_error(place.name, problem) from None
         self.changed([place])
 
-    def _listed(self, path: str, place: Path) -> str:
+    def _list_folder(self, path: str, place: Path) -> str:
         name = path.rstrip("/")
-        rows = [(name, place), *self._below(name, place, 2)]
-        told = "\n".join(f"{_size(file)}\t{shown}" for shown, file in rows)
+        rows = [(name, place), *self._iter_below(name, place, 2)]
+        told = "\n".join(f"{_format_size(file)}\t{shown}" for shown, file in rows)
         return f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:\n{told}"
 
-    def _below(self, name: str, place: Path, depth: int) -> Iterator[tuple[str, Path]]:
+    def _iter_below(self, name: str, place: Path, depth: int) -> Iterator[tuple[str, Path]]:
         found = {file.name: file for file in place.iterdir()} if place.is_dir() else {}
         if place == self.root.resolve():
             found |= {mount: folder for mount, folder in self.mounts.items() if folder.is_dir()}
@@ -221,21 +221,21 @@ class Tool:
                 continue
             yield f"{name}/{each}{'/' if file.is_dir() else ''}", file
             if depth > 1 and file.is_dir() and not file.is_symlink():
-                yield from self._below(f"{name}/{each}", file, depth - 1)
+                yield from self._iter_below(f"{name}/{each}", file, depth - 1)
 
 
-def _numbered(lines: Sequence[str], first: int, last: int) -> str:
+def _number_lines(lines: Sequence[str], first: int, last: int) -> str:
     return "\n".join(f"{number:6d}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
-def _places(text: str, part: str) -> Iterator[int]:
+def _find_all(text: str, part: str) -> Iterator[int]:
     at = text.find(part)
     while at >= 0:
         yield at
         at = text.find(part, at + 1)
 
 
-def _size(place: Path) -> str:
+def _format_size(place: Path) -> str:
     number = float(sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) if place.is_dir() else place.stat().st_size)
     for unit in ("B", "K", "M"):
         if number < 1024:
@@ -244,7 +244,7 @@ def _size(place: Path) -> str:
     return f"{number:.1f}G"
 
 
-def _failed(path: str, problem: OSError) -> StoreError:
+def _write_error(path: str, problem: OSError) -> StoreError:
     return StoreError(
         f"{path} cannot be written: {problem.strerror}", hint="A file may stand where a folder is needed, or the disk is full."
     )

@@ -15,7 +15,7 @@ _OTHER = "Other"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class NotebookLine:
     """One memory and the words it rests on."""
 
     id: str
@@ -26,28 +26,28 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NotebookPage:
     """One topic."""
 
     topic: str
-    lines: tuple[Line, ...]
+    lines: tuple[NotebookLine, ...]
 
 
-def notebook(store: Store, owner: Scope, limit: int = 200) -> tuple[Page, ...]:
+def build_notebook(store: Store, owner: Scope, limit: int = 200) -> tuple[NotebookPage, ...]:
     """The owner's visible memories by topic, newest first, at most ``limit`` of them. Hidden ones (``meta.hidden``) do not
     count. An owner that nothing is known of has an empty notebook."""
-    records = _visible(store, owner, limit)
-    topics = _topics(store, owner, records)
-    pages: dict[str, list[Line]] = {}
+    records = _find_visible(store, owner, limit)
+    topics = _find_topics(store, owner, records)
+    pages: dict[str, list[NotebookLine]] = {}
     for record in records:
         sources = tuple(dict.fromkeys(quote.source for quote in record.evidence if quote.source)) or record.provenance.files
-        line = Line(record.id, record.text, record.kind, sources, tuple(quote.quote for quote in record.evidence if quote.quote))
-        pages.setdefault(topics.get(record.id) or _named(record), []).append(line)
+        line = NotebookLine(record.id, record.text, record.kind, sources, tuple(quote.quote for quote in record.evidence if quote.quote))
+        pages.setdefault(topics.get(record.id) or _category_name(record), []).append(line)
     order = sorted(pages, key=lambda topic: (topic == _OTHER, -len(pages[topic]), topic))
-    return tuple(Page(topic, tuple(pages[topic])) for topic in order)
+    return tuple(NotebookPage(topic, tuple(pages[topic])) for topic in order)
 
 
-def _visible(store: Store, owner: Scope, limit: int) -> list[Record]:
+def _find_visible(store: Store, owner: Scope, limit: int) -> list[Record]:
     found: list[Record] = []
     after = ""
     while len(found) < limit:
@@ -59,7 +59,7 @@ def _visible(store: Store, owner: Scope, limit: int) -> list[Record]:
     return found[:limit]
 
 
-def _topics(store: Store, owner: Scope, records: Sequence[Record]) -> dict[str, str]:
+def _find_topics(store: Store, owner: Scope, records: Sequence[Record]) -> dict[str, str]:
     edges = store.edges(owner, [record.id for record in records], (EdgeType.IN_TOPIC,)) if records else ()
     best: dict[str, tuple[float, str]] = {}
     for edge in edges:
@@ -67,6 +67,6 @@ def _topics(store: Store, owner: Scope, records: Sequence[Record]) -> dict[str, 
     return {id: topic for id, (_, topic) in best.items()}
 
 
-def _named(record: Record) -> str:
+def _category_name(record: Record) -> str:
     name = record.category or (record.tags[0] if record.tags else "")
     return name.replace("_", " ").strip().capitalize() or _OTHER

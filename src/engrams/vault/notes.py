@@ -15,10 +15,10 @@ from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.ports import Batch, Put
 from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
-from engrams.vault.disk import digest
-from engrams.vault.parts import Parts
+from engrams.vault.disk import hash_bytes
+from engrams.vault.parts import VaultDeps
 from engrams.vault.path import DOCUMENTS
-from engrams.vault.paths import day_of, is_note, owner_of
+from engrams.vault.paths import find_owner, is_note, parse_day
 from engrams.vault.storewrapper import PIECE
 
 _TOKENS, _OVERLAP = 500, 50
@@ -27,7 +27,7 @@ _LARGEST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NotePiece:
     """Some lines of a file, counted from 1, both ends in it."""
 
     first: int
@@ -35,97 +35,99 @@ class Piece:
     text: str
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Tokens, roughly: a quarter of the bytes."""
     return max(1, len(text.encode("utf-8", "replace")) // 4)
 
 
-def pieces(text: str, count: Callable[[str], int] = estimate, size: int = _TOKENS, overlap: int = _OVERLAP) -> Iterator[Piece]:
+def split_pieces(
+    text: str, count: Callable[[str], int] = estimate_tokens, size: int = _TOKENS, overlap: int = _OVERLAP
+) -> Iterator[NotePiece]:
     """A text in pieces of at most ``size`` tokens, each beginning with about the last ``overlap`` of the one before. A line
     that is longer by itself is split."""
     held: list[tuple[int, str, int]] = []
     fresh = False
     for number, line in enumerate(text.split("\n"), 1):
-        for part in _split(line, count, size):
+        for part in _split_line(line, count, size):
             cost = count(part)
             if held and sum(item[2] for item in held) + cost > size:
                 if fresh:
-                    yield _piece(held)
+                    yield _join_piece(held)
                 while held and (sum(item[2] for item in held) > overlap or sum(item[2] for item in held) + cost > size):
                     held.pop(0)
             held.append((number, part, cost))
             fresh = True
     if fresh and any(item[1].strip() for item in held):
-        yield _piece(held)
+        yield _join_piece(held)
 
 
-class Notes:
+class NoteIndex:
     """Call with the vault's lock held."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
 
     def sync(self) -> int:
         """Bring search into step with the notes; how many files were read anew. One that fails is tried again next time."""
         parts = self._parts
-        if not parts.there:
+        if not parts.is_there:
             return 0
-        known = json.loads(parts.state.fact("notes") or "{}")
+        known = json.loads(parts.state.get_fact("notes") or "{}")
         owners = tuple(dict.fromkeys(scope.owner for scope in parts.store.scopes(None)))
         seen: dict[str, str] = {}
-        told = parts.state.touched()
+        told = parts.state.touched_notes()
         count = 0
-        for path in self._paths():
+        for path in self._find_paths():
             data = parts.disk.read(path)
-            owner = owner_of(path, owners)
+            owner = find_owner(path, owners)
             if data is None or owner is None:
                 continue
             seen[path] = owner.key
-            if known.get(path, {}).get("hash") == digest(data):
+            if known.get(path, {}).get("hash") == hash_bytes(data):
                 continue
             held = known.get(path, {}).get("ids", {})
             try:
-                ids = self._store(path, owner, data.decode("utf-8", "replace"), held)
+                ids = self._store_pieces(path, owner, data.decode("utf-8", "replace"), held)
             except EngramsError as problem:
-                parts.state.report({path: problem.message}, (path,))
+                parts.state.report_problems({path: problem.message}, (path,))
                 continue
-            parts.state.report({}, (path,))
+            parts.state.report_problems({}, (path,))
             if path not in told:
                 parts.state.touch([(path, {"does": "edit", "actor": "hand", "why": "edited by hand", "scope": owner.key})])
-            known[path] = {"hash": digest(data), "ids": ids, "owner": owner.key}
+            known[path] = {"hash": hash_bytes(data), "ids": ids, "owner": owner.key}
             count += 1
-            parts.state.tell("notes", json.dumps(known))
+            parts.state.set_fact("notes", json.dumps(known))
         for path in [path for path in known if path not in seen]:
             gone = known.pop(path)
-            self._drop(Scope.parse(gone["owner"]), list(gone["ids"].values()))
-            parts.state.tell("notes", json.dumps(known))
+            self._purge_pieces(Scope.parse(gone["owner"]), list(gone["ids"].values()))
+            parts.state.set_fact("notes", json.dumps(known))
         return count
 
-    def _paths(self) -> list[str]:
+    def _find_paths(self) -> list[str]:
         disk = self._parts.disk
         documents = [path for path, stat in disk.walk(DOCUMENTS, every=True) if path.endswith(_READ) and stat.size < _LARGEST]
         found = [path for path, _ in disk.walk("memory")]
         return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
 
-    def _store(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
+    def _store_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
         """The pieces of one file into the store: the ids by what tells one piece from another."""
         parts = self._parts
-        day = day_of(path)
+        day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()
-        made = {_mark(piece): piece for piece in pieces(text) if piece.text.strip()}
+        made = {_hash_piece(piece): piece for piece in split_pieces(text) if piece.text.strip()}
         ids = {mark: held.get(mark) or new_id(at) for mark in made}
         puts = []
         for mark in made.keys() - held.keys():
-            record = self._record(path, owner, made[mark], at, ids[mark])
+            record = self._to_record(path, owner, made[mark], at, ids[mark])
             values, vectors = parts.rules.prepare(record, {"text": record.text})
             puts.append(Put(replace(record, text=values["text"]), vector=vectors[0] if vectors else None))
         jobs = (parts.rules.embed,) if parts.rules.embed and any(put.vector is None for put in puts) else ()
         if puts:
-            parts.plain.commit(Batch("engrams", f"read from {path}", parts.clock(), tuple(puts), jobs=jobs))
-        self._drop(owner, [name for mark, name in held.items() if mark not in made])
+            parts.plain_store.commit(Batch("engrams", f"read from {path}", parts.clock(), tuple(puts), jobs=jobs))
+        self._purge_pieces(owner, [name for mark, name in held.items() if mark not in made])
         return ids
 
-    def _record(self, path: str, owner: Scope, piece: Piece, at: datetime, name: str) -> Record:
+    def _to_record(self, path: str, owner: Scope, piece: NotePiece, at: datetime, name: str) -> Record:
         text = piece.text.strip()
         return Record(
             id=name,
@@ -140,20 +142,20 @@ class Notes:
             meta={PIECE: path, "lines": [piece.first, piece.last]},
         )
 
-    def _drop(self, owner: Scope, ids: Sequence[str]) -> None:
+    def _purge_pieces(self, owner: Scope, ids: Sequence[str]) -> None:
         if ids:
-            self._parts.plain.purge(owner, list(ids), self._parts.clock())
+            self._parts.plain_store.purge(owner, list(ids), self._parts.clock())
 
 
-def _mark(piece: Piece) -> str:
+def _hash_piece(piece: NotePiece) -> str:
     return hashlib.blake2b(f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _piece(held: Sequence[tuple[int, str, int]]) -> Piece:
-    return Piece(held[0][0], held[-1][0], "\n".join(part for _, part, _ in held))
+def _join_piece(held: Sequence[tuple[int, str, int]]) -> NotePiece:
+    return NotePiece(held[0][0], held[-1][0], "\n".join(part for _, part, _ in held))
 
 
-def _split(line: str, count: Callable[[str], int], size: int) -> Iterator[str]:
+def _split_line(line: str, count: Callable[[str], int], size: int) -> Iterator[str]:
     """A line in parts of at most ``size`` tokens, at blanks where there are some."""
     while count(line) > size:
         cut = max(1, len(line) * size // count(line))

@@ -9,9 +9,9 @@ from typing import Any
 
 from engrams.ports import Job, OutboxEntry, Query, Reach
 from engrams.types import Scope, Status
-from engrams.vault.parts import Parts, by_owner
-from engrams.vault.pull import Intake
-from engrams.vault.push import Writer
+from engrams.vault.parts import VaultDeps, group_by_owner
+from engrams.vault.pull import VaultPull
+from engrams.vault.push import VaultPush
 from engrams.vault.storewrapper import TOPIC
 
 BATCH = 500
@@ -24,59 +24,59 @@ COMPLETE = "complete"
 class Outbox:
     """Call with the vault's lock held. ``written``: is told whose memories were written."""
 
-    def __init__(self, parts: Parts, intake: Intake, written: Callable[[Scope], None]) -> None:
+    def __init__(self, parts: VaultDeps, intake: VaultPull, written: Callable[[Scope], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written
-        self._writer = Writer(parts)
+        self._writer = VaultPush(parts)
 
     def flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
         """Outbox to files, batch by batch, each cleared when its files are in place."""
-        self.execute()
+        self.execute_purges()
         written = 0
-        for owner, ids in by_owner(renamed).items():
+        for owner, ids in group_by_owner(renamed).items():
             edges = self.parts.store.edges(owner, ids)
-            written += self.write(owner, [edge.source for edge in edges if edge.target in ids], {})
-        while entries := self._entries():
+            written += self.write_files(owner, [edge.source for edge in edges if edge.target in ids], {})
+        while entries := self._next_entries():
             notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
-            for owner, ids in by_owner((entry.owner, entry.record) for entry in entries).items():
-                written += self.write(owner, ids, {name: notes[owner, name] for name in ids})
+            for owner, ids in group_by_owner((entry.owner, entry.record) for entry in entries).items():
+                written += self.write_files(owner, ids, {name: notes[owner, name] for name in ids})
                 self._written(owner)
             self.parts.store.clear([entry.id for entry in entries])
-            self._renew(job)
+            self._renew_lease(job)
         return written
 
     def export(self, job: Job | None) -> None:
         """Once: a file for every memory that was there before the vault was."""
         parts = self.parts
-        if parts.state.fact(COMPLETE) == "1":
+        if parts.state.get_fact(COMPLETE) == "1":
             return
         for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
             query = Query(Reach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=BATCH)
             while True:
                 page = parts.store.find(query)
                 known = parts.state.get(owner, [record.id for record in page.records])
-                self.write(owner, [record.id for record in page.records if record.id not in known], {})
-                self._renew(job)
+                self.write_files(owner, [record.id for record in page.records if record.id not in known], {})
+                self._renew_lease(job)
                 if not page.next:
                     break
                 query = replace(query, after=page.next)
-        parts.state.tell(COMPLETE, "1")
+        parts.state.set_fact(COMPLETE, "1")
 
-    def execute(self) -> int:
+    def execute_purges(self) -> int:
         """Remove the files of memories that were purged; a purge that never came to pass is called off."""
         parts = self.parts
-        condemned = parts.state.condemned()
+        condemned = parts.state.pending_erasures()
         removed = 0
-        for owner, ids in by_owner((owner, id) for owner, id, _ in condemned).items():
+        for owner, ids in group_by_owner((owner, id) for owner, id, _ in condemned).items():
             gone = {record.id for record in parts.store.get(owner, ids) if record.status is Status.PURGED}
             for _, id, path in (item for item in condemned if item[0] == owner and item[1] in gone):
                 removed += parts.disk.stat(path) is not None
                 parts.state.touch([(path, {"does": "purge", "id": id})])
                 parts.disk.remove(path)
             parts.state.drop(owner, gone)
-            parts.state.acquit((owner, id) for id in ids)
+            parts.state.drop_erasures((owner, id) for id in ids)
         return removed
 
-    def write(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
+    def write_files(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
         """The files of these memories; first what a hand did to them meanwhile is taken in."""
         if not ids:
             return 0
@@ -93,7 +93,7 @@ class Outbox:
             count += self._writer.write(owner, store.get(owner, done.neighbours), {}).count
         return count
 
-    def _entries(self) -> list[OutboxEntry]:
+    def _next_entries(self) -> list[OutboxEntry]:
         """The next entries that are the vault's; other topics may wait before them."""
         limit = BATCH
         while True:
@@ -103,6 +103,6 @@ class Outbox:
                 return mine[:BATCH]
             limit *= 4
 
-    def _renew(self, job: Job | None) -> None:
+    def _renew_lease(self, job: Job | None) -> None:
         if job is not None:
             self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=self.parts.rules.lease))

@@ -10,32 +10,32 @@ from engrams.clock import new_id
 from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
 from engrams.vault import entry
-from engrams.vault.path import EVICTED, is_away, key, place_of, scope_of
-from engrams.vault.scan import BY_HAND, Found
+from engrams.vault.path import EVICTED, find_scope, is_away, parse_place, path_key
+from engrams.vault.scan import BY_HAND, FoundFile
 
 _KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
 _TRUST = 0.95
 
 
-def told(item: Found, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
+def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
     """The record as the file has it, with what its folder says."""
     fallback = {name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")}
-    found = replace(item.entry.record(fallback), id=base.id)
+    found = replace(item.entry.to_record(fallback), id=base.id)
     row = item.row
-    before = place_of(row.path) if row is not None and row.path else None
-    if before is not None and key(before.scope) != key(item.place.scope) and found.scope == base.scope:
-        scope = scope_of(item.place.scope, scopes)
+    before = parse_place(row.path) if row is not None and row.path else None
+    if before is not None and path_key(before.scope) != path_key(item.place.scope) and found.scope == base.scope:
+        scope = find_scope(item.place.scope, scopes)
         if scope is None or scope.owner != base.scope.owner:
             raise InputError("a memory cannot move to another owner's folder; remove its line `id:` to make it one of theirs")
         found = replace(found, scope=scope)
     if item.place.deleted and not is_away(found):
-        found = put_away(found, at)
+        found = to_tombstone(found, at)
     elif not item.place.deleted and is_away(found):
-        found = brought_back(found)
+        found = from_tombstone(found)
     return found
 
 
-def written(item: Found, scope: Scope, at: datetime) -> Record:
+def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
     """A memory that a hand wrote, or one that the store has lost and the file still holds."""
     given = item.entry.fields
     if not str(given.get("text", "")).strip() and not given.get("caption"):
@@ -45,7 +45,7 @@ def written(item: Found, scope: Scope, at: datetime) -> Record:
     role = folder.partition("/")[2] if folder.startswith("turns/") else "user"
     said = datetime.fromtimestamp(item.stat.mtime / 1e9, UTC)
     name, kind = item.entry.id or new_id(said), _KINDS.get(folder, Kind.TURN)
-    record = item.entry.record({"id": name, "kind": kind, "scope": scope, "recorded_at": said})
+    record = item.entry.to_record({"id": name, "kind": kind, "scope": scope, "recorded_at": said})
     if len(record.id) > 200 or not record.id.isprintable() or not record.id.strip():
         raise InputError("its id is no id: at most 200 printable characters")
     if not own:
@@ -53,17 +53,19 @@ def written(item: Found, scope: Scope, at: datetime) -> Record:
         trust = _TRUST if "trust" not in given else record.trust
         record = replace(record, role=record.role or role, provenance=origin, trust=trust)
     if item.place.deleted and not is_away(record):
-        record = put_away(record, at)
+        record = to_tombstone(record, at)
     return record
 
 
-def put_away(record: Record, at: datetime) -> Record:
+def to_tombstone(record: Record, at: datetime) -> Record:
     """The tombstone of a record, which remembers what its status was."""
     return replace(record, status=Status.FORGOTTEN, retired_at=at, meta={**record.meta, "was": str(record.status)})
 
 
-def brought_back(record: Record) -> Record:
+def from_tombstone(record: Record) -> Record:
     """The inverse, of whatever put it away."""
     meta = {name: value for name, value in record.meta.items() if name != "was"}
     by = "" if record.superseded_by == EVICTED else record.superseded_by
-    return replace(record, status=entry.coerced("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta)
+    return replace(
+        record, status=entry.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
+    )

@@ -12,11 +12,11 @@ from engrams.errors import StoreError
 from engrams.ports import Change, Clock, JobSpec, Store
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
-from engrams.vault.backup import Places
-from engrams.vault.disk import Disk, File, Lock, digest, private
-from engrams.vault.frontmatter import FrontError
+from engrams.vault.backup import BackupPlaces
+from engrams.vault.disk import FileWrite, VaultDisk, VaultLock, hash_bytes, make_private
+from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.path import CONFLICTS, ENTRIES
-from engrams.vault.state import State
+from engrams.vault.state import VaultState
 
 Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
 """New fields of a record as they may be stored, and their vectors: the engine's own rules for a change."""
@@ -30,38 +30,38 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class VaultRules:
     """What the engine does with a text that comes in. ``follow``: the jobs that texts written by hand call for. ``ripple``: what
     new values of a record change in others. ``embed``: the job that gives vectors to what has none (None: it has them at once).
     ``lease``: seconds a job may be silent."""
 
     prepare: Prepare
-    follow: Follow
-    ripple: Ripple
+    find_jobs: Follow
+    find_ripples: Ripple
     embed: JobSpec | None = None
     lease: float = 120.0
     database: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class VaultDeps:
     """``plain``: the store itself, without the mirror that notes every write."""
 
     store: Store
-    plain: Store
-    disk: Disk
-    state: State
-    lock: Lock
+    plain_store: Store
+    disk: VaultDisk
+    state: VaultState
+    lock: VaultLock
     clock: Clock
     settings: VaultSettings
-    rules: Rules
-    places: Places
+    rules: VaultRules
+    places: BackupPlaces
 
     @classmethod
-    def of(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: Rules) -> Parts:
+    def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultRules) -> VaultDeps:
         """The vault of a home folder."""
-        disk, state, lock = Disk(root_of(settings, home)), State(home / "vault.db"), Lock(home / "vault.lock")
-        places = Places(rules.database or home / "memory.db", disk.root, home / "vault.db")
+        disk, state, lock = VaultDisk(vault_folder(settings, home)), VaultState(home / "vault.db"), VaultLock(home / "vault.lock")
+        places = BackupPlaces(rules.database or home / "memory.db", disk.root, home / "vault.db")
         return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
 
     @property
@@ -69,15 +69,15 @@ class Parts:
         return self.settings.source_of_truth
 
     @property
-    def there(self) -> bool:
+    def is_there(self) -> bool:
         """Whether the vault's folder is the one that was there before. StoreError: it should be, and is not."""
         told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
         if form.isdigit() and int(form) > FORMAT:
             raise StoreError(f"The vault has format {form}; this engrams knows {FORMAT}.", hint="Install the newest engrams.")
-        known = self.state.fact("vault")
+        known = self.state.get_fact("vault")
         if told and not known:
-            self.state.tell("vault", told)
-        if told in (known, "") and (told or self._recognised()):
+            self.state.set_fact("vault", told)
+        if told in (known, "") and (told or self._is_recognised()):
             # A folder without our mark may be one that was copied or cloned from elsewhere.
             return bool(told) or any((self.disk.root / name).exists() for name in (ENTRIES, "memory", "MEMORY.md"))
         if not known:
@@ -88,40 +88,40 @@ class Parts:
             hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
         )
 
-    def _recognised(self) -> bool:
+    def _is_recognised(self) -> bool:
         """Whether a folder without a mark holds some of the files that should be there."""
-        rows = [row for _, row in zip(range(200), self.state.every(), strict=False) if row.path]
+        rows = [row for _, row in zip(range(200), self.state.all_rows(), strict=False) if row.path]
         return not rows or any(self.disk.stat(row.path) for row in rows)
 
-    def begin(self) -> None:
+    def make_folder(self) -> None:
         """Make the folder, with the mark by which it is known again."""
-        if not self.there or self.disk.read(MARK) is None:
+        if not self.is_there or self.disk.read(MARK) is None:
             from engrams.clock import new_id
 
             name = new_id(self.clock())
-            private(self.disk.root)
-            self.disk.write([File(MARK, f"{name} format {FORMAT}\n".encode())])
-            self.state.tell("vault", name)
+            make_private(self.disk.root)
+            self.disk.write([FileWrite(MARK, f"{name} format {FORMAT}\n".encode())])
+            self.state.set_fact("vault", name)
 
-    def keep(self, path: str, data: bytes, why: str) -> str:
+    def keep_aside(self, path: str, data: bytes, why: str) -> str:
         """Put what would be lost into ``conflicts``; where. Twice is once."""
         name = path.partition("/")[2] or path
-        place = f"{CONFLICTS}/{name.removesuffix('.md')}.{digest(data)[:8]}.md"
+        place = f"{CONFLICTS}/{name.removesuffix('.md')}.{hash_bytes(data)[:8]}.md"
         self.state.touch([(place, {"does": "keep", "why": why})])
-        self.disk.write([File(place, data)])
+        self.disk.write([FileWrite(place, data)])
         return place
 
-    def replace(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
+    def replace_file(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
         """Write a file that is no memory's, noted for the history first. ``old``: what it held when it was read; what somebody
         wrote to it since is kept aside."""
         self.state.touch([(path, told)])
-        late = self.disk.write([File(path, data, old or b"")]).get(path)
+        late = self.disk.write([FileWrite(path, data, old or b"")]).get(path)
         if late is not None and late != data:
-            self.keep(path, late, "written in the moment in which the file was written anew")
+            self.keep_aside(path, late, "written in the moment in which the file was written anew")
 
 
 @dataclass(slots=True)
-class Report:
+class SyncReport:
     """What a synchronisation did. ``gone``: files that are missing and were left alone, because they were too many."""
 
     added: int = 0
@@ -135,11 +135,11 @@ class Report:
     problems: dict[str, str] = field(default_factory=dict)
     renamed: list[tuple[Scope, str]] = field(default_factory=list)
 
-    def __add__(self, other: Report) -> Report:
+    def __add__(self, other: SyncReport) -> SyncReport:
         """What both did; of files that are in the way or missing, what the other found."""
         names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written")
         numbers = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return Report(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
+        return SyncReport(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
 
     @property
     def total(self) -> int:
@@ -151,15 +151,15 @@ def now_ns() -> int:
     return time.time_ns()
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """A file's text. FrontError: it is no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise FrontError("it is not UTF-8 text") from None
+        raise FrontMatterError("it is not UTF-8 text") from None
 
 
-def by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[str]]:
+def group_by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[str]]:
     """Ids by owner, each once, in order."""
     found: dict[Scope, dict[str, None]] = {}
     for owner, id in pairs:
@@ -167,12 +167,12 @@ def by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[str]]:
     return {owner: list(ids) for owner, ids in found.items()}
 
 
-def root_of(settings: VaultSettings, home: Path) -> Path:
+def vault_folder(settings: VaultSettings, home: Path) -> Path:
     """The vault's folder."""
     return Path(settings.path).expanduser() if settings.path else home / "vault"
 
 
-def note(does: str, record: Record, why: str = "", actor: str = "") -> Json:
+def change_note(does: str, record: Record, why: str = "", actor: str = "") -> Json:
     """What the history of the files tells about one change."""
     agent = next((name for label, name in zip(record.scope.labels[::2], record.scope.labels[1::2], strict=False) if label == "agent"), "")
     return {"does": does, "id": record.id, "why": why, "actor": actor, "session": record.session, "scope": record.scope.key, "agent": agent}

@@ -34,7 +34,7 @@ _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """What a path says: the folder of the scope, the folder of the kind, and whether it lies in ``deleted``."""
 
     scope: str
@@ -42,7 +42,7 @@ class Place:
     deleted: bool
 
 
-def folder_of(record: Record) -> str:
+def kind_folder(record: Record) -> str:
     """The folder within the scope's that a record of this kind and role belongs in."""
     match record.kind:
         case Kind.TURN | Kind.EXCHANGE:
@@ -59,13 +59,13 @@ def folder_of(record: Record) -> str:
 
 def scope_folder(scope: Scope) -> str:
     """The folder of a scope: different scopes have different ones, on every file system."""
-    return "/".join(_label(label) for label in scope.labels)
+    return "/".join(_label_folder(label) for label in scope.labels)
 
 
-def scope_of(folder: str, known: Collection[Scope]) -> Scope | None:
+def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
     """The scope of a folder: a known one, or one whose labels are the folders' names; None where those were shortened."""
-    wanted = key(folder)
-    found = next((scope for scope in known if key(scope_folder(scope)) == wanted), None)
+    wanted = path_key(folder)
+    found = next((scope for scope in known if path_key(scope_folder(scope)) == wanted), None)
     if found is not None:
         return found
     labels = [unicodedata.normalize("NFC", part) for part in folder.split("/")]
@@ -74,7 +74,7 @@ def scope_of(folder: str, known: Collection[Scope]) -> Scope | None:
     return Scope(tuple(labels))
 
 
-def place_of(path: str) -> Place | None:
+def parse_place(path: str) -> FilePlace | None:
     """What a path says; None where no memory's file belongs there. Folders below the kind's are the owner's own order."""
     top, _, rest = path.partition("/")
     if top not in (ENTRIES, DELETED):
@@ -84,35 +84,35 @@ def place_of(path: str) -> Place | None:
         for size in (2, 1):
             folder = "/".join(parts[max(0, end - size) : end])
             if end > size and folder in FOLDERS:
-                return Place("/".join(parts[: end - size]), folder, top == DELETED)
+                return FilePlace("/".join(parts[: end - size]), folder, top == DELETED)
     return None
 
 
-def fresh(record: Record, taken: Collection[str]) -> str:
+def new_path(record: Record, taken: Collection[str]) -> str:
     """The path of a record's new file. ``taken``: keys of paths that are in use."""
-    folder = posixpath.join(top_of(record), scope_folder(record.scope), folder_of(record))
+    folder = posixpath.join(top_folder(record), scope_folder(record.scope), kind_folder(record))
     stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
     digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     ulid = _ULID.fullmatch(record.id) is not None
     tails = [record.id[-4:], record.id[-8:], record.id] if ulid else [digest[:8], digest]
-    name = slug(record.text or record.caption)
+    name = make_slug(record.text or record.caption)
     for tail in tails:
         path = f"{folder}/{'__'.join(part for part in (stamp, name, tail) if part)}.md"
-        if key(path) not in taken:
+        if path_key(path) not in taken:
             return path
     return f"{folder}/{stamp}__{digest}{len(taken)}.md"
 
 
-def moved(path: str, record: Record, was: Scope) -> str:
+def moved_path(path: str, record: Record, was: Scope) -> str:
     """The path of a file after its record changed: the same name, in ``deleted`` or back, below its scope's folder."""
     top, _, rest = path.partition("/")
-    place = place_of(path)
+    place = parse_place(path)
     if place is not None and was != record.scope:
         rest = scope_folder(record.scope) + rest[len(place.scope) :]
-    return f"{top_of(record)}/{rest}" if top in (ENTRIES, DELETED) else path
+    return f"{top_folder(record)}/{rest}" if top in (ENTRIES, DELETED) else path
 
 
-def top_of(record: Record) -> str:
+def top_folder(record: Record) -> str:
     return DELETED if is_away(record) else ENTRIES
 
 
@@ -121,18 +121,18 @@ def is_away(record: Record) -> bool:
     return record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
 
-def tail_of(path: str) -> str:
+def id_tail(path: str) -> str:
     """The end of the id, as the file's name gives it; empty where it does not."""
     found = _TAIL.search(path)
     return found[1] if found else ""
 
 
-def key(path: str) -> str:
+def path_key(path: str) -> str:
     """The path as a file system compares it that knows neither case nor Unicode forms."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """The first words of a text as part of a file name: lower case, letters and digits of any script, ``-`` between."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold())
     words = re.findall(r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char)))
@@ -145,12 +145,12 @@ def slug(text: str) -> str:
     return name or (words[0][: _SLUG // 3] if words else "")
 
 
-def relative(target: str, source: str) -> str:
+def relative_link(target: str, source: str) -> str:
     """The path of ``target`` as a link in ``source`` names it, without ``.md``."""
     return posixpath.relpath(target.removesuffix(".md"), posixpath.dirname(source))
 
 
-def _label(label: str) -> str:
+def _label_folder(label: str) -> str:
     if _PLAIN.fullmatch(label) and len(label) <= _LONGEST and label not in _WORDS and not _DEVICE.fullmatch(label.partition(".")[0]):
         return label
     name = re.sub(r"[^A-Za-z0-9._-]", "_", label).strip("._-")[: _LONGEST - 10].rstrip("._-").lower() or "default"

@@ -6,13 +6,13 @@ import re
 from datetime import date
 
 from engrams.types import Scope
-from engrams.vault.path import DOCUMENTS, key, scope_folder, scope_of
+from engrams.vault.path import DOCUMENTS, find_scope, path_key, scope_folder
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 SHARED = "shared"
 
 
-def folder(owner: Scope) -> str:
+def notes_folder(owner: Scope) -> str:
     """The folder of an owner's notes: a user's own below ``memory/users``; what is shared at the top."""
     if owner.labels[0] == SHARED:
         return ""
@@ -21,24 +21,24 @@ def folder(owner: Scope) -> str:
     return f"memory/{scope_folder(owner)}"
 
 
-def memory_of(owner: Scope) -> str:
+def memory_path(owner: Scope) -> str:
     """The path of an owner's MEMORY.md."""
-    base = folder(owner)
+    base = notes_folder(owner)
     return f"{base}/MEMORY.md" if base else "MEMORY.md"
 
 
-def daily_of(owner: Scope, day: date) -> str:
+def daily_path(owner: Scope, day: date) -> str:
     """The path of an owner's note of a day."""
-    return f"{folder(owner) or 'memory'}/{day:%Y-%m-%d}.md"
+    return f"{notes_folder(owner) or 'memory'}/{day:%Y-%m-%d}.md"
 
 
-def diary_of(owner: Scope, day: date) -> str:
+def diary_path(owner: Scope, day: date) -> str:
     """The path of the diary of an owner's dream."""
-    base = folder(owner)
+    base = notes_folder(owner)
     return f"{base}/dreams/{day:%Y-%m-%d}.md" if base else f"dreams/{day:%Y-%m-%d}.md"
 
 
-def day_of(path: str) -> date | None:
+def parse_day(path: str) -> date | None:
     """The day whose note a path is; None for MEMORY.md, a diary or anything else."""
     found = _DAY.fullmatch(path.rpartition("/")[2])
     if found is None or not path.startswith("memory/") or "/dreams/" in f"/{path}":
@@ -51,20 +51,20 @@ def day_of(path: str) -> date | None:
 
 def is_note(path: str) -> bool:
     """Whether search should know a file: MEMORY.md and daily notes; dream diaries are not for it."""
-    return path == "MEMORY.md" or (path.startswith("memory/") and path.endswith("/MEMORY.md")) or day_of(path) is not None
+    return path == "MEMORY.md" or (path.startswith("memory/") and path.endswith("/MEMORY.md")) or parse_day(path) is not None
 
 
-def owner_of(path: str, owners: tuple[Scope, ...]) -> Scope | None:
+def find_owner(path: str, owners: tuple[Scope, ...]) -> Scope | None:
     """Whose note a file is."""
     top, _, rest = path.partition("/")
     if top == DOCUMENTS:
-        known = [owner for owner in owners if key(rest).startswith(key(scope_folder(owner)) + "/")]
-        return max(known, key=lambda owner: len(owner.labels)) if known else scope_of("/".join(rest.split("/")[:2]), ())
+        known = [owner for owner in owners if path_key(rest).startswith(path_key(scope_folder(owner)) + "/")]
+        return max(known, key=lambda owner: len(owner.labels)) if known else find_scope("/".join(rest.split("/")[:2]), ())
     if path == "MEMORY.md" or path.count("/") == 1:
         return next((owner for owner in owners if owner.labels[0] == SHARED), Scope((SHARED,)))
     place = path.rpartition("/")[0]
-    found = next((owner for owner in owners if key(folder(owner)) == key(place)), None)
+    found = next((owner for owner in owners if path_key(notes_folder(owner)) == path_key(place)), None)
     if found is not None:
         return found
     below = place.removeprefix("memory/")
-    return scope_of(f"user/{below.removeprefix('users/')}" if below.startswith("users/") else below, ())
+    return find_scope(f"user/{below.removeprefix('users/')}" if below.startswith("users/") else below, ())

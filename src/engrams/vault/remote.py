@@ -15,16 +15,16 @@ from typing import Any
 
 from engrams.errors import ExtraError, StoreError
 from engrams.vault import sync
-from engrams.vault.disk import File
-from engrams.vault.git import Git, versions
-from engrams.vault.parts import Parts
+from engrams.vault.disk import FileWrite
+from engrams.vault.git import GitHistory, diff_trees
+from engrams.vault.parts import VaultDeps
 
 _REF = "refs/engrams/remote"
 _SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RemoteExchange:
     """What came and went. ``conflicts``: paths where both sides' words are kept, ours in ``conflicts``."""
 
     pulled: int = 0
@@ -32,20 +32,20 @@ class Exchange:
     conflicts: tuple[str, ...] = ()
 
 
-def fetch(parts: Parts, git: Git) -> str:
+def fetch(parts: VaultDeps, git: GitHistory) -> str:
     """The remote's newest commit, fetched; empty where the remote is empty."""
-    url, branch = parts.settings.remote, _branch(git)
-    heads = _git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
+    url, branch = parts.settings.remote, _current_branch(git)
+    heads = _run_git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
     if not heads.strip():
         return ""
-    _git(parts, "fetch", "--quiet", "--no-tags", "--", url, f"+refs/heads/{branch}:{_REF}")
+    _run_git(parts, "fetch", "--quiet", "--no-tags", "--", url, f"+refs/heads/{branch}:{_REF}")
     return heads.split()[0]
 
 
-def merged(parts: Parts, git: Git, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
+def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
     """Bring the remote's changes into the files, with the lock held and ours committed: notes for the commit, conflicts,
     whether there is a merge to commit."""
-    with git.repository() as repo:
+    with git.open_repository() as repo:
         from dulwich.graph import find_merge_base
         from dulwich.objects import ObjectID
 
@@ -55,30 +55,30 @@ def merged(parts: Parts, git: Git, theirs: str) -> tuple[dict[str, Any], tuple[s
         if other in bases:
             return {}, (), False
         base = repo[bases[0]].tree if bases else None
-        came = [version for version in versions(repo, base, repo[other].tree) if not version.path.startswith(".git")]
-        mine = {version.path: version for version in versions(repo, base, repo[ours].tree)}
-    joined = sync.united(parts, came, list(mine.values()))
+        came = [version for version in diff_trees(repo, base, repo[other].tree) if not version.path.startswith(".git")]
+        mine = {version.path: version for version in diff_trees(repo, base, repo[ours].tree)}
+    joined = sync.merge_sides(parts, came, list(mine.values()))
     notes: dict[str, Any] = {}
     for path, data in joined.files.items():
         known = mine[path].after if path in mine else next((version.before for version in came if version.path == path), None)
         if data != parts.disk.read(path):
-            _carry_out(parts, path, data, known)
+            _apply_file(parts, path, data, known)
             notes[path] = {"does": "pull", "actor": "remote", "why": "came from another place"}
     return notes, tuple(joined.conflicts), True
 
 
-def _carry_out(parts: Parts, path: str, data: bytes | None, known: bytes | None) -> None:
+def _apply_file(parts: VaultDeps, path: str, data: bytes | None, known: bytes | None) -> None:
     """Write or remove a file; what is there without being known to the history is kept aside."""
-    held = parts.disk.take(path) if data is None else parts.disk.write([File(path, data, known or b"")]).get(path)
+    held = parts.disk.take(path) if data is None else parts.disk.write([FileWrite(path, data, known or b"")]).get(path)
     if held is not None and held not in (known, data):
-        parts.keep(path, held, "it was not in the history yet when another place's version came")
+        parts.keep_aside(path, held, "it was not in the history yet when another place's version came")
 
 
-def push(parts: Parts, git: Git) -> bool:
+def push(parts: VaultDeps, git: GitHistory) -> bool:
     """Give ours to the remote. False: it has moved on meanwhile."""
-    branch = _branch(git)
+    branch = _current_branch(git)
     try:
-        _git(parts, "push", "--quiet", "--", parts.settings.remote, f"HEAD:refs/heads/{branch}")
+        _run_git(parts, "push", "--quiet", "--", parts.settings.remote, f"HEAD:refs/heads/{branch}")
     except StoreError as problem:
         if "fetch first" in problem.message or "non-fast-forward" in problem.message or "rejected" in problem.message:
             return False
@@ -86,13 +86,13 @@ def push(parts: Parts, git: Git) -> bool:
     return True
 
 
-def _branch(git: Git) -> str:
-    with git.repository() as repo:
+def _current_branch(git: GitHistory) -> str:
+    with git.open_repository() as repo:
         names, _ = repo.refs.follow(b"HEAD")
         return str(names[-1].decode().removeprefix("refs/heads/"))
 
 
-def _git(parts: Parts, *given: str) -> str:
+def _run_git(parts: VaultDeps, *given: str) -> str:
     program = shutil.which("git")
     if program is None:
         raise ExtraError("A remote needs the git program.", hint="Install git, or set `vault.remote` to nothing.")

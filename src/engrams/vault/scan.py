@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from engrams.ports import Change
 from engrams.types import Edge, Record, Scope, Vector
-from engrams.vault.disk import Stat
-from engrams.vault.entry import Entry
-from engrams.vault.path import Place
-from engrams.vault.state import Row
+from engrams.vault.disk import FileStat
+from engrams.vault.entry import VaultEntry
+from engrams.vault.path import FilePlace
+from engrams.vault.state import FileRow
 
 BY_HAND = "edited by hand"
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class ChangeCause:
     """Why files changed: what the history says. ``quiet``: the files hold all of it, none is to be written again."""
 
     action: str = BY_HAND
@@ -25,24 +25,24 @@ class Cause:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundFile:
     """A file that is not as it was."""
 
     path: str
-    stat: Stat
+    stat: FileStat
     hash: str
-    entry: Entry
-    place: Place
-    row: Row | None
+    entry: VaultEntry
+    place: FilePlace
+    row: FileRow | None
     data: bytes
 
 
 @dataclass(slots=True)
-class Edit:
+class FileEdit:
     """What one file asks of memory. ``ripples``: changes of other memories that follow from it. ``said``: the memory with
     its new text, where that is to be learned from again."""
 
-    found: Found
+    found: FoundFile
     put: Record | None = None
     change: Change | None = None
     vectors: tuple[Vector, ...] = ()
@@ -53,4 +53,4 @@ class Edit:
     scope: Scope | None = None
     exact: bool = False
     ripples: tuple[Change, ...] = ()
-    said: Record | None = None
+    relearn: Record | None = None

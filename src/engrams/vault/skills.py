@@ -16,7 +16,7 @@ from typing import TypeAlias
 from engrams.errors import InputError
 from engrams.ports import SKILL, Batch, Clock, Embedder, Pool, Put, Reach, Seek, Store, is_skill
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
-from engrams.vault.frontmatter import FrontError, load, split
+from engrams.vault.frontmatter import FrontMatterError, load, split
 
 FILE = "SKILL.md"
 _OWNER = Scope(("skills",))
@@ -41,7 +41,7 @@ class _UnfitError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Skill:
+class _SkillFile:
     """A file as it was read: a record, or why there is none. ``vector``: of its meaning, where one could be had."""
 
     mark: _Mark
@@ -50,7 +50,7 @@ class _Skill:
     problem: str = ""
 
 
-class Skills:
+class SkillFolder:
     """The skills of a folder. Looked at again at every read; a file is read only when it has changed. Thread safe.
 
     They are searched in a store in memory, made by ``make``, so that words and meaning count for them as for memories.
@@ -59,57 +59,57 @@ class Skills:
     def __init__(self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock) -> None:
         self._folder, self._make, self._embedder, self._clock = folder, make, embedder, clock
         self._lock = Lock()
-        self._seen: dict[str, _Skill] = {}
+        self._seen: dict[str, _SkillFile] = {}
         self._store: Store | None = None
         self._odd: tuple[str, ...] = ()
 
     def seek(self, seek: Seek) -> Pool:
         """As the port says."""
-        return self._fresh().seek(replace(seek, reach=_REACH))
+        return self._refresh().seek(replace(seek, reach=_REACH))
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
         """As the port says. Only their own files are looked at."""
         names = [id.removeprefix(SKILL) for id in dict.fromkeys(ids) if is_skill(id)]
         seen = self._seen
-        if not all(name in seen and seen[name].mark == _mark(self._folder / name / FILE) for name in names):
-            self._fresh()
+        if not all(name in seen and seen[name].mark == _file_mark(self._folder / name / FILE) for name in names):
+            self._refresh()
             seen = self._seen
         found = [seen[name].record for name in names if name in seen]
         return tuple(record for record in found if record is not None)
 
     def told(self) -> Mapping[str, Json]:
         """As the port says."""
-        self._fresh()
+        self._refresh()
         names = sorted(name for name, skill in self._seen.items() if skill.record is not None)
         problems = [f"{name}: {skill.problem}" for name, skill in sorted(self._seen.items()) if skill.problem]
         return {"folder": str(self._folder), "skills": names, "problems": [*self._odd, *problems]}
 
-    def _fresh(self) -> Store:
+    def _refresh(self) -> Store:
         """The store of what the folder holds now."""
         with self._lock:
-            marks, odd = self._marks()
+            marks, odd = self._scan_folder()
             if self._store is None or odd != self._odd or marks != {name: skill.mark for name, skill in self._seen.items()}:
-                seen = {name: self._read(name, mark) for name, mark in marks.items() if not self._same(name, mark)}
+                seen = {name: self._read(name, mark) for name, mark in marks.items() if not self._is_same(name, mark)}
                 self._embed(seen)
                 for name, skill in seen.items():
                     if skill.problem:
                         _log.info("%r is no skill: %s", name, skill.problem)
                 self._seen = {name: seen.get(name) or self._seen[name] for name in marks}
                 self._odd = odd
-                self._store = self._filled()
+                self._store = self._fill_store()
             return self._store
 
-    def _same(self, name: str, mark: _Mark) -> bool:
+    def _is_same(self, name: str, mark: _Mark) -> bool:
         return name in self._seen and self._seen[name].mark == mark
 
-    def _filled(self) -> Store:
+    def _fill_store(self) -> Store:
         store = self._make()
         puts = tuple(Put(skill.record, vector=skill.vector) for skill in self._seen.values() if skill.record is not None)
         if puts:
             store.commit(Batch("skills", "read", self._clock(), puts=puts))
         return store
 
-    def _marks(self) -> tuple[dict[str, _Mark], tuple[str, ...]]:
+    def _scan_folder(self) -> tuple[dict[str, _Mark], tuple[str, ...]]:
         """The files that may be skills, and what is wrong with the folder. Links are not followed: they may lead anywhere."""
         marks: dict[str, _Mark] = {}
         odd: list[str] = []
@@ -120,7 +120,7 @@ class Skills:
         for entry in entries:
             if entry.name.startswith(".") or entry.is_symlink() or not entry.is_dir(follow_symlinks=False):
                 continue
-            mark = _mark(f"{entry.path}/{FILE}")
+            mark = _file_mark(f"{entry.path}/{FILE}")
             if mark is None:
                 continue
             if not _NAME.fullmatch(entry.name):
@@ -132,13 +132,13 @@ class Skills:
                 marks[entry.name] = mark
         return marks, tuple(odd)
 
-    def _read(self, name: str, mark: _Mark) -> _Skill:
+    def _read(self, name: str, mark: _Mark) -> _SkillFile:
         try:
-            return _Skill(mark, self._record(name, mark, self._text(name)))
+            return _SkillFile(mark, self._to_record(name, mark, self._read_text(name)))
         except _UnfitError as reason:
-            return _Skill(mark, problem=str(reason))
+            return _SkillFile(mark, problem=str(reason))
 
-    def _text(self, name: str) -> str:
+    def _read_text(self, name: str) -> str:
         """What stands in a file; opened without waiting and without following a link, for it may be another one by now."""
         try:
             with os.fdopen(os.open(self._folder / name / FILE, _FLAGS), "rb") as file:
@@ -149,7 +149,7 @@ class Skills:
             raise _UnfitError(f"it has more than {_LARGEST:,} bytes")
         return data.decode("utf-8", "replace")
 
-    def _record(self, name: str, mark: _Mark, text: str) -> Record:
+    def _to_record(self, name: str, mark: _Mark, text: str) -> Record:
         """The record that stands for a file. ``role`` is what every rendering shows beside the text."""
         try:
             front, body = split(text)
@@ -159,7 +159,7 @@ class Skills:
                 raise _UnfitError("its front matter has no description")
             title = title if isinstance(title, str) and title.strip() else name
             said = clean_text(f"{' '.join(title.split())}: {purpose.strip()}\n\n{body.strip()}", 2 * _LARGEST)
-        except FrontError as problem:
+        except FrontMatterError as problem:
             raise _UnfitError(str(problem)) from None
         except InputError as problem:
             raise _UnfitError(problem.message) from None
@@ -169,7 +169,7 @@ class Skills:
             scope=_OWNER,
             kind=Kind.PROCEDURE,
             text=said,
-            recorded_at=self._moment(mark[0]),
+            recorded_at=self._file_time(mark[0]),
             layer=Layer.PROCEDURAL,
             tier=Tier.RECENT,
             role="skill",
@@ -177,14 +177,14 @@ class Skills:
             provenance=Provenance("skill", files=(path,)),
         )
 
-    def _moment(self, nanoseconds: int) -> datetime:
+    def _file_time(self, nanoseconds: int) -> datetime:
         """When a file was written; now, where its own time is none."""
         try:
             return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
         except (OverflowError, ValueError, OSError):
             return self._clock()
 
-    def _embed(self, seen: dict[str, _Skill]) -> None:
+    def _embed(self, seen: dict[str, _SkillFile]) -> None:
         """Give those that were read a vector. Where the model fails they are found by words."""
         fresh = {name: skill.record for name, skill in seen.items() if skill.record is not None}
         if not fresh or not self._embedder.card.dimension:
@@ -200,7 +200,7 @@ class Skills:
                 seen[name] = replace(seen[name], vector=Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()))
 
 
-def _mark(path: Path | str) -> _Mark | None:
+def _file_mark(path: Path | str) -> _Mark | None:
     """Of a plain file; None where there is none, or a link."""
     try:
         found = os.lstat(path)

@@ -16,8 +16,8 @@ from threading import RLock
 from typing import Any
 
 from engrams.types import Json, Scope
-from engrams.vault.disk import Stat
-from engrams.vault.path import key
+from engrams.vault.disk import FileStat
+from engrams.vault.path import path_key
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
@@ -36,11 +36,11 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) ST
 _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash"
 
 
-_UNSEEN = Stat(0, 0)
+_UNSEEN = FileStat(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """One memory's file. ``hash``, ``version`` and ``links``: what file and memory had in common last. ``next``: what is
     being written now. ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none."""
 
@@ -51,13 +51,13 @@ class Row:
     hash: str
     version: int = 1
     links: tuple[tuple[str, str, float, int], ...] = ()
-    stat: Stat = _UNSEEN
+    stat: FileStat = _UNSEEN
     seen: int = 0
     next_path: str = ""
     next_hash: str = ""
 
 
-class State:
+class VaultState:
     """Thread safe. Nothing is made on disk before the first change."""
 
     def __init__(self, path: Path) -> None:
@@ -71,66 +71,66 @@ class State:
     def exists(self) -> bool:
         return self._path.exists()
 
-    def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, Row]:
+    def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, FileRow]:
         """Those of these memories that are known, by id."""
         asked = json.dumps(list(ids))
-        return {row.id: row for row in self._rows("WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked))}
+        return {row.id: row for row in self._find_rows("WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked))}
 
-    def paths(self, paths: Iterable[str]) -> dict[str, Row]:
+    def find_paths(self, paths: Iterable[str]) -> dict[str, FileRow]:
         """Those of these files that are known, by the key of their path."""
-        asked = json.dumps([key(path) for path in paths])
-        return {key(row.path): row for row in self._rows("WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,))}
+        asked = json.dumps([path_key(path) for path in paths])
+        return {path_key(row.path): row for row in self._find_rows("WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,))}
 
-    def every(self) -> Iterator[Row]:
-        return self._rows("", ())
+    def all_rows(self) -> Iterator[FileRow]:
+        return self._find_rows("", ())
 
     def count(self) -> int:
         """How many files there should be."""
-        return int(self._ask("SELECT count(*) FROM files WHERE key <> ''")[0][0]) if self.exists else 0
+        return int(self._query("SELECT count(*) FROM files WHERE key <> ''")[0][0]) if self.exists else 0
 
-    def put(self, rows: Iterable[Row]) -> None:
-        with self.change() as connection:
+    def put(self, rows: Iterable[FileRow]) -> None:
+        with self.transaction() as connection:
             for row in rows:
-                values = (row.owner.key, row.id, row.path, key(row.path), row.scope.key, row.hash, row.version, json.dumps(row.links))
+                values = (row.owner.key, row.id, row.path, path_key(row.path), row.scope.key, row.hash, row.version, json.dumps(row.links))
                 more = (row.stat.mtime, row.stat.size, row.seen, row.next_path, row.next_hash)
                 connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, *more))
 
     def drop(self, owner: Scope, ids: Iterable[str]) -> None:
-        with self.change() as connection:
+        with self.transaction() as connection:
             for id in ids:
                 connection.execute("DELETE FROM files WHERE owner = ? AND id = ?", (owner.key, id))
 
     def clear(self) -> None:
         """Know of no file."""
-        with self.change() as connection:
+        with self.transaction() as connection:
             connection.execute("DELETE FROM files; DELETE FROM problems")
 
     # ------------------------------------------------------------------------------------------------------ the rest
 
     def touch(self, notes: Iterable[tuple[str, Json]]) -> None:
         """Files that changed since the last commit, and why."""
-        with self.change() as connection:
+        with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note)))
 
-    def touched(self) -> dict[str, Any]:
-        return {path: json.loads(note) for path, note in self._ask("SELECT path, note FROM touched")} if self.exists else {}
+    def touched_notes(self) -> dict[str, Any]:
+        return {path: json.loads(note) for path, note in self._query("SELECT path, note FROM touched")} if self.exists else {}
 
-    def waiting(self) -> int:
+    def count_touched(self) -> int:
         """How many files changed since the last commit."""
-        return int(self._ask("SELECT count(*) FROM touched")[0][0]) if self.exists else 0
+        return int(self._query("SELECT count(*) FROM touched")[0][0]) if self.exists else 0
 
     def untouch(self, notes: Iterable[tuple[str, Json]]) -> None:
         """These were committed; one that changed again meanwhile stays."""
-        with self.change() as connection:
+        with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
 
-    def report(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
+    def report_problems(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
         """Problems with files. Those of files that were looked at (None: all) and have none any more go."""
         if not found and not self.exists:
             return
-        with self.change() as connection:
+        with self.transaction() as connection:
             if looked is None:
                 connection.execute("DELETE FROM problems")
             for path in looked or ():
@@ -139,34 +139,34 @@ class State:
                 connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", (path, told))
 
     def problems(self) -> dict[str, str]:
-        return dict(self._ask("SELECT path, told FROM problems ORDER BY path")) if self.exists else {}
+        return dict(self._query("SELECT path, told FROM problems ORDER BY path")) if self.exists else {}
 
-    def condemn(self, rows: Iterable[tuple[Scope, str, str]]) -> None:
+    def add_erasures(self, rows: Iterable[tuple[Scope, str, str]]) -> None:
         """Files that must go because their memory is being purged."""
-        with self.change() as connection:
+        with self.transaction() as connection:
             for owner, id, path in rows:
                 connection.execute("INSERT OR REPLACE INTO erased VALUES (?, ?, ?)", (owner.key, id, path))
 
-    def condemned(self) -> list[tuple[Scope, str, str]]:
+    def pending_erasures(self) -> list[tuple[Scope, str, str]]:
         if not self.exists:
             return []
-        return [(Scope.parse(owner), id, path) for owner, id, path in self._ask("SELECT owner, id, path FROM erased")]
+        return [(Scope.parse(owner), id, path) for owner, id, path in self._query("SELECT owner, id, path FROM erased")]
 
-    def acquit(self, rows: Iterable[tuple[Scope, str]]) -> None:
-        with self.change() as connection:
+    def drop_erasures(self, rows: Iterable[tuple[Scope, str]]) -> None:
+        with self.transaction() as connection:
             for owner, id in rows:
                 connection.execute("DELETE FROM erased WHERE owner = ? AND id = ?", (owner.key, id))
 
-    def fact(self, name: str) -> str:
-        found = self._ask("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
+    def get_fact(self, name: str) -> str:
+        found = self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
         return str(found[0][0]) if found else ""
 
-    def tell(self, name: str, value: str) -> None:
-        with self.change() as connection:
+    def set_fact(self, name: str, value: str) -> None:
+        with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     @contextmanager
-    def change(self) -> Iterator[Any]:
+    def transaction(self) -> Iterator[Any]:
         """One transaction; changes within it join it."""
         with self._lock:
             connection = self._connection()
@@ -187,17 +187,17 @@ class State:
                 self._open.close()
                 self._open = None
 
-    def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[Row]:
+    def _find_rows(self, where: str, values: tuple[Any, ...]) -> Iterator[FileRow]:
         if not self.exists:
             return
         # The only text put into the statement is this module's own.
-        for row in self._ask(f"SELECT {_COLUMNS} FROM files {where}", values):  # noqa: S608
+        for row in self._query(f"SELECT {_COLUMNS} FROM files {where}", values):  # noqa: S608
             owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
             told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))
-            stat = Stat(mtime, size)
-            yield Row(Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, stat, seen, next_path, next_hash)
+            stat = FileStat(mtime, size)
+            yield FileRow(Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, stat, seen, next_path, next_hash)
 
-    def _ask(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
             return list(self._connection().execute(statement, values))
 

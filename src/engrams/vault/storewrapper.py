@@ -90,7 +90,7 @@ class VaultStore(ForwardingStore):
         self.vault: VaultHooks | None = None
 
     def commit(self, batch: Batch) -> Committed:
-        outbox = entries(batch)
+        outbox = outbox_entries(batch)
         if not outbox:
             return self._store.commit(batch)
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
@@ -114,7 +114,7 @@ class VaultStore(ForwardingStore):
         self._store.close()
 
 
-def entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
+def outbox_entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """The outbox entries that a batch calls for: one for each memory whose file says something else afterwards.
 
     Counts of use, and edges that only count what was found together, are no news: they are written with the next change.

@@ -11,19 +11,19 @@ from typing import TypeAlias
 
 from engrams.types import Record, Scope, Status
 from engrams.vault import entry, threeway
-from engrams.vault.frontmatter import FrontError
-from engrams.vault.git import Version
-from engrams.vault.parts import Parts, decoded
-from engrams.vault.path import DELETED, ENTRIES, is_away, key
+from engrams.vault.frontmatter import FrontMatterError
+from engrams.vault.git import FileVersion
+from engrams.vault.parts import VaultDeps, decode_text
+from engrams.vault.path import DELETED, ENTRIES, is_away, path_key
 
-Name: TypeAlias = tuple[str, str]
+MemoryName: TypeAlias = tuple[str, str]
 """The owner and the id of a memory."""
 
 _HOLDS = "changed here and in another place; the other's words hold"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SideFile:
     """A memory's file as one side has it."""
 
     path: str
@@ -31,33 +31,33 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideChange:
     """What one side did to a memory's file; None where there was none."""
 
-    before: Kept | None = None
-    after: Kept | None = None
+    before: SideFile | None = None
+    after: SideFile | None = None
 
 
 @dataclass(slots=True)
-class United:
+class MergedFiles:
     """``files``: what is to be there afterwards, by path (None: nothing). ``conflicts``: paths where words of ours were put aside."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
 
 
-def united(parts: Parts, came: Iterable[Version], mine: Iterable[Version]) -> United:
+def merge_sides(parts: VaultDeps, came: Iterable[FileVersion], mine: Iterable[FileVersion]) -> MergedFiles:
     """The files after both sides' changes."""
-    done = United()
+    done = MergedFiles()
     here = list(mine)
-    theirs, plain = _memories(came)
-    ours, _ = _memories(here)
-    placed: list[tuple[Name, str, Kept]] = []
-    leaving: set[Name] = set()
+    theirs, plain = _group_by_memory(came)
+    ours, _ = _group_by_memory(here)
+    placed: list[tuple[MemoryName, str, SideFile]] = []
+    leaving: set[MemoryName] = set()
     for name, side in theirs.items():
-        own = ours.get(name, Side(side.before, side.before))
+        own = ours.get(name, SideChange(side.before, side.before))
         was = own.after.path if own.after is not None else ""
-        result = _memory(parts, side, own, done)
+        result = _merge_memory(parts, side, own, done)
         if was and (result is None or result.path != was):
             done.files[was] = None
             leaving.add(name)
@@ -65,43 +65,43 @@ def united(parts: Parts, came: Iterable[Version], mine: Iterable[Version]) -> Un
             placed.append((name, was, result))
     taken: set[str] = set()
     for name, was, result in sorted(placed, key=lambda item: item[1] != item[2].path):
-        held = _named(parts.disk.read(result.path))
+        held = _memory_name(parts.disk.read(result.path))
         free = was == result.path or held in (None, name) or held in leaving
-        path = result.path if free and key(result.path) not in taken else _beside(result.path, name)
+        path = result.path if free and path_key(result.path) not in taken else _other_path(result.path, name)
         done.files[path] = result.data
-        taken.add(key(path))
+        taken.add(path_key(path))
     known = {version.path: version for version in here}
     for version in plain:
-        done.files[version.path] = _plain(parts, version, known.get(version.path), done)
+        done.files[version.path] = _merge_text(parts, version, known.get(version.path), done)
     return done
 
 
-def _memory(parts: Parts, theirs: Side, ours: Side, done: United) -> Kept | None:
+def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: MergedFiles) -> SideFile | None:
     """One memory's file; None: it is to have none."""
     base, now, other = theirs.before or ours.before, ours.after, theirs.after
     if other is None:
         # Gone without a tombstone, as after a purge; what was changed here is kept.
         return None if now == base else now
-    if _purged(parts, other.data):
+    if _is_purged(parts, other.data):
         return None
     if now is None or now == base or now.data == other.data:
         return other
     if other == base:
         return now
-    joined = _joined(base, now, other)
+    joined = _merge_versions(base, now, other)
     data, away, lost = joined if joined is not None else (other.data, other.path.startswith(f"{DELETED}/"), True)
     if lost:
         done.conflicts.append(other.path)
-        parts.keep(other.path, now.data, _HOLDS)
+        parts.keep_aside(other.path, now.data, _HOLDS)
     moved = other.path if base is None or other.path != base.path else now.path
-    return Kept(_below(DELETED if away else ENTRIES, moved), data)
+    return SideFile(_replace_top(DELETED if away else ENTRIES, moved), data)
 
 
-def _joined(base: Kept | None, now: Kept, other: Kept) -> tuple[bytes, bool, bool] | None:
+def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tuple[bytes, bool, bool] | None:
     """Two versions of one memory as one; whether it is put away, and whether words of ours were lost."""
-    told = [entry.read(decoded(kept.data)) for kept in (base or now, now, other)]
+    told = [entry.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
-        was, mine, new = (one.record({}) for one in told)
+        was, mine, new = (one.to_record({}) for one in told)
     except (TypeError, KeyError):
         return None
     found = threeway.merge(was, mine, new)
@@ -111,73 +111,75 @@ def _joined(base: Kept | None, now: Kept, other: Kept) -> tuple[bytes, bool, boo
         record = replace(record, status=Status.FORGOTTEN, retired_at=gone[0].retired_at, meta={**record.meta, **gone[0].meta})
     were = {(link.type, link.target) for link in told[0].links}
     links = {(link.type, link.target): link for link in (*told[1].links, *told[2].links)}
-    kept = [link for name, link in links.items() if name not in were or all(name in _names(side.links) for side in told[1:])]
+    kept = [link for name, link in links.items() if name not in were or all(name in _link_names(side.links) for side in told[1:])]
     # With nothing in common nobody knows which words are newer.
-    lost = any(name in found.lost for name in ("text", "caption", "summary")) or (base is None and _words(mine) != _words(new))
-    return entry.render(record, kept, decoded(now.data)).encode(), is_away(record), lost
+    lost = any(name in found.lost for name in ("text", "caption", "summary")) or (
+        base is None and _record_texts(mine) != _record_texts(new)
+    )
+    return entry.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
 
 
-def _plain(parts: Parts, theirs: Version, ours: Version | None, done: United) -> bytes | None:
+def _merge_text(parts: VaultDeps, theirs: FileVersion, ours: FileVersion | None, done: MergedFiles) -> bytes | None:
     """A file that is no memory's: a note, a document, or one that cannot be read."""
     if ours is None or ours.after == theirs.after:
         return theirs.after
     if theirs.after is None or ours.after is None:
         return ours.after if theirs.after is None else theirs.after
     try:
-        text = threeway.lines(*(decoded(data or b"") for data in (theirs.before, ours.after, theirs.after)))
-    except FrontError:
+        text = threeway.merge_lines(*(decode_text(data or b"") for data in (theirs.before, ours.after, theirs.after)))
+    except FrontMatterError:
         text = None
     if text is not None:
         return text.encode()
     done.conflicts.append(theirs.path)
-    parts.keep(theirs.path, ours.after, _HOLDS)
+    parts.keep_aside(theirs.path, ours.after, _HOLDS)
     return theirs.after
 
 
-def _memories(versions: Iterable[Version]) -> tuple[dict[Name, Side], list[Version]]:
+def _group_by_memory(versions: Iterable[FileVersion]) -> tuple[dict[MemoryName, SideChange], list[FileVersion]]:
     """What was done to each memory, wherever its file went; and the files that are none's."""
-    found: dict[Name, Side] = {}
-    plain: list[Version] = []
+    found: dict[MemoryName, SideChange] = {}
+    plain: list[FileVersion] = []
     for version in versions:
-        before, after = _named(version.before), _named(version.after)
+        before, after = _memory_name(version.before), _memory_name(version.after)
         readable = (before is None) == (version.before is None) and (after is None) == (version.after is None)
         if not readable or version.path.partition("/")[0] not in (ENTRIES, DELETED):
             plain.append(version)
             continue
         if before is not None:
-            found[before] = replace(found.get(before, Side()), before=Kept(version.path, version.before or b""))
+            found[before] = replace(found.get(before, SideChange()), before=SideFile(version.path, version.before or b""))
         if after is not None:
-            found[after] = replace(found.get(after, Side()), after=Kept(version.path, version.after or b""))
+            found[after] = replace(found.get(after, SideChange()), after=SideFile(version.path, version.after or b""))
     return found, plain
 
 
-def _named(data: bytes | None) -> Name | None:
+def _memory_name(data: bytes | None) -> MemoryName | None:
     """Whose file it is; None where it is no memory's."""
     try:
-        told = entry.read(decoded(data or b""))
-    except FrontError:
+        told = entry.parse_entry(decode_text(data or b""))
+    except FrontMatterError:
         return None
     scope = told.fields.get("scope")
     return (scope.owner.key, told.id) if isinstance(scope, Scope) and told.id else None
 
 
-def _beside(path: str, name: Name) -> str:
+def _other_path(path: str, name: MemoryName) -> str:
     """Another name, where two places gave two memories the same."""
-    return f"{path.removesuffix('.md')}__{''.join(char for char in key(name[1]) if char.isascii() and char.isalnum())[-8:]}.md"
+    return f"{path.removesuffix('.md')}__{''.join(char for char in path_key(name[1]) if char.isascii() and char.isalnum())[-8:]}.md"
 
 
-def _below(top: str, path: str) -> str:
+def _replace_top(top: str, path: str) -> str:
     return f"{top}/{path.partition('/')[2]}"
 
 
-def _purged(parts: Parts, data: bytes) -> bool:
-    name = _named(data)
+def _is_purged(parts: VaultDeps, data: bytes) -> bool:
+    name = _memory_name(data)
     return name is not None and any(record.status is Status.PURGED for record in parts.store.get(Scope.parse(name[0]), [name[1]]))
 
 
-def _names(links: tuple[entry.Link, ...]) -> set[tuple[str, str]]:
+def _link_names(links: tuple[entry.FileLink, ...]) -> set[tuple[str, str]]:
     return {(link.type, link.target) for link in links}
 
 
-def _words(record: Record) -> tuple[str, str, str]:
+def _record_texts(record: Record) -> tuple[str, str, str]:
     return record.text, record.caption, record.summary

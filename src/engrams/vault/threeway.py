@@ -8,21 +8,21 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from engrams.types import HistoryEntry, Record
-from engrams.vault.entry import UNVERSIONED, coerced
+from engrams.vault.entry import UNVERSIONED, parse_field
 
 _LINE_LIMIT = 5000
 _TEXTS = ("text", "caption", "summary")
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedFields:
     """``fields``: what is new to our side. ``lost``: texts of ours that theirs take the place of, by field."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     lost: Mapping[str, Any] = field(default_factory=dict)
 
 
-def merge(base: Record, ours: Record, theirs: Record) -> Merged:
+def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
     """Field by field: what only one side changed is taken from it; what both changed is theirs, except that texts are
     joined line by line where the changes do not touch."""
     changed: dict[str, Any] = {}
@@ -35,14 +35,14 @@ def merge(base: Record, ours: Record, theirs: Record) -> Merged:
         if mine == was:
             changed[name] = new
             continue
-        joined = lines(was, mine, new) if name in _TEXTS else None
+        joined = merge_lines(was, mine, new) if name in _TEXTS else None
         changed[name] = new if joined is None else joined
         if joined is None:
             lost[name] = mine
-    return Merged({name: value for name, value in changed.items() if value != getattr(ours, name)}, lost)
+    return MergedFields({name: value for name, value in changed.items() if value != getattr(ours, name)}, lost)
 
 
-def lines(base: str, ours: str, theirs: str) -> str | None:
+def merge_lines(base: str, ours: str, theirs: str) -> str | None:
     """Both sides' changes of a text; None where they change the same lines in different ways."""
     versions = [text.split("\n") for text in (base, ours, theirs)]
     if max(len(version) for version in versions) > _LINE_LIMIT:
@@ -50,8 +50,8 @@ def lines(base: str, ours: str, theirs: str) -> str | None:
     old, mine, new = versions
     out: list[str] = []
     a = b = c = 0
-    for start, left, right in [*_anchors(old, mine, new), (len(old), len(mine), len(new))]:
-        part = _region(old[a:start], mine[b:left], new[c:right])
+    for start, left, right in [*_find_anchors(old, mine, new), (len(old), len(mine), len(new))]:
+        part = _merge_region(old[a:start], mine[b:left], new[c:right])
         if part is None:
             return None
         out += part
@@ -61,7 +61,7 @@ def lines(base: str, ours: str, theirs: str) -> str | None:
     return "\n".join(out)
 
 
-def before(record: Record, history: Sequence[HistoryEntry], version: int) -> Record | None:
+def record_at_version(record: Record, history: Sequence[HistoryEntry], version: int) -> Record | None:
     """The record as it was at a version; None where its history does not reach back so far."""
     if version >= record.version:
         return record
@@ -76,21 +76,21 @@ def before(record: Record, history: Sequence[HistoryEntry], version: int) -> Rec
         reached = entry.version - 1
     if reached != version:
         return None
-    return replace(record, version=version, **{name: coerced(name, value) for name, value in values.items()})
+    return replace(record, version=version, **{name: parse_field(name, value) for name, value in values.items()})
 
 
-def _region(old: list[str], mine: list[str], new: list[str]) -> list[str] | None:
+def _merge_region(old: list[str], mine: list[str], new: list[str]) -> list[str] | None:
     if mine in (old, new):
         return new
     return mine if new == old else None
 
 
-def _anchors(old: list[str], mine: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+def _find_anchors(old: list[str], mine: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """Lines that all three have in common, as places in each."""
-    left, right = _matches(old, mine), _matches(old, new)
+    left, right = _match_lines(old, mine), _match_lines(old, new)
     return [(at, left[at], right[at]) for at in range(len(old)) if at in left and at in right]
 
 
-def _matches(old: list[str], new: list[str]) -> dict[int, int]:
+def _match_lines(old: list[str], new: list[str]) -> dict[int, int]:
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}

@@ -13,19 +13,19 @@ from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import Chat, Erased, Flush, Job, JobSpec, Query, Reach
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
-from engrams.vault.backup import Backed, backup
-from engrams.vault.git import IGNORE, Git
-from engrams.vault.jobs import Days
-from engrams.vault.memorytool import Tool
+from engrams.vault.backup import BackupResult, backup
+from engrams.vault.git import IGNORE, GitHistory
+from engrams.vault.jobs import DailyJobs
+from engrams.vault.memorytool import MemoryTool
 from engrams.vault.outbox import BATCH, COMPLETE, Outbox
-from engrams.vault.parts import MARK, Parts, Report, by_owner
-from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, place_of, scope_folder
-from engrams.vault.pull import Intake
-from engrams.vault.remote import Exchange
-from engrams.vault.revert import Reverted, revert
-from engrams.vault.scan import Cause
+from engrams.vault.parts import MARK, SyncReport, VaultDeps, group_by_owner
+from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
+from engrams.vault.pull import VaultPull
+from engrams.vault.remote import RemoteExchange
+from engrams.vault.revert import RevertResult, revert
+from engrams.vault.scan import ChangeCause
 from engrams.vault.storewrapper import TOPIC
-from engrams.vault.watch import Watcher
+from engrams.vault.watch import VaultWatcher
 
 _AWAKE = 1.0
 """Seconds for which workers that were told of work need not be told again."""
@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 GIT = "git"
 """The kind and key of the job that commits the files."""
 
-REBUILT = Cause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
+REBUILT = ChangeCause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
 
 
-class Work(Protocol):
+class VaultWorkers(Protocol):
     """Whoever runs the jobs, those of ``Vault.handlers`` among them."""
 
     def wake(self) -> None: ...
@@ -47,26 +47,26 @@ class Work(Protocol):
 class Vault:
     """Thread safe; several processes may work on one vault."""
 
-    def __init__(self, parts: Parts, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self.parts = parts
-        self.days = Days(parts, chat)
-        self._intake = Intake(parts)
-        self._outbox = Outbox(parts, self._intake, self.days.plan)
-        self.git = Git(parts.disk)
+        self.days = DailyJobs(parts, chat)
+        self._pull = VaultPull(parts)
+        self._outbox = Outbox(parts, self._pull, self.days.plan_dream)
+        self.git = GitHistory(parts.disk)
         self._closed = False
-        self._watcher: Watcher | None = None
-        self._work: Work | None = None
+        self._watcher: VaultWatcher | None = None
+        self._work: VaultWorkers | None = None
         self._woken = self._asked = -_AWAKE
         self._warned = ""
-        self.began = Report()
+        self.start_report = SyncReport()
         """What was taken in when it was opened."""
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
         """The jobs that the vault does, by kind."""
-        return {TOPIC: self.drain, GIT: self._committed, **self.days.handlers}
+        return {TOPIC: self.drain, GIT: self._run_commit, **self.days.handlers}
 
-    def start(self, work: Work | None = None) -> None:
+    def start(self, work: VaultWorkers | None = None) -> None:
         """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
 
         A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
@@ -74,10 +74,10 @@ class Vault:
         self._work = work
         try:
             if self.parts.state.exists or self.parts.disk.root.is_dir():
-                self.began = self.sync()
+                self.start_report = self.sync()
         except StoreError as problem:
-            self._warn(problem)
-        if self.parts.state.fact(COMPLETE) != "1" and self.parts.store.scopes(None):
+            self._warn_once(problem)
+        if self.parts.state.get_fact(COMPLETE) != "1" and self.parts.store.scopes(None):
             self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
         if self.parts.settings.watch in ("auto", "poll"):
             self.watch()
@@ -93,7 +93,7 @@ class Vault:
         """Follow the files from now on. Twice is once."""
         section = self.parts.settings
         if self._watcher is None and self.parts.truth == "files":
-            self._watcher = Watcher(self.parts.disk, self.look, "poll" if section.watch == "poll" else "auto", section.poll_seconds)
+            self._watcher = VaultWatcher(self.parts.disk, self.look, "poll" if section.watch == "poll" else "auto", section.poll_seconds)
             self._watcher.start()
 
     def unwatch(self) -> None:
@@ -102,33 +102,33 @@ class Vault:
         if watcher is not None:
             watcher.close()
 
-    def sync(self, accept: bool = False, cause: Cause | None = None) -> Report:
+    def sync(self, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
         """Bring files and memory into step, whole. ``accept``: also where so many files are gone that it may be a mistake."""
         with self.parts.lock:
-            if self._lost() and cause is None:
+            if self._drop_lost_rows() and cause is None:
                 cause = REBUILT
-            report = self._intake.run(None, accept, cause) if self.parts.truth == "files" or cause else Report()
+            report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else SyncReport()
             report.written = self._outbox.flush(report.renamed)
             self.days.notes.sync()
-        self._later()
+        self._schedule_commit()
         return report
 
-    def look(self, paths: Sequence[str] | None = None) -> Report:
+    def look(self, paths: Sequence[str] | None = None) -> SyncReport:
         """Take in changes of these files alone (None: of all), and write what follows from them."""
         with self.parts.lock:
-            memories = None if paths is None else [path for path in paths if place_of(path) is not None]
-            report = self._intake.run(memories) if memories is None or memories else Report()
+            memories = None if paths is None else [path for path in paths if parse_place(path) is not None]
+            report = self._pull.run(memories) if memories is None or memories else SyncReport()
             report.written = self._outbox.flush(report.renamed)
             if memories is None or len(memories) < len(paths or ()):
                 self.days.notes.sync()
-        self._later()
+        self._schedule_commit()
         return report
 
     def write(self) -> int:
         """Write the files of everything that changed, here and now; how many."""
         with self.parts.lock:
             written = self._outbox.flush(())
-        self._later()
+        self._schedule_commit()
         return written
 
     def drain(self, job: Job) -> None:
@@ -137,31 +137,31 @@ class Vault:
         with self.parts.lock:
             self._outbox.flush((), job)
             self._outbox.export(job)
-        self._later()
+        self._schedule_commit()
         self.parts.store.finish(job.lease, self.parts.clock())
 
     def commit(self, title: str = "") -> list[str]:
         """Put what changed since the last commit into the history; ids of the commits. ``title``: instead of a count of changes."""
         parts = self.parts
         with parts.lock:
-            notes = parts.state.touched()
-            if not notes or not parts.settings.git or not parts.there:
+            notes = parts.state.touched_notes()
+            if not notes or not parts.settings.git or not parts.is_there:
                 return []
             self._asked = -_AWAKE
             done = self.git.commit(notes, parts.clock(), title=title)
             parts.state.untouch(notes.items())
             return done
 
-    def exchange(self, tries: int = 3) -> Exchange:
+    def exchange(self, tries: int = 3) -> RemoteExchange:
         """Pull, merge and push, where a remote is set. The lock is not held while the network is waited for."""
         parts, pulled = self.parts, 0
         conflicts: tuple[str, ...] = ()
         self.sync()
         self.commit()
         if not parts.settings.remote:
-            return Exchange()
+            return RemoteExchange()
         with parts.lock:
-            parts.begin()
+            parts.make_folder()
             if not self.git.exists:
                 self.git.commit({IGNORE: {"does": "begin"}}, parts.clock())
         for _ in range(tries):
@@ -171,15 +171,15 @@ class Vault:
                     # What came meanwhile is part of ours.
                     self.sync()
                     self.commit()
-                    notes, some, more = remote.merged(parts, self.git, theirs)
+                    notes, some, more = remote.merge(parts, self.git, theirs)
                     if more:
                         pulled, conflicts = pulled + len(notes), (*conflicts, *some)
-                        self.sync(cause=Cause("merged", "remote", "came from another place"))
-                        self.git.commit({**parts.state.touched(), **notes}, parts.clock(), (theirs,))
-                        parts.state.untouch(parts.state.touched().items())
+                        self.sync(cause=ChangeCause("merged", "remote", "came from another place"))
+                        self.git.commit({**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,))
+                        parts.state.untouch(parts.state.touched_notes().items())
             if remote.push(parts, self.git):
-                return Exchange(pulled, True, conflicts)
-        return Exchange(pulled, False, conflicts)
+                return RemoteExchange(pulled, True, conflicts)
+        return RemoteExchange(pulled, False, conflicts)
 
     def flush(self, asked: Flush) -> bool:
         """Append to the owner's daily note, at once searchable. False: nothing to say, or said before.
@@ -191,10 +191,10 @@ class Vault:
         if done:
             with self.parts.lock:
                 self.days.notes.sync()
-            self._later()
+            self._schedule_commit()
         return done
 
-    def revert(self, commit: str) -> Reverted:
+    def revert(self, commit: str) -> RevertResult:
         """Undo one commit, memory by memory; what has changed since is kept, and told."""
         with self.parts.lock:
             self.sync()
@@ -218,34 +218,34 @@ class Vault:
         with parts.lock:
             parts.state.clear()
             parts.disk.remove(MARK)
-            parts.state.tell("vault", "")
-            parts.state.tell(COMPLETE, "")
-            parts.begin()
-            self._intake.run()
+            parts.state.set_fact("vault", "")
+            parts.state.set_fact(COMPLETE, "")
+            parts.make_folder()
+            self._pull.run()
             self._outbox.flush(())
             self._outbox.export(None)
 
-    def backup(self, target: Path, passphrase: str = "") -> Backed:
+    def backup(self, target: Path, passphrase: str = "") -> BackupResult:
         """A snapshot of memory and files, alike, in one file, taken while running."""
         with self.parts.lock:
             self.sync()
             self.commit()
             return backup(self.parts.places, target, passphrase)
 
-    def tool(self, owner: Scope) -> Tool:
+    def tool(self, owner: Scope) -> MemoryTool:
         """The file commands of a model over this owner's documents and memories."""
         root, place = self.parts.disk.root, scope_folder(owner)
         with self.parts.lock:
-            self.parts.begin()
-        return Tool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._told, self._cleaned)
+            self.parts.make_folder()
+        return MemoryTool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._take_tool_edits, self._remove_secrets)
 
-    def _told(self, files: Sequence[Path]) -> None:
+    def _take_tool_edits(self, files: Sequence[Path]) -> None:
         root = self.parts.disk.root.resolve()
         paths = [file.resolve().relative_to(root).as_posix() for file in files]
         self.parts.state.touch((path, {"does": "edit", "actor": "agent", "why": "edited by an agent"}) for path in paths)
         self.look(paths)
 
-    def _cleaned(self, text: str) -> str:
+    def _remove_secrets(self, text: str) -> str:
         """Without secrets, by the rules for all that is written."""
         if not text.strip():
             return text
@@ -261,16 +261,16 @@ class Vault:
         parts = self.parts
         with parts.lock:
             rows = parts.state.get(owner, ids)
-            parts.state.condemn((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
+            parts.state.add_erasures((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
             reach = Reach(owner, (owner,), tree=True)
             citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
             linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
             records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
             # Only while their text is there it is known what repeats it.
-            scrubbed = self.days.scrub(records)
+            scrubbed = self.days.scrub_notes(records)
             done = erase()
-            files = self._outbox.execute() + scrubbed
-            self._outbox.write(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
+            files = self._outbox.execute_purges() + scrubbed
+            self._outbox.write_files(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
             left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
             return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
 
@@ -280,9 +280,9 @@ class Vault:
         try:
             if repair:
                 self.sync()
-            elif self.parts.there and self.parts.truth == "files":
+            elif self.parts.is_there and self.parts.truth == "files":
                 with self.parts.lock:
-                    self._intake.run()
+                    self._pull.run()
                     self.days.notes.sync()
         except StoreError as problem:
             problems.append(" ".join(filter(None, (problem.message, problem.hint))))
@@ -304,28 +304,28 @@ class Vault:
         self._closed = True
         self.unwatch()
         try:
-            if self.parts.plain.outbox(1):
+            if self.parts.plain_store.outbox(1):
                 with self.parts.lock:
                     self._outbox.flush(())
             self.commit()
         except ClosedError:
             raise
         except EngramsError as problem:
-            self._warn(problem)
+            self._warn_once(problem)
         finally:
             self.parts.state.close()
 
-    def _warn(self, problem: EngramsError) -> None:
+    def _warn_once(self, problem: EngramsError) -> None:
         """Once, where opening and closing meet the same."""
         if problem.message != self._warned:
             _log.warning("vault: %s", problem.message)
         self._warned = problem.message
 
-    def _later(self) -> None:
+    def _schedule_commit(self) -> None:
         """Ask for a commit once it has been quiet."""
         parts = self.parts
         seconds = parts.settings.git_seconds
-        waiting = parts.state.waiting() if parts.settings.git else 0
+        waiting = parts.state.count_touched() if parts.settings.git else 0
         if waiting and time.monotonic() - self._asked >= min(_AWAKE, seconds / 5):
             self._asked = time.monotonic()
             now = parts.clock()
@@ -333,7 +333,7 @@ class Vault:
             parts.store.enqueue([JobSpec(GIT, GIT, due=now + timedelta(seconds=seconds), debounce=waiting < BATCH)], now)
             self.wake()
 
-    def _committed(self, job: Job) -> None:
+    def _run_commit(self, job: Job) -> None:
         store, now = self.parts.store, self.parts.clock()
         failed = [one.id for one in store.queue(("dead",)) if one.kind == GIT]
         if failed:
@@ -343,7 +343,7 @@ class Vault:
         self.commit()
         store.finish(job.lease, now)
 
-    def _lost(self) -> bool:
+    def _drop_lost_rows(self) -> bool:
         """Whether the store has lost memories that have files: it was deleted, or an older one put back. Those files are
         looked at anew."""
         parts = self.parts
@@ -352,10 +352,10 @@ class Vault:
         statuses = parts.store.counts(None).get("status", {})
         if sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count():
             return False
-        for owner, ids in by_owner((row.owner, row.id) for row in parts.state.every()).items():
+        for owner, ids in group_by_owner((row.owner, row.id) for row in parts.state.all_rows()).items():
             for start in range(0, len(ids), BATCH):
                 some = ids[start : start + BATCH]
                 held = {record.id for record in parts.store.get(owner, some)}
                 parts.state.drop(owner, [name for name in some if name not in held])
-        parts.state.tell("notes", "{}")
+        parts.state.set_fact("notes", "{}")
         return True

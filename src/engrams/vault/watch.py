@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
-from engrams.vault.disk import Disk, Stat, is_memory, is_text
+from engrams.vault.disk import FileStat, VaultDisk, is_memory, is_text
 from engrams.vault.path import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
@@ -18,7 +18,7 @@ _SETTLE_MS = 120
 _log = logging.getLogger(__name__)
 
 
-class Pace(TypedDict):
+class WatchPace(TypedDict):
     """Milliseconds: the longest burst, the quiet that ends one, and how long at most until the first look."""
 
     debounce: int
@@ -26,10 +26,12 @@ class Pace(TypedDict):
     rust_timeout: int
 
 
-class Watcher:
+class VaultWatcher:
     """Calls ``changed`` with the paths that changed, or None where all should be looked at. Bursts are one call."""
 
-    def __init__(self, disk: Disk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float) -> None:
+    def __init__(
+        self, disk: VaultDisk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
+    ) -> None:
         self._disk, self._changed, self._seconds = disk, changed, seconds
         self._poll = mode == "poll"
         self._stop = threading.Event()
@@ -50,56 +52,56 @@ class Watcher:
             self._stop.wait(min(self._seconds, 1.0))
         if self._stop.is_set():
             return
-        changes = self._polled() if self._poll else self._notified()
+        changes = self._iter_polled() if self._poll else self._iter_notified()
         for paths in changes:
             if paths is not None and any(self._disk.stat(path) is None for path in paths):
                 self._stop.wait(_QUIET)
-            self._tell(paths)
+            self._report(paths)
 
-    def _tell(self, paths: list[str] | None) -> None:
+    def _report(self, paths: list[str] | None) -> None:
         try:
             self._changed(paths)
         except EngramsError as problem:
             # The edge of the thread. Nothing is lost: the next look sees the same files.
             _log.warning("vault: %s", problem.message)
 
-    def _notified(self) -> Iterator[list[str] | None]:
+    def _iter_notified(self) -> Iterator[list[str] | None]:
         try:
             from watchfiles import watch
         except ImportError:
-            yield from self._polled()
+            yield from self._iter_polled()
             return
         root = self._disk.root.resolve()
-        pace = Pace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
+        pace = WatchPace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
         watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
         for number, changes in enumerate(watched):
             if not number:
                 # Only now it is certain that nothing is missed: what changed before is looked for.
                 yield None
                 continue
-            paths = [path for _, told in changes if (path := relevant(Path(told), root)) is not None]
+            paths = [path for _, told in changes if (path := relevant_path(Path(told), root)) is not None]
             if paths:
                 # A folder came or went: what it holds is not told.
                 whole = any("." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths)
                 yield None if whole else sorted(set(paths))
 
-    def _polled(self) -> Iterator[list[str] | None]:
-        before = self._stats()
+    def _iter_polled(self) -> Iterator[list[str] | None]:
+        before = self._read_stats()
         yield None
         while not self._stop.wait(self._seconds):
-            now = self._stats()
+            now = self._read_stats()
             paths = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
             before = now
             if paths:
                 yield paths
 
-    def _stats(self) -> dict[str, Stat]:
+    def _read_stats(self) -> dict[str, FileStat]:
         return {
             path: stat for top in (ENTRIES, DELETED, DOCUMENTS, "memory") for path, stat in self._disk.walk(top, every=top == DOCUMENTS)
         }
 
 
-def relevant(told: Path, root: Path) -> str | None:
+def relevant_path(told: Path, root: Path) -> str | None:
     """The path below the vault of a change that may concern a memory; None for hidden, temporary and other files."""
     try:
         parts = told.relative_to(root).parts

@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.budget import Budget, Tally
-from engrams.models.chat.meter import Meter, Usage, estimate
-from engrams.testing import Reply, Ticker
+from engrams.models.chat.budget import InMemorySpend, ModelBudget
+from engrams.models.chat.meter import CallUsage, UsageMeter, estimate_tokens
+from engrams.testing import ScriptedReply, Ticker
 
 NOON = "2026-11-21T12:00:00"
 
 
 def test_a_meter_counts_every_thread() -> None:
     """Eight threads that count at once lose nothing, and a snapshot is whole."""
-    meter = Meter()
+    meter = UsageMeter()
 
     def work(number: int) -> None:
         for _ in range(2000):
@@ -25,26 +25,26 @@ def test_a_meter_counts_every_thread() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert meter.snapshot() == {"purpose 0": Usage(8000, 0, 0, 24_000), "purpose 1": Usage(8000, 0, 0, 24_000)}
-    assert meter.total() == Usage(16_000, 0, 0, 48_000)
+    assert meter.snapshot() == {"purpose 0": CallUsage(8000, 0, 0, 24_000), "purpose 1": CallUsage(8000, 0, 0, 24_000)}
+    assert meter.total() == CallUsage(16_000, 0, 0, 48_000)
 
 
 def test_calls_and_tokens_are_counted_by_purpose(connect, ask, server) -> None:
     """What the server reports is what is counted, per purpose, over threads and real calls."""
     model = connect(server)
-    server.when("", Reply("ok", usage=(11, 2)))
+    server.when("", ScriptedReply("ok", usage=(11, 2)))
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: model.ask(ask(f"q{number}")), range(40)))
     assert {(answer.calls, answer.tokens) for answer in answers} == {(1, 13)}
-    assert model.meter.snapshot() == {"test": Usage(calls=40, tokens=40 * 13)}
-    assert model.budget.spent() == (40, 40 * 13)
+    assert model.meter.snapshot() == {"test": CallUsage(calls=40, tokens=40 * 13)}
+    assert model.budget.spent_today() == (40, 40 * 13)
 
 
 def test_tokens_are_estimated_where_the_server_is_silent(connect, ask, server) -> None:
     """A server that reports no usage does not make calls free."""
-    server.say(Reply("x" * 400, usage=(0, 0)))
+    server.say(ScriptedReply("x" * 400, usage=(0, 0)))
     answer = connect(server).ask(ask("y" * 400))
-    assert answer.tokens == estimate("You are brief.") + 100 + 100
+    assert answer.tokens == estimate_tokens("You are brief.") + 100 + 100
 
 
 def test_calls_never_exceed_the_limit(connect, ask, server) -> None:
@@ -61,7 +61,7 @@ def test_calls_never_exceed_the_limit(connect, ask, server) -> None:
         outcomes = list(pool.map(work, range(40)))
     assert sum(outcome.startswith("echo") for outcome in outcomes) == 10
     assert len(server.requests) == 10
-    assert model.budget.spent()[0] == 10
+    assert model.budget.spent_today()[0] == 10
     assert outcomes.count("Today's 10 model calls are used up.") == 30
 
 
@@ -76,13 +76,13 @@ def test_repeated_calls_count_too(connect, ask, server) -> None:
 
 def test_tokens_end_the_day(connect, ask, server) -> None:
     """Calls are let in while tokens are left; the one that uses the last of them may go over, the next is refused."""
-    server.when("", Reply("ok", usage=(30, 10)))
+    server.when("", ScriptedReply("ok", usage=(30, 10)))
     model = connect(server, daily_tokens=100)
     for _ in range(3):
         model.ask(ask(max_tokens=10))
     with pytest.raises(BudgetError, match="100 model tokens"):
         model.ask(ask(max_tokens=10))
-    assert model.budget.spent() == (3, 120)
+    assert model.budget.spent_today() == (3, 120)
 
 
 def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> None:
@@ -114,7 +114,7 @@ def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> Non
 
 def test_a_shared_ledger_holds_for_all(connect, ask, server) -> None:
     """Two models on one ledger, such as two processes on one store, share one budget, also after a restart."""
-    ledger = Tally()
+    ledger = InMemorySpend()
     one, other = (connect(server, daily_calls=3, ledger=ledger) for _ in range(2))
     one.ask(ask())
     other.ask(ask())
@@ -131,12 +131,12 @@ def test_a_failed_call_costs_no_tokens(connect, ask, server) -> None:
     model = connect(server, daily_tokens=1000)
     with pytest.raises(ModelError):
         model.ask(ask())
-    assert model.budget.spent() == (1, 0)
+    assert model.budget.spent_today() == (1, 0)
 
 
 def test_reservations_hold_under_threads() -> None:
     """With calls under way counted in full, threads together cannot overrun a token budget by more than one call."""
-    budget = Budget(Ticker(NOON), tokens=1000)
+    budget = ModelBudget(Ticker(NOON), tokens=1000)
     let_in = []
     gate = threading.Barrier(8)
 
@@ -148,11 +148,11 @@ def test_reservations_hold_under_threads() -> None:
             except BudgetError:
                 continue
             let_in.append(day)
-            budget.settle(day, 100, 90)
+            budget.settle_reservation(day, 100, 90)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    calls, tokens = budget.spent()
+    calls, tokens = budget.spent_today()
     assert calls == len(let_in)
     assert tokens == 90 * len(let_in)
     assert tokens + 90 * 8 >= 1000
@@ -161,7 +161,7 @@ def test_reservations_hold_under_threads() -> None:
 
 def test_a_tally_keeps_few_days() -> None:
     """A ledger in memory does not grow with the days."""
-    tally = Tally()
+    tally = InMemorySpend()
     for day in range(10, 28):
         tally.spend(f"2026-11-{day}", 1, 1)
     assert tally.spend("2026-11-27", 0, 0) == (1, 1)

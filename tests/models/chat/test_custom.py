@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from engrams.errors import BudgetError, ModelError, SettingsError
-from engrams.models.chat.factory import choose, inject
+from engrams.models.chat.factory import choose_chat, inject
 from engrams.ports import Answer, Ask
 from engrams.settings import ChatSettings
 from engrams.testing import Ticker
@@ -60,7 +60,7 @@ def test_what_a_function_raises_or_returns_becomes_a_model_error(ask) -> None:
     with pytest.raises(ModelError, match="returned int instead of text"):
         inject(wrong, settings(), CLOCK).ask(ask())
     with pytest.raises(ModelError, match="no answer within"):
-        inject(stuck, settings(timeout=0.05), CLOCK).ask(ask())
+        inject(stuck, settings(timeout_seconds=0.05), CLOCK).ask(ask())
     ended.set()
 
 
@@ -98,7 +98,7 @@ def test_an_openai_client_is_a_model(ask, facts, server) -> None:
         assert caught.value.retry_after == 500
         server.fail("hang", times=1)
         with pytest.raises(ModelError):
-            inject(client, settings(timeout=0.1), CLOCK).ask(ask())
+            inject(client, settings(timeout_seconds=0.1), CLOCK).ask(ask())
         with server.down(), pytest.raises(ModelError, match="APIConnectionError"):
             inject(client, settings(), CLOCK).ask(ask())
 
@@ -131,16 +131,16 @@ def test_what_cannot_be_a_model_is_refused() -> None:
 
 def test_settings_choose_the_model(ask, server) -> None:
     """The provider decides the protocol; no provider is no model."""
-    assert choose(settings(provider="none"), CLOCK) is None
+    assert choose_chat(settings(provider="none"), CLOCK) is None
     for provider, path in (("openai", "/v1/chat/completions"), ("ollama", "/api/chat")):
         for suffix in ("", "/", "/v1", "/v1/"):
-            model = choose(settings(provider=provider, url=server.url + suffix, api_key=" k "), CLOCK)
+            model = choose_chat(settings(provider=provider, url=server.url + suffix, api_key=" k "), CLOCK)
             assert model is not None
             assert model.ask(ask()).text
             model.close()
             assert server.requests[-1].path == path
             assert server.requests[-1].headers["authorization"] == "Bearer k"
-    model = choose(settings(provider="openai", url=f"{server.url}/gateway/v2", model=""), CLOCK)
+    model = choose_chat(settings(provider="openai", url=f"{server.url}/gateway/v2", model=""), CLOCK)
     assert model is not None
     assert model.ask(ask()).text
     assert server.requests[-1].path == "/gateway/v2/chat/completions"
@@ -154,5 +154,5 @@ def test_settings_choose_the_model(ask, server) -> None:
 def test_settings_that_cannot_work_are_named(values: dict[str, Any]) -> None:
     """A missing model or an unusable address is a settings error before any call."""
     with pytest.raises(SettingsError) as caught:
-        choose(settings(**values), CLOCK)
+        choose_chat(settings(**values), CLOCK)
     assert caught.value.hint

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.http import Wire
+from engrams.models.http import HttpClient
 
 
 @contextmanager
@@ -48,8 +48,8 @@ def dripping(opening: bytes, drop: bytes) -> Iterator[str]:
 
 
 @pytest.fixture
-def wires() -> Iterator[list[Wire]]:
-    made: list[Wire] = []
+def wires() -> Iterator[list[HttpClient]]:
+    made: list[HttpClient] = []
     yield made
     for wire in made:
         wire.close()
@@ -68,7 +68,7 @@ def wires() -> Iterator[list[Wire]]:
 def test_a_server_that_drips_is_left_in_time(wires, opening: bytes, drop: bytes) -> None:
     """A byte every now and then, in the body or in the headers, does not keep a call beyond its deadline."""
     with dripping(opening, drop) as url:
-        wires.append(Wire(url, {}))
+        wires.append(HttpClient(url, {}))
         with pytest.raises(ModelError, match=r"no complete answer within 0.15 seconds|broke") as caught:
             wires[0].post("/v1/chat/completions", {}, 0.15)
         assert caught.value.retryable
@@ -88,7 +88,7 @@ def test_a_whole_ask_has_one_deadline(connect, ask, server) -> None:
 def test_an_endless_answer_is_cut_off(wires) -> None:
     """An answer of more than 16 MB is refused for good."""
     with dripping(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n", b" " * 2_000_000) as url:
-        wires.append(Wire(url, {}))
+        wires.append(HttpClient(url, {}))
         with pytest.raises(ModelError, match="larger than") as caught:
             wires[0].post("/", {}, 20)
         assert not caught.value.retryable
@@ -155,7 +155,7 @@ def test_a_forked_child_can_ask(connect, ask, server) -> None:
 def test_an_address_that_cannot_work_is_named_at_once(url: str) -> None:
     """An address that is no plain http(s) one is a settings error, and a password in it is not repeated."""
     with pytest.raises(SettingsError) as caught:
-        Wire(url, {})
+        HttpClient(url, {})
     assert "pw" not in caught.value.message
 
 
@@ -163,7 +163,7 @@ def test_an_address_that_cannot_work_is_named_at_once(url: str) -> None:
 def test_a_key_that_no_header_can_carry_is_named(key: str) -> None:
     """A key with a line break, a NUL or an umlaut is a settings error that does not repeat it."""
     with pytest.raises(SettingsError) as caught:
-        Wire("http://localhost", {"authorization": f"Bearer {key}"})
+        HttpClient("http://localhost", {"authorization": f"Bearer {key}"})
     assert key not in caught.value.message
 
 
@@ -180,7 +180,7 @@ def test_a_proxy_is_not_asked_for_this_machine(connect, ask, server, monkeypatch
 )
 def test_usual_addresses_are_taken(url: str) -> None:
     """Names, IPv4 and IPv6 addresses work, with or without a port and a path; query and slash at the end are dropped."""
-    wire = Wire(url, {})
+    wire = HttpClient(url, {})
     assert wire.url == url.split("?", maxsplit=1)[0].rstrip("/").replace("bücher", "xn--bcher-kva")
     wire.close()
 

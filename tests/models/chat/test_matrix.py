@@ -8,7 +8,7 @@ import pytest
 
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask
-from engrams.testing import Fault, ScriptedModel
+from engrams.testing import ScriptedFault, ScriptedModel
 
 GOOD = {"facts": ["Alice lives in Lisbon", 'Bob\'s cat is called "Mia"']}
 FREE = "All is well."
@@ -97,7 +97,7 @@ def test_a_permanent_refusal_is_not_repeated(connect, ask, facts, server, provid
         model.ask(ask(schema=facts if wants_json else None))
     assert not caught.value.retryable
     assert len(server.requests) == 1
-    assert str(Fault(fault).status) in caught.value.message
+    assert str(ScriptedFault(fault).status) in caught.value.message
     assert model.ask(ask()).text
 
 
@@ -140,4 +140,4 @@ def test_nothing_else_is_ever_raised(
     assert isinstance(problems[-1], BudgetError)
     assert "resets at 2026-01-06 00:00 UTC" in problems[-1].hint
     assert len(server.requests) <= 4
-    assert model.budget.spent()[0] == len(server.requests)
+    assert model.budget.spent_today()[0] == len(server.requests)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engrams.models.chat.repair import parse, without_thoughts
+from engrams.models.chat.repair import parse, strip_thoughts
 
 FACTS = {"type": "object", "properties": {"facts": {"type": "array"}}, "required": ["facts"], "additionalProperties": False}
 
@@ -115,8 +115,8 @@ def test_any_cut_gives_a_beginning(items: list[object], data: st.DataObject) -> 
 
 def test_thoughts_are_left_out_of_text() -> None:
     """The reasoning in front of an answer is dropped, a mention of the tag in an answer is not."""
-    assert without_thoughts("<think>hm\nhm</think>\n\nYes.") == "Yes."
-    assert without_thoughts("<Thinking>x</Thinking>Yes.") == "Yes."
-    assert without_thoughts("hm</think>Yes.") == "Yes."
-    assert without_thoughts("<think>never finished") == ""
-    assert without_thoughts("Use <think> and </think> tags.") == "Use <think> and </think> tags."
+    assert strip_thoughts("<think>hm\nhm</think>\n\nYes.") == "Yes."
+    assert strip_thoughts("<Thinking>x</Thinking>Yes.") == "Yes."
+    assert strip_thoughts("hm</think>Yes.") == "Yes."
+    assert strip_thoughts("<think>never finished") == ""
+    assert strip_thoughts("Use <think> and </think> tags.") == "Use <think> and </think> tags."

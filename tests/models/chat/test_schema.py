@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from engrams.models.chat.schema import check, strict
+from engrams.models.chat.schema import check, is_strict
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_complaints_are_few_and_the_search_ends() -> None:
 def test_what_openai_calls_strict() -> None:
     """A schema is strict when all its objects are closed and require everything."""
     closed = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
-    assert strict(closed)
-    assert strict({**closed, "properties": {"a": {"type": "array", "items": closed}}})
-    assert not strict({**closed, "required": []})
-    assert not strict({**closed, "properties": {"a": {"type": "array", "items": {"type": "object"}}}})
-    assert not strict({**closed, "$defs": {"X": {"type": "object"}}})
+    assert is_strict(closed)
+    assert is_strict({**closed, "properties": {"a": {"type": "array", "items": closed}}})
+    assert not is_strict({**closed, "required": []})
+    assert not is_strict({**closed, "properties": {"a": {"type": "array", "items": {"type": "object"}}}})
+    assert not is_strict({**closed, "$defs": {"X": {"type": "object"}}})
 
 
 ANY = st.recursive(

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import Way
+from engrams.models.chat.protocol import JsonMode
 from engrams.models.chat.schema import check
 from engrams.models.chat.structured import is_unusable
-from engrams.testing import Reply, Tool
+from engrams.testing import ScriptedReply, ScriptedToolCall
 
 PROVIDERS = ("openai", "ollama")
 
@@ -32,7 +32,7 @@ def test_the_best_way_that_works_is_found_and_remembered(connect, ask, facts, se
     first, second = model.ask(ask(schema=facts)), model.ask(ask(schema=facts))
     assert first.data == second.data == {"facts": ["a"]}
     assert [way_of(request) for request in server.requests] == [*ways, ways[-1]]
-    assert (first.calls, second.calls, model.way) == (len(ways), 1, Way(ways[-1]))
+    assert (first.calls, second.calls, model.json_mode) == (len(ways), 1, JsonMode(ways[-1]))
 
 
 def test_each_way_carries_the_schema(connect, ask, facts, server) -> None:
@@ -66,7 +66,7 @@ def test_a_refusal_for_another_reason_changes_nothing(connect, ask, facts, serve
     server.fail("http_400", times=3)
     with pytest.raises(ModelError):
         model.ask(ask("What is a schema, and which tool and function use it?", schema=facts))
-    assert model.way is Way.SCHEMA
+    assert model.json_mode is JsonMode.SCHEMA
 
 
 def test_parameters_that_a_model_does_not_take_are_left_out(connect, ask, server) -> None:
@@ -123,7 +123,7 @@ def test_an_id_outside_the_list_is_told_to_the_model_three_times(connect, ask, s
 
 def test_a_cut_answer_gets_more_room(connect, ask, facts, server) -> None:
     """An answer that hit the token limit is asked for again with twice the room, four times at most."""
-    long = Reply('{"facts": ["one", "two", "thr', finish="length")
+    long = ScriptedReply('{"facts": ["one", "two", "thr', finish="length")
     server.say(long, long, long, {"facts": ["all"]})
     assert connect(server).ask(ask(schema=facts, max_tokens=100)).data == {"facts": ["all"]}
     assert [request.body["max_tokens"] for request in server.requests] == [100, 200, 400, 400]
@@ -131,11 +131,11 @@ def test_a_cut_answer_gets_more_room(connect, ask, facts, server) -> None:
 
 def test_what_was_complete_is_kept_when_it_never_fits(connect, ask, facts, server) -> None:
     """When every answer is cut off, the whole items of the last one are the answer; with none it is an error."""
-    long = Reply('{"facts": ["one", "two", "thr', finish="length")
+    long = ScriptedReply('{"facts": ["one", "two", "thr', finish="length")
     server.say(*[long] * 3)
     answer = connect(server, corrections=2).ask(ask(schema=facts))
     assert (answer.data, answer.calls) == ({"facts": ["one", "two"]}, 3)
-    server.say(*[Reply('{"facts": ["on', finish="length")] * 3)
+    server.say(*[ScriptedReply('{"facts": ["on', finish="length")] * 3)
     with pytest.raises(ModelError, match="cut off"):
         connect(server, corrections=2).ask(ask(schema=facts))
 
@@ -171,13 +171,13 @@ def test_a_list_that_comes_bare_is_taken(connect, ask, server) -> None:
 
 def test_a_tool_call_is_read_as_the_answer(connect, ask, facts, server) -> None:
     """Arguments of a tool call count as the answer even where the schema was sent otherwise."""
-    server.say(Reply(tools=(Tool("answer", {"facts": ["a"]}),)))
+    server.say(ScriptedReply(tools=(ScriptedToolCall("answer", {"facts": ["a"]}),)))
     assert connect(server).ask(ask(schema=facts)).data == {"facts": ["a"]}
 
 
 def test_odd_content_is_read(connect, ask, facts, server) -> None:
     """Lone surrogates and NULs in prompt and answer neither raise nor come through."""
-    server.say(Reply('{"facts": ["bad \\ud800 end"]}'), Reply("text \ud83d end"))
+    server.say(ScriptedReply('{"facts": ["bad \\ud800 end"]}'), ScriptedReply("text \ud83d end"))
     model = connect(server)
     assert model.ask(ask("lone \ud800 \0 surrogate", schema=facts)).data == {"facts": ["bad ? end"]}
     text = model.ask(ask("עברית 🙂 東京")).text

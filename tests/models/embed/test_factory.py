@@ -11,17 +11,17 @@ import pytest
 
 from engrams.errors import SettingsError
 from engrams.models.embed.cache import CachedEmbedder
-from engrams.models.embed.cards import card
-from engrams.models.embed.factory import choose
+from engrams.models.embed.cards import make_card
+from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.null import NullEmbedder
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
 
 class Counting:
     """A deterministic embedder that notes what it was asked."""
 
-    card = Card("counting", 2)
+    card = EmbedderCard("counting", 2)
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -43,7 +43,7 @@ class Counting:
 )
 def test_each_provider(values: dict[str, Any], id: str) -> None:
     """The setting chooses the model; nothing is called, so no server has to be there."""
-    assert choose(EmbedSettings(**values)).card.id == id
+    assert choose_embedder(EmbedSettings(**values)).card.id == id
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_each_provider(values: dict[str, Any], id: str) -> None:
 def test_missing_settings(values: dict[str, Any]) -> None:
     """A model or address that is missing or wrong is a settings error with a hint."""
     with pytest.raises(SettingsError) as caught:
-        choose(EmbedSettings(**values))
+        choose_embedder(EmbedSettings(**values))
     assert caught.value.hint
 
 
 def test_known_cards() -> None:
     """Known names bring dimension and prefixes; unknown ones bring nothing, least of all floors."""
-    assert card("x", "intfloat/multilingual-e5-small").document_prefix == "passage: "
-    assert card("x", "BAAI/bge-large-zh-v1.5").query_prefix.startswith("为这个句子")
-    assert card("x", "text-embedding-3-large").dimension == 3072
-    assert card("x", "text-embedding-3-large", dimension=256).dimension == 256
-    assert card("x", "sentence-transformers/all-MiniLM-L6-v2").floors
-    unknown = card("x", "whatever")
+    assert make_card("x", "intfloat/multilingual-e5-small").document_prefix == "passage: "
+    assert make_card("x", "BAAI/bge-large-zh-v1.5").query_prefix.startswith("为这个句子")
+    assert make_card("x", "text-embedding-3-large").dimension == 3072
+    assert make_card("x", "text-embedding-3-large", dimension=256).dimension == 256
+    assert make_card("x", "sentence-transformers/all-MiniLM-L6-v2").floors
+    unknown = make_card("x", "whatever")
     assert (unknown.dimension, unknown.query_prefix, dict(unknown.floors)) == (-1, "", {})
-    assert card("x", "bge-small-en", query_prefix="").query_prefix == ""
+    assert make_card("x", "bge-small-en", query_prefix="").query_prefix == ""
 
 
 @pytest.mark.covers("S4.39")

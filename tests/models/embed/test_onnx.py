@@ -27,7 +27,7 @@ def embedder(place: Path | str, **values: object) -> OnnxEmbedder:
 @pytest.mark.parametrize("types", [False, True])
 def test_mean_pooling_with_the_mask(tmp_path: Path, types: bool) -> None:
     """The last hidden state is averaged over real tokens only, and a batch gives what each text gives alone."""
-    model = embedder(write(tmp_path, types=types), batch=2)
+    model = embedder(write(tmp_path, types=types), batch_size=2)
     texts = ["cat", "cat dog dog", "dog", "", "unknown"]
     rows = model.embed(texts)
     assert rows.dtype == np.float32

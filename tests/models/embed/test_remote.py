@@ -17,7 +17,7 @@ Connect = Callable[..., RemoteEmbedder]
 def test_unit_vectors_in_order(faults: Any, connect: Connect, provider: str) -> None:
     """Texts come back as unit float32 rows in their order, however many batches it took."""
     texts = ["x" * n for n in range(1, 11)]
-    rows = connect(provider, batch=4).embed(texts)
+    rows = connect(provider, batch_size=4).embed(texts)
     assert rows.dtype == np.float32
     assert rows.shape == (10, 3)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
@@ -173,7 +173,7 @@ def test_hanging_server(faults: Any, connect: Connect) -> None:
     """A server that never answers costs a query its time-out, no more."""
     faults.script = [lambda handler, _: faults.hang.wait(10)] * 3
     with pytest.raises(ModelError, match=r"within 0\.2 seconds") as caught:
-        connect(timeout=0.2).embed(["a"], "query")
+        connect(timeout_seconds=0.2).embed(["a"], "query")
     assert caught.value.retryable
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from engrams.models.embed.wordpiece import WordPiece, words
+from engrams.models.embed.wordpiece import WordPiece, split_words
 
 _VOCABULARY = ["[UNK]", "un", "##aff", "##able", "hello", ",", "!", "caf", "##e", "北", "##s", "'"]
 
 
 @pytest.fixture
 def small() -> WordPiece:
-    return WordPiece.read(_VOCABULARY, "[UNK]")
+    return WordPiece.from_lines(_VOCABULARY, "[UNK]")
 
 
 def test_longest_match_first(small: WordPiece) -> None:
@@ -25,14 +25,14 @@ def test_unknown_words(small: WordPiece) -> None:
     """A word that cannot be spelled is the unknown piece, or nothing where there is none."""
     assert small.ids("hello zebra") == [4, 0]
     assert small.ids("x" * 101) == [0]
-    assert WordPiece.read(_VOCABULARY).ids("hello zebra") == [4]
+    assert WordPiece.from_lines(_VOCABULARY).ids("hello zebra") == [4]
 
 
 def test_words() -> None:
     """Accents and control characters go, punctuation and Han characters stand alone."""
-    assert words("L'Été\x00 a\u200bb北京!") == ["l", "'", "ete", "ab", "北", "京", "!"]
-    assert words("\x07a\tb\x1fc") == ["a", "bc"]
-    assert words("") == words(" \n\ufffd") == []
+    assert split_words("L'Été\x00 a\u200bb北京!") == ["l", "'", "ete", "ab", "北", "京", "!"]
+    assert split_words("\x07a\tb\x1fc") == ["a", "bc"]
+    assert split_words("") == split_words(" \n\ufffd") == []
 
 
 def _texts(rng: random.Random) -> list[str]:

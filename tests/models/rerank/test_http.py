@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.rerank.factory import Choice, choose
+from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.http import HttpReranker
 from engrams.ports import Rank
 from engrams.testing import ScriptedModel, Ticker
@@ -108,19 +108,19 @@ def test_a_failing_server(server: ScriptedModel, fault: str, outcome: object) ->
 def test_dialects_of_the_answer(server: ScriptedModel, body: object, scores: tuple[float | None, ...]) -> None:
     """Cohere's, Jina's and text-embeddings-inference's answers are read; what names no text or holds no number is None."""
     model = reranker(server)
-    assert tuple(model._absolute(dict(model._read(json.loads(json.dumps(body)), 2)).get(place)) for place in range(2)) == scores
+    assert tuple(model._to_relevance(dict(model._read_scores(json.loads(json.dumps(body)), 2)).get(place)) for place in range(2)) == scores
 
 
 def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
     """Each provider gives its reranker without loading or calling anything; what is missing is a settings error."""
-    assert choose(Choice(), CLOCK) is None
-    assert choose(Choice("listwise"), CLOCK).name == "listwise:none"
-    assert choose(Choice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name == "crossencoder:tiny"
+    assert choose_reranker(RerankerChoice(), CLOCK) is None
+    assert choose_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
+    assert choose_reranker(RerankerChoice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name == "crossencoder:tiny"
     for url in (server.url, f"{server.url}/rerank", f"{server.url}/v1/"):
-        assert None not in choose(Choice("http", url=url), CLOCK).rank(Rank("q", TEXTS, 5))
+        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(Rank("q", TEXTS, 5))
     assert server.requests[1].path == "/rerank"
-    for choice in (Choice("http"), Choice("crossencoder"), Choice("http", url="nonsense")):
+    for choice in (RerankerChoice("http"), RerankerChoice("crossencoder"), RerankerChoice("http", url="nonsense")):
         with pytest.raises(SettingsError) as caught:
-            choose(choice, CLOCK)
+            choose_reranker(choice, CLOCK)
         assert caught.value.hint
-    assert "secret" not in repr(Choice("http", key="secret"))
+    assert "secret" not in repr(RerankerChoice("http", key="secret"))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engrams.models.tokens.estimate import estimate
-from engrams.models.tokens.factory import choose
+from engrams.models.tokens.estimate import estimate_tokens
+from engrams.models.tokens.factory import choose_counter
 
 # text, tokens by a vocabulary of 100,000 entries, by one of 200,000
 COUNTED = [
@@ -38,44 +38,44 @@ COUNTED = [
 def test_near_the_real_count(text: str, small: int, large: int) -> None:
     """An estimate is never a fifth below the real counts, nor more than twice the larger one."""
     real = max(small, large)
-    assert 0.8 * real <= estimate(text) <= 2 * real + 2
+    assert 0.8 * real <= estimate_tokens(text) <= 2 * real + 2
 
 
 @pytest.mark.covers("S1.60")
 def test_chinese_is_not_counted_as_latin() -> None:
     """Ten Chinese characters cost more than ten Latin letters."""
-    assert estimate("我们明天去北京吃烤鸭") >= 8
-    assert estimate("abcdefghij") <= 4
+    assert estimate_tokens("我们明天去北京吃烤鸭") >= 8
+    assert estimate_tokens("abcdefghij") <= 4
 
 
 def test_empty_and_blank() -> None:
     """Empty text costs nothing, anything else at least one token."""
-    assert estimate("") == 0
-    assert estimate(" ") == estimate("\x00") == 1
+    assert estimate_tokens("") == 0
+    assert estimate_tokens(" ") == estimate_tokens("\x00") == 1
 
 
 def test_huge_texts() -> None:
     """Megabytes without structure are counted, in linear time."""
     for text in ("a" * 1_000_000, "é" * 300_000, " " * 1_000_000, "\n" * 300_000, "A" * 300_000, "1" * 300_000, "中" * 300_000):
-        assert 1000 < estimate(text) < 2 * len(text)
+        assert 1000 < estimate_tokens(text) < 2 * len(text)
 
 
 @given(st.text(), st.text())
 def test_more_text_costs_no_less_overall(one: str, other: str) -> None:
     """Any text has a count; a blank line between two texts makes them cost about their sum."""
-    both = estimate(f"{one}\n\n{other}")
+    both = estimate_tokens(f"{one}\n\n{other}")
     assert both >= 1
-    assert both <= 1.6 * (estimate(one) + estimate(other)) + 4
+    assert both <= 1.6 * (estimate_tokens(one) + estimate_tokens(other)) + 4
 
 
 def test_choose_the_estimate() -> None:
     """The default counter is the estimate."""
-    counter = choose("estimate")
+    counter = choose_counter("estimate")
     assert counter.name == "estimate"
-    assert counter.count("hello world") == estimate("hello world")
+    assert counter.count("hello world") == estimate_tokens("hello world")
 
 
 def test_a_text_counted_again_counts_the_same() -> None:
     """What is remembered of short texts, and counted anew of long ones, is the estimate itself."""
     for text in ("", "The kiln is hot.", "東京に住んでいます。", "word " * 5000):
-        assert [choose("estimate").count(text) for _ in range(2)] == [estimate(text)] * 2
+        assert [choose_counter("estimate").count(text) for _ in range(2)] == [estimate_tokens(text)] * 2

@@ -11,7 +11,7 @@ from engrams.ports import Clock, Ledger
 _DAYS_KEPT = 8
 
 
-class Tally:
+class InMemorySpend:
     """A ledger in memory: a restart begins a new budget."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Tally:
             return after
 
 
-class Budget:
+class ModelBudget:
     """``calls``, ``tokens``: the most for a day, 0: no limit.
 
     Calls never exceed their limit. A call is let in while tokens are left, counting what calls under way may still
@@ -39,7 +39,7 @@ class Budget:
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
-        self._ledger = ledger or Tally()
+        self._ledger = ledger or InMemorySpend()
 
     def reserve(self, tokens: int) -> str:
         """Take one call and the tokens that it may use; returns the day, for ``settle``. BudgetError: none are left."""
@@ -49,23 +49,23 @@ class Budget:
         # A day is its own account, so a clock that goes back finds what that day has spent already.
         if self._calls and calls > self._calls:
             self._ledger.spend(day, -1, -tokens)
-            raise _spent(f"{self._calls:,} model calls", "chat.daily_calls", now)
+            raise _exhausted_error(f"{self._calls:,} model calls", "chat.daily_calls", now)
         if self._tokens and used - tokens >= self._tokens:
             self._ledger.spend(day, -1, -tokens)
-            raise _spent(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
+            raise _exhausted_error(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
         return day
 
-    def settle(self, day: str, reserved: int, used: int) -> None:
+    def settle_reservation(self, day: str, reserved: int, used: int) -> None:
         """Put what the call really used in the place of what was reserved."""
         if used != reserved:
             self._ledger.spend(day, 0, used - reserved)
 
-    def spent(self) -> tuple[int, int]:
+    def spent_today(self) -> tuple[int, int]:
         """Calls and tokens of today."""
         return self._ledger.spend(self._clock().astimezone(UTC).date().isoformat(), 0, 0)
 
 
-def _spent(what: str, setting: str, now: datetime) -> BudgetError:
+def _exhausted_error(what: str, setting: str, now: datetime) -> BudgetError:
     reset = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
     hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
     return BudgetError(

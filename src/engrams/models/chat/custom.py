@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engrams.errors import BudgetError, ModelError, SettingsError
-from engrams.models.chat.openai import Dialect, declined, read, request
-from engrams.models.chat.protocol import Call, Reply, Sent, spoken
-from engrams.models.retry import failure
+from engrams.models.chat.openai import ServerDialect, build_request, parse_refusal, parse_reply
+from engrams.models.chat.protocol import ServerCall, ServerReply, ServerResult, to_messages
+from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
 
@@ -19,7 +19,7 @@ _REFUSALS = {400, 415, 422, 501}
 _LONGEST = 86_400.0
 
 
-class Function:
+class CallableChat:
     """``function(messages: list[dict]) -> str``; messages are ``{"role": …, "content": …}``. JSON is asked for in the prompt."""
 
     def __init__(self, function: Callable[[list[dict[str, str]]], Any]) -> None:
@@ -29,15 +29,15 @@ class Function:
     def name(self) -> str:
         return str(getattr(self._function, "__name__", type(self._function).__name__))
 
-    def send(self, call: Call) -> Sent:
-        messages = spoken(call)
-        text, problem = bounded(lambda: self._function(messages), call.seconds, self.name)
+    def send(self, call: ServerCall) -> ServerResult:
+        messages = to_messages(call)
+        text, problem = run_with_deadline(lambda: self._function(messages), call.seconds, self.name)
         if isinstance(problem, ModelError | BudgetError):
             raise problem
         if problem is not None:
             raise ModelError(f"The function {self.name} failed ({type(problem).__name__}).")
         if isinstance(text, str):
-            return Reply(text, model=self.name)
+            return ServerReply(text, model=self.name)
         if inspect.iscoroutine(text):
             text.close()
         raise ModelError(
@@ -48,45 +48,45 @@ class Function:
         """Nothing of ours."""
 
 
-class Client:
+class OpenAIClientChat:
     """An object with ``chat.completions.create(**body)``, such as ``openai.OpenAI()``."""
 
     def __init__(self, client: Any, model: str, clock: Clock) -> None:
         self._create = client.chat.completions.create
         self._model = model
         self._clock = clock
-        self._dialect = Dialect()
+        self._dialect = ServerDialect()
 
     @property
     def name(self) -> str:
         return self._model
 
-    def send(self, call: Call) -> Sent:
-        body = request(call, self._model, self._dialect)
-        answer, problem = bounded(lambda: self._create(**body, timeout=call.seconds), call.seconds, self.name)
+    def send(self, call: ServerCall) -> ServerResult:
+        body = build_request(call, self._model, self._dialect)
+        answer, problem = run_with_deadline(lambda: self._create(**body, timeout=call.seconds), call.seconds, self.name)
         if problem is not None:
-            return self._refused(call, problem)
-        return read(self.name, _plain(answer), self._clock)
+            return self._handle_error(call, problem)
+        return parse_reply(self.name, _to_json(answer), self._clock)
 
     def close(self) -> None:
         """The client is its owner's."""
 
-    def _refused(self, call: Call, problem: Exception) -> Sent:
+    def _handle_error(self, call: ServerCall, problem: Exception) -> ServerResult:
         status = getattr(problem, "status_code", None)
         if not isinstance(status, int):
             raise ModelError(f"The client for {self.name} failed ({type(problem).__name__}).")
         response = getattr(problem, "response", None)
         content = getattr(response, "content", b"")
         body = content if isinstance(content, bytes) else b""
-        refused = declined(call, body, self._dialect) if status in _REFUSALS else None
+        refused = parse_refusal(call, body, self._dialect) if status in _REFUSALS else None
         if refused is not None:
             return refused
         headers = {str(name).lower(): str(value) for name, value in dict(getattr(response, "headers", {}) or {}).items()}
         error = getattr(problem, "body", None)
-        raise failure(self.name, status, headers, {"error": error} if isinstance(error, Mapping) else None, self._clock)
+        raise status_error(self.name, status, headers, {"error": error} if isinstance(error, Mapping) else None, self._clock)
 
 
-def bounded(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
+def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
     """The result of foreign code, or what it raised. After ``seconds`` it is left to itself: a thread cannot be stopped."""
     results: list[tuple[Any, Exception | None]] = []
 
@@ -104,7 +104,7 @@ def bounded(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Ex
     return results[0]
 
 
-def server(thing: Any, clock: Clock, model: str = "") -> Function | Client:
+def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChat | OpenAIClientChat:
     """What speaks to ``thing``. SettingsError: it is neither a function nor a synchronous OpenAI client."""
     create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)
     if any(inspect.iscoroutinefunction(inspect.unwrap(call)) for call in (create, thing) if callable(call)):
@@ -112,14 +112,14 @@ def server(thing: Any, clock: Clock, model: str = "") -> Function | Client:
     if callable(create):
         if not model:
             raise SettingsError("A client needs the name of a model.", hint="Set `chat.model`.")
-        return Client(thing, model, clock)
+        return OpenAIClientChat(thing, model, clock)
     if callable(thing):
-        return Function(thing)
+        return CallableChat(thing)
     raise SettingsError(
         f"{type(thing).__name__} cannot be used as a chat model.", hint="Give a function, an OpenAI client, or an object with ask()."
     )
 
 
-def _plain(answer: Any) -> Json:
+def _to_json(answer: Any) -> Json:
     dump = getattr(answer, "model_dump", None)
     return dump() if callable(dump) else answer

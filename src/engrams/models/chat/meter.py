@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CallUsage:
     """``calls``: requests sent, repeated ones included. ``failures``: those that brought no answer. ``corrections``: answers
     that the model had to give again. ``tokens``: prompt and answer, as the server counts them; estimated where it does
     not say."""
@@ -19,8 +19,8 @@ class Usage:
     corrections: int = 0
     tokens: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: CallUsage) -> CallUsage:
+        return CallUsage(
             self.calls + other.calls,
             self.failures + other.failures,
             self.corrections + other.corrections,
@@ -28,7 +28,7 @@ class Usage:
         )
 
 
-class Meter:
+class UsageMeter:
     """Exact under any number of threads."""
 
     def __init__(self) -> None:
@@ -41,19 +41,19 @@ class Meter:
             for field, count in counts.items():
                 self._counts[purpose, field] += count
 
-    def snapshot(self) -> Mapping[str, Usage]:
+    def snapshot(self) -> Mapping[str, CallUsage]:
         """Usage by purpose, as of one moment."""
         with self._lock:
             counts = dict(self._counts)
         return {
-            purpose: Usage(**{field: count for (name, field), count in counts.items() if name == purpose})
+            purpose: CallUsage(**{field: count for (name, field), count in counts.items() if name == purpose})
             for purpose in dict.fromkeys(name for name, _ in counts)
         }
 
-    def total(self) -> Usage:
-        return sum(self.snapshot().values(), Usage())
+    def total(self) -> CallUsage:
+        return sum(self.snapshot().values(), CallUsage())
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text has, for servers that do not say: a token for every 4 bytes of UTF-8."""
     return -(-len(text.encode("utf-8", "replace")) // 4)

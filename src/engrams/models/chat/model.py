@@ -10,11 +10,21 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.errors import ModelError
-from engrams.models.chat.budget import Budget
-from engrams.models.chat.meter import Meter, estimate
-from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Server, Way
-from engrams.models.chat.structured import Fit, Misfit, Ways, below, compose, correct, enveloped, judge, unusable
-from engrams.models.retry import Retry, with_retries
+from engrams.models.chat.budget import ModelBudget
+from engrams.models.chat.meter import UsageMeter, estimate_tokens
+from engrams.models.chat.protocol import ChatServer, JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult
+from engrams.models.chat.structured import (
+    InvalidAnswer,
+    JsonModeLadder,
+    ValidAnswer,
+    compose_correction,
+    compose_messages,
+    judge_reply,
+    next_mode,
+    unusable_error,
+    wrap_schema,
+)
+from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import Answer, Ask, Message
 from engrams.types import Json
 
@@ -25,16 +35,16 @@ _CLOSED = "The model was closed."
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """``timeout``: seconds for one request. ``corrections``: how often the model may mend an unusable answer."""
 
     timeout: float = 60.0
     corrections: int = _CORRECTIONS
-    retry: Retry = field(default_factory=Retry)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 @dataclass(slots=True)
-class _Run:
+class _AskRun:
     """What one ask has used."""
 
     ask: Ask
@@ -43,39 +53,45 @@ class _Run:
     tokens: int = 0
     limit: int = 0
     messages: tuple[Message, ...] = ()
-    rest: Json = field(default=None)
-    way: Way = Way.SCHEMA
+    partial: Json = field(default=None)
+    mode: JsonMode = JsonMode.SCHEMA
     refusals: int = 0
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.deadline - time.monotonic()
 
 
-class Model:
+class ServedChat:
     """The Chat port over one server. Threads share it.
 
     One ``ask`` lasts at most its ``timeout``, waits and corrections included; one request at most ``limits.timeout``.
     """
 
     def __init__(
-        self, server: Server, budget: Budget, *, limits: Limits | None = None, ways: Ways | None = None, meter: Meter | None = None
+        self,
+        server: ChatServer,
+        budget: ModelBudget,
+        *,
+        limits: RequestLimits | None = None,
+        ways: JsonModeLadder | None = None,
+        meter: UsageMeter | None = None,
     ) -> None:
         self._server = server
-        self._limits = limits or Limits()
-        self._ways = ways or Ways()
+        self._limits = limits or RequestLimits()
+        self._modes = ways or JsonModeLadder()
         self._closed = threading.Event()
         self._reported = ""
         self.budget = budget
-        self.meter = meter or Meter()
+        self.meter = meter or UsageMeter()
 
     @property
     def name(self) -> str:
         return self._server.name
 
     @property
-    def way(self) -> Way:
+    def json_mode(self) -> JsonMode:
         """How the server is asked for JSON at present."""
-        return self._ways.now()
+        return self._modes.current()
 
     def ask(self, ask: Ask) -> Answer:
         """The answer; with a schema, ``data`` satisfies it.
@@ -83,90 +99,90 @@ class Model:
         ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the
         day's calls or tokens are used up.
         """
-        run = _Run(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
+        run = _AskRun(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
         for _ in range(1 + self._limits.corrections):
             reply = self._exchange(run)
-            verdict = judge(reply, ask.schema)
+            verdict = judge_reply(reply, ask.schema)
             match verdict:
-                case Fit(text, data):
+                case ValidAnswer(text, data):
                     if ask.schema is not None:
-                        self._ways.settle(run.way, json=True)
+                        self._modes.record_answer(run.mode, json=True)
                     return Answer(text, data, run.calls, run.tokens, reply.model or self.name)
-                case Misfit():
+                case InvalidAnswer():
                     problem = verdict.problem
-                    self._prepare(run, verdict, reply)
+                    self._prepare_correction(run, verdict, reply)
                 case _:
                     assert_never(verdict)
-        if run.rest is not None:
-            return Answer(json.dumps(run.rest, ensure_ascii=False), run.rest, run.calls, run.tokens, self.name)
-        raise unusable(self.name, 1 + self._limits.corrections, problem)
+        if run.partial is not None:
+            return Answer(json.dumps(run.partial, ensure_ascii=False), run.partial, run.calls, run.tokens, self.name)
+        raise unusable_error(self.name, 1 + self._limits.corrections, problem)
 
     def close(self) -> None:
         """End waits and requests; asks under way raise ModelError."""
         self._closed.set()
         self._server.close()
 
-    def _prepare(self, run: _Run, verdict: Misfit, reply: Reply) -> None:
+    def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ServerReply) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
         if ask.schema is not None:
-            self._ways.settle(run.way, json=verdict.json)
+            self._modes.record_answer(run.mode, json=verdict.json)
         if verdict.cut:
             run.limit = min(run.limit * 2, ask.max_tokens * 4)
-        run.rest = verdict.rest if verdict.rest is not None else run.rest
-        run.messages = correct(ask.messages, reply.text, verdict.problem, ask.schema)
+        run.partial = verdict.partial if verdict.partial is not None else run.partial
+        run.messages = compose_correction(ask.messages, reply.text, verdict.problem, ask.schema)
 
-    def _exchange(self, run: _Run) -> Reply:
+    def _exchange(self, run: _AskRun) -> ServerReply:
         """Get one reply, in the best mode that the server takes, with retries."""
-        run.way, run.refusals = self._ways.now(), 0
+        run.mode, run.refusals = self._modes.current(), 0
         try:
             reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, run.deadline, self._closed)
         except ModelError as problem:
-            self._report(problem)
+            self._log_once(problem)
             raise
         self._reported = ""
         return reply
 
-    def _send_accepted(self, run: _Run) -> Reply:
+    def _send_accepted(self, run: _AskRun) -> ServerReply:
         while run.refusals <= _REFUSALS:
             sent = self._send(run)
             match sent:
-                case Reply():
+                case ServerReply():
                     return sent
-                case Declined():
+                case ServerRefusal():
                     run.refusals += 1
-                    run.way = run.way if sent.way is None else below(run.way)
+                    run.mode = run.mode if sent.mode is None else next_mode(run.mode)
                 case _:
                     assert_never(sent)
         raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
-    def _send(self, run: _Run) -> Sent:
-        ask, way = run.ask, run.way
+    def _send(self, run: _AskRun) -> ServerResult:
+        ask, way = run.ask, run.mode
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
-        seconds = min(self._limits.timeout, run.left())
+        seconds = min(self._limits.timeout, run.seconds_left())
         if seconds <= 0:
             raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
-        messages = compose(run.messages, ask.schema, way)
-        schema = None if ask.schema is None else enveloped(ask.schema)
-        call = Call(messages, seconds, schema, way, run.limit, ask.temperature)
-        prompt = sum(estimate(message.content) for message in messages)
+        messages = compose_messages(run.messages, ask.schema, way)
+        schema = None if ask.schema is None else wrap_schema(ask.schema)
+        call = ServerCall(messages, seconds, schema, way, run.limit, ask.temperature)
+        prompt = sum(estimate_tokens(message.content) for message in messages)
         day = self.budget.reserve(prompt + run.limit)
         used, failures = 0, 1
         try:
             sent = self._server.send(call)
             failures = 0
-            if isinstance(sent, Reply):
-                used = sent.tokens or prompt + estimate(sent.text)
+            if isinstance(sent, ServerReply):
+                used = sent.tokens or prompt + estimate_tokens(sent.text)
             return sent
         finally:
             run.calls += 1
             run.tokens += used
-            self.budget.settle(day, prompt + run.limit, used)
+            self.budget.settle_reservation(day, prompt + run.limit, used)
             self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
 
-    def _report(self, problem: ModelError) -> None:
+    def _log_once(self, problem: ModelError) -> None:
         """A permanent failure is logged once, until a call succeeds; the errors raised say the rest."""
         if not problem.retryable and self._reported != problem.message:
             self._reported = problem.message

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.meter import estimate
-from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Way, mentions, spoken
-from engrams.models.http import Wire, address
-from engrams.models.retry import failure
+from engrams.models.chat.meter import estimate_tokens
+from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
+from engrams.models.http import HttpClient, parse_address
+from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
 
@@ -19,13 +19,13 @@ _WINDOW = 4096
 _LARGEST_WINDOW = 131_072
 
 
-class Ollama:
+class OllamaChat:
     """One model on one server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
         """``url``: the server's root. SettingsError: it is no http(s) address."""
-        base = address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
-        self._wire = Wire(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        base = parse_address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
+        self._wire = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
         self._model = model
         self._clock = clock
         self._thinks = True
@@ -34,48 +34,48 @@ class Ollama:
     def name(self) -> str:
         return self._model
 
-    def send(self, call: Call) -> Sent:
+    def send(self, call: ServerCall) -> ServerResult:
         got = self._wire.post("/api/chat", self._request(call), call.seconds)
         if got.status == 200:
-            return _read(self._model, got.json())
+            return _parse_reply(self._model, got.json())
         if got.status in (400, 501):
-            if call.schema is not None and call.way is Way.SCHEMA and mentions(got.body, "format", "schema", "grammar"):
-                return Declined(Way.SCHEMA)
-            if call.schema is not None and call.way is Way.TOOL and mentions(got.body, "tool"):
-                return Declined(Way.TOOL)
+            if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(got.body, "format", "schema", "grammar"):
+                return ServerRefusal(JsonMode.SCHEMA)
+            if call.schema is not None and call.mode is JsonMode.TOOL and mentions(got.body, "tool"):
+                return ServerRefusal(JsonMode.TOOL)
             if self._thinks and mentions(got.body, "think"):
                 self._thinks = False
-                return Declined(None)
-        raise failure(self._model, got.status, got.headers, got.json(), self._clock)
+                return ServerRefusal(None)
+        raise status_error(self._model, got.status, got.headers, got.json(), self._clock)
 
     def close(self) -> None:
         self._wire.close()
 
-    def _request(self, call: Call) -> dict[str, Any]:
+    def _request(self, call: ServerCall) -> dict[str, Any]:
         options: dict[str, Any] = {"num_predict": call.max_tokens}
         if call.temperature is not None:
             options["temperature"] = call.temperature
-        window = sum(estimate(message.content) for message in call.messages) + call.max_tokens
+        window = sum(estimate_tokens(message.content) for message in call.messages) + call.max_tokens
         if window > _WINDOW:
             # The server cuts a longer prompt without a word. Powers of two, because it reloads the model at each change.
             options["num_ctx"] = min(1 << (window - 1).bit_length(), _LARGEST_WINDOW)
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": spoken(call),
+            "messages": to_messages(call),
             "stream": False,
             "options": options,
         }
         if self._thinks:
             body["think"] = False
-        if call.schema is not None and call.way is Way.SCHEMA:
+        if call.schema is not None and call.mode is JsonMode.SCHEMA:
             body["format"] = call.schema
-        elif call.schema is not None and call.way is Way.TOOL:
+        elif call.schema is not None and call.mode is JsonMode.TOOL:
             function = {"name": "answer", "description": "Give the answer.", "parameters": call.schema}
             body["tools"] = [{"type": "function", "function": function}]
         return body
 
 
-def _read(name: str, body: Json) -> Reply:
+def _parse_reply(name: str, body: Json) -> ServerReply:
     message = body.get("message") if isinstance(body, Mapping) else None
     if not isinstance(message, Mapping):
         raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an Ollama server?")
@@ -84,7 +84,7 @@ def _read(name: str, body: Json) -> Reply:
     function = call.get("function") if isinstance(call, Mapping) else None
     arguments = function.get("arguments") if isinstance(function, Mapping) else None
     counts = [body.get(part) for part in ("prompt_eval_count", "eval_count")]
-    return Reply(
+    return ServerReply(
         text=json.dumps(arguments) if isinstance(arguments, Mapping) else str(message.get("content") or ""),
         tokens=sum(count for count in counts if isinstance(count, int)),
         model=str(body.get("model") or name),

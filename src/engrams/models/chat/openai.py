@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import Call, Declined, Reply, Sent, Way, mentions, spoken
-from engrams.models.chat.schema import strict
-from engrams.models.http import Wire, address
-from engrams.models.retry import failure
+from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
+from engrams.models.chat.schema import is_strict
+from engrams.models.http import HttpClient, parse_address
+from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
 
@@ -20,7 +20,7 @@ TOOL = "answer"
 
 
 @dataclass(slots=True)
-class Dialect:
+class ServerDialect:
     """What this server's models do not take; learned from refusals, never unlearned."""
 
     limit: str = "max_tokens"
@@ -37,70 +37,70 @@ class Dialect:
         return False
 
 
-class OpenAI:
+class OpenAIChat:
     """One model on one server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
         """``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path.
         SettingsError: it is no http(s) address."""
-        base = address(url or _DEFAULT)
+        base = parse_address(url or _DEFAULT)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
-        self._wire = Wire(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._wire = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
         self._model = model
         self._clock = clock
-        self._dialect = Dialect()
+        self._dialect = ServerDialect()
 
     @property
     def name(self) -> str:
         return self._model or self._wire.host
 
-    def send(self, call: Call) -> Sent:
-        got = self._wire.post("/chat/completions", request(call, self._model, self._dialect), call.seconds)
+    def send(self, call: ServerCall) -> ServerResult:
+        got = self._wire.post("/chat/completions", build_request(call, self._model, self._dialect), call.seconds)
         if got.status == 200:
-            return read(self.name, got.json(), self._clock)
+            return parse_reply(self.name, got.json(), self._clock)
         if got.status in _REFUSALS:
-            refused = declined(call, got.body, self._dialect)
+            refused = parse_refusal(call, got.body, self._dialect)
             if refused is not None:
                 return refused
-        raise failure(self.name, got.status, got.headers, got.json(), self._clock)
+        raise status_error(self.name, got.status, got.headers, got.json(), self._clock)
 
     def close(self) -> None:
         self._wire.close()
 
 
-def request(call: Call, model: str, dialect: Dialect) -> dict[str, Any]:
+def build_request(call: ServerCall, model: str, dialect: ServerDialect) -> dict[str, Any]:
     """The body of /v1/chat/completions."""
     body: dict[str, Any] = {
-        "messages": spoken(call),
+        "messages": to_messages(call),
         dialect.limit: call.max_tokens,
     }
     if model:
         body["model"] = model
     if call.temperature is not None and dialect.temperature:
         body["temperature"] = call.temperature
-    if call.schema is None or call.way is Way.PROMPT:
+    if call.schema is None or call.mode is JsonMode.PROMPT:
         return body
-    if call.way is Way.TOOL:
+    if call.mode is JsonMode.TOOL:
         function = {"name": TOOL, "description": "Give the answer.", "parameters": call.schema}
         body["tools"] = [{"type": "function", "function": function}]
         body["tool_choice"] = {"type": "function", "function": {"name": TOOL}}
     else:
-        form = {"name": TOOL, "schema": call.schema, "strict": strict(call.schema)}
+        form = {"name": TOOL, "schema": call.schema, "strict": is_strict(call.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     return body
 
 
-def declined(call: Call, body: bytes, dialect: Dialect) -> Declined | None:
+def parse_refusal(call: ServerCall, body: bytes, dialect: ServerDialect) -> ServerRefusal | None:
     """What a refusal complains about, None where it is something else."""
-    if call.schema is not None and call.way is Way.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
-        return Declined(Way.SCHEMA)
-    if call.schema is not None and call.way is Way.TOOL and mentions(body, "tool", "function"):
-        return Declined(Way.TOOL)
-    return Declined(None) if dialect.learn(body) else None
+    if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
+        return ServerRefusal(JsonMode.SCHEMA)
+    if call.schema is not None and call.mode is JsonMode.TOOL and mentions(body, "tool", "function"):
+        return ServerRefusal(JsonMode.TOOL)
+    return ServerRefusal(None) if dialect.learn(body) else None
 
 
-def read(name: str, body: Json, clock: Clock) -> Reply:
+def parse_reply(name: str, body: Json, clock: Clock) -> ServerReply:
     """The answer in a response body. ModelError: there is none."""
     if not isinstance(body, Mapping):
         raise ModelError(f"{name} answered with something that is not JSON.", hint="Is `chat.url` the address of its API?")
@@ -112,25 +112,25 @@ def read(name: str, body: Json, clock: Clock) -> Reply:
         if isinstance(error, Mapping):
             # Gateways report their upstream's failure under status 200, with the real status as the code.
             code = error.get("code")
-            raise failure(name, code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body, clock)
+            raise status_error(name, code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body, clock)
         raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an OpenAI-compatible API?")
     usage = body.get("usage")
     tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
-    return Reply(
-        text=_called(message) or _text(message.get("content")),
+    return ServerReply(
+        text=_tool_arguments(message) or _join_content(message.get("content")),
         tokens=tokens if isinstance(tokens, int) and tokens > 0 else 0,
         model=str(body.get("model") or name),
         cut=first.get("finish_reason") == "length",
     )
 
 
-def _text(content: Json) -> str:
+def _join_content(content: Json) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""
 
 
-def _called(message: Mapping[str, Json]) -> str:
+def _tool_arguments(message: Mapping[str, Json]) -> str:
     calls = message.get("tool_calls")
     call = calls[0] if isinstance(calls, list) and calls else None
     function = call.get("function") if isinstance(call, Mapping) else None

@@ -11,7 +11,7 @@ from engrams.ports import Message
 from engrams.types import Json
 
 
-class Way(StrEnum):
+class JsonMode(StrEnum):
     """How JSON is asked for, best first: the server enforces a schema, the model calls a tool, the prompt says so."""
 
     SCHEMA = "schema"
@@ -20,20 +20,20 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServerCall:
     """One request. ``schema``: an object schema (None: free text). ``way`` says what to do with it; for ``prompt`` the
     messages hold it already. ``seconds``: until there must be a complete answer."""
 
     messages: tuple[Message, ...]
     seconds: float
     schema: Mapping[str, Json] | None = None
-    way: Way = Way.PROMPT
+    mode: JsonMode = JsonMode.PROMPT
     max_tokens: int = 1024
     temperature: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """``tokens``: 0 where the server does not say. ``cut``: it stopped at the token limit."""
 
     text: str
@@ -43,22 +43,22 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class ServerRefusal:
     """The server cannot do what was asked: that ``way``, or (None) some parameter that is left out from now on."""
 
-    way: Way | None
+    mode: JsonMode | None
 
 
-Sent: TypeAlias = Reply | Declined
+ServerResult: TypeAlias = ServerReply | ServerRefusal
 
 
-class Server(Protocol):
+class ChatServer(Protocol):
     """Anything that can answer a Call. Threads share it."""
 
     @property
     def name(self) -> str: ...
 
-    def send(self, call: Call) -> Sent:
+    def send(self, call: ServerCall) -> ServerResult:
         """ModelError when there is no answer."""
         ...
 
@@ -71,6 +71,6 @@ def mentions(body: bytes, *words: str) -> bool:
     return any(word in text for word in words)
 
 
-def spoken(call: Call) -> list[dict[str, str]]:
+def to_messages(call: ServerCall) -> list[dict[str, str]]:
     """The messages as every protocol writes them, without lone surrogates, which no client can send."""
     return [{"role": message.role, "content": message.content.encode("utf-8", "replace").decode("utf-8")} for message in call.messages]

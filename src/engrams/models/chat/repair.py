@@ -24,7 +24,7 @@ _CLOSER = {"{": "}", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedJson:
     """``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early:
     ``data`` holds what was complete before the end, None where nothing was)."""
 
@@ -32,7 +32,7 @@ class Parsed:
     how: Literal["exact", "inside", "repaired", "cut"]
 
 
-def parse(text: str, schema: Mapping[str, Json] | None = None) -> Parsed | None:
+def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | None:
     """The JSON object or array in a model's answer, None where there is none. Never raises.
 
     Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model corrects itself
@@ -46,27 +46,27 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> Parsed | None:
         # Some servers answer with the JSON as a JSON string.
         found, data = _loads(data)
     if found and isinstance(data, dict | list):
-        return Parsed(data, "exact")
-    rest = without_thoughts(whole)
+        return ParsedJson(data, "exact")
+    rest = strip_thoughts(whole)
     parts = [*(match[1].strip() for match in _FENCE.finditer(rest)), rest]
     longest: tuple[int, Json] | None = None
     for part in parts:
         spans = list(_spans(part))
         fitting = [span for span in spans if schema is not None and not check(span[1], schema)]
         if fitting:
-            return Parsed(fitting[-1][1], "inside")
+            return ParsedJson(fitting[-1][1], "inside")
         longest = max([*spans, *([longest] if longest else [])], key=lambda span: span[0], default=None)
     for part in parts:
-        cut, data = _before_cut(part)
+        cut, data = _parse_before_cut(part)
         if cut:
-            return Parsed(data, "cut")
-        data = _mended(part)
+            return ParsedJson(data, "cut")
+        data = _repair(part)
         if data is not None and (longest is None or (schema is not None and not check(data, schema))):
-            return Parsed(data, "repaired")
-    return Parsed(longest[1], "inside") if longest is not None else None
+            return ParsedJson(data, "repaired")
+    return ParsedJson(longest[1], "inside") if longest is not None else None
 
 
-def without_thoughts(text: str) -> str:
+def strip_thoughts(text: str) -> str:
     """The answer without the reasoning that some models write in front of it."""
     if _THOUGHT.match(text):
         return _THOUGHT.sub("", text, count=1).strip()
@@ -102,7 +102,7 @@ def _spans(text: str) -> Iterator[tuple[int, Json]]:
         at = end
 
 
-def _before_cut(text: str) -> tuple[bool, Json]:
+def _parse_before_cut(text: str) -> tuple[bool, Json]:
     """Whether JSON in the text ends early, and what was complete in it: whole items of the outermost list."""
     first = _BROKEN.search(text)
     stack: list[str] = []
@@ -131,9 +131,9 @@ def _before_cut(text: str) -> tuple[bool, Json]:
     return True, _loads(text[first.start() : kept[0]] + kept[1])[1]
 
 
-def _mended(text: str) -> Json | None:
+def _repair(text: str) -> Json | None:
     start = _OPENING.search(text)
-    if start is None or _depth(text) > _DEEPEST:
+    if start is None or _nesting_depth(text) > _DEEPEST:
         return None
     import json_repair
 
@@ -144,6 +144,6 @@ def _mended(text: str) -> Json | None:
     return data if isinstance(data, dict | list) else None
 
 
-def _depth(text: str) -> int:
+def _nesting_depth(text: str) -> int:
     """At least how deep its brackets nest; the repair takes seconds for thousands of them."""
     return max(accumulate(1 if char in "{[" else -1 for char in text if char in "{[]}"), default=0)

@@ -32,7 +32,7 @@ def check(data: Json, schema: Mapping[str, Json]) -> list[str]:
     return found
 
 
-def strict(schema: Mapping[str, Json]) -> bool:
+def is_strict(schema: Mapping[str, Json]) -> bool:
     """Whether every object in it is closed and requires all its properties, which OpenAI's strict mode demands."""
     if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
         names = set(schema.get("properties", {}))
@@ -41,7 +41,7 @@ def strict(schema: Mapping[str, Json]) -> bool:
     parts: list[Json] = [schema.get("items"), *schema.get("anyOf", ())]
     for group in ("properties", "$defs", "definitions"):
         parts.extend(dict(schema.get(group, {})).values())
-    return all(strict(part) for part in parts if isinstance(part, Mapping))
+    return all(is_strict(part) for part in parts if isinstance(part, Mapping))
 
 
 def _check(data: Json, schema: Json, path: str, root: Mapping[str, Json], depth: int) -> _Problems:
@@ -56,30 +56,30 @@ def _check(data: Json, schema: Json, path: str, root: Mapping[str, Json], depth:
         yield from _check(data, _resolve(str(schema["$ref"]), root), path, root, depth + 1)
     if "type" in schema:
         kinds = [schema["type"]] if isinstance(schema["type"], str) else list(schema["type"])
-        if not any(_is(data, kind) for kind in kinds):
-            yield f"{path} must be {_either(kinds)}, not {_kind(data)}"
+        if not any(_is_kind(data, kind) for kind in kinds):
+            yield f"{path} must be {_join_kinds(kinds)}, not {_describe_kind(data)}"
             return
-    if "enum" in schema and not any(_same(data, value) for value in schema["enum"]):
+    if "enum" in schema and not any(_is_equal(data, value) for value in schema["enum"]):
         yield f"{path} must be one of {', '.join(map(repr, schema['enum']))}"
-    yield from _branches(data, schema, path, root, depth)
-    yield from _content(data, schema, path, root, depth)
+    yield from _check_branches(data, schema, path, root, depth)
+    yield from _check_content(data, schema, path, root, depth)
 
 
-def _content(data: Json, schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
-    if "const" in schema and not _same(data, schema["const"]):
+def _check_content(data: Json, schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
+    if "const" in schema and not _is_equal(data, schema["const"]):
         yield f"{path} must be {schema['const']!r}"
     if isinstance(data, Mapping):
-        yield from _object(data, schema, path, root, depth)
+        yield from _check_object(data, schema, path, root, depth)
     elif isinstance(data, list):
-        yield from _array(data, schema, path, root, depth)
+        yield from _check_array(data, schema, path, root, depth)
     elif isinstance(data, str):
-        yield from _bounds(len(data), schema, f"the length of {path}", ("minLength", "maxLength"))
-    elif _is(data, "number"):
-        yield from _bounds(data, schema, path, ("minimum", "maximum"))
-        yield from _open_bounds(data, schema, path)
+        yield from _check_bounds(len(data), schema, f"the length of {path}", ("minLength", "maxLength"))
+    elif _is_kind(data, "number"):
+        yield from _check_bounds(data, schema, path, ("minimum", "maximum"))
+        yield from _check_exclusive_bounds(data, schema, path)
 
 
-def _branches(data: Json, schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
+def _check_branches(data: Json, schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
     for part in schema.get("allOf", ()):
         yield from _check(data, part, path, root, depth + 1)
     for word in ("anyOf", "oneOf"):
@@ -90,7 +90,7 @@ def _branches(data: Json, schema: Mapping[str, Json], path: str, root: Mapping[s
                 yield from max(tried, key=lambda problems: max(map(_depth, problems)))
 
 
-def _object(data: Mapping[str, Json], schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
+def _check_object(data: Mapping[str, Json], schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
     known: Mapping[str, Json] = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in data:
@@ -105,14 +105,14 @@ def _object(data: Mapping[str, Json], schema: Mapping[str, Json], path: str, roo
             yield from _check(value, extra, f"{path}.*", root, depth + 1)
 
 
-def _array(data: list[Json], schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
-    yield from _bounds(len(data), schema, f"the number of items in {path}", ("minItems", "maxItems"))
+def _check_array(data: list[Json], schema: Mapping[str, Json], path: str, root: Mapping[str, Json], depth: int) -> _Problems:
+    yield from _check_bounds(len(data), schema, f"the number of items in {path}", ("minItems", "maxItems"))
     if "items" in schema:
         for place, value in enumerate(data):
             yield from _check(value, schema["items"], f"{path}[{place}]", root, depth + 1)
 
 
-def _bounds(value: float, schema: Mapping[str, Json], what: str, words: tuple[str, str]) -> _Problems:
+def _check_bounds(value: float, schema: Mapping[str, Json], what: str, words: tuple[str, str]) -> _Problems:
     low, high = (schema.get(word) for word in words)
     if low is not None and value < low:
         yield f"{what} must be at least {low}"
@@ -120,7 +120,7 @@ def _bounds(value: float, schema: Mapping[str, Json], what: str, words: tuple[st
         yield f"{what} must be at most {high}"
 
 
-def _open_bounds(value: float, schema: Mapping[str, Json], path: str) -> _Problems:
+def _check_exclusive_bounds(value: float, schema: Mapping[str, Json], path: str) -> _Problems:
     low, high = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     if low is not None and value <= low:
         yield f"{path} must be more than {low}"
@@ -140,22 +140,22 @@ _KINDS: dict[str, Callable[[Json], bool]] = {
 _NAMES = {"null": "null", "boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "a string"}
 
 
-def _is(value: Json, kind: str) -> bool:
+def _is_kind(value: Json, kind: str) -> bool:
     test = _KINDS.get(kind)
     return test is None or test(value)
 
 
-def _kind(value: Json) -> str:
+def _describe_kind(value: Json) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return "a number with a fraction"
     return next((_NAMES.get(kind, f"an {kind}") for kind, test in _KINDS.items() if test(value)), "a number out of range")
 
 
-def _either(kinds: Sequence[str]) -> str:
+def _join_kinds(kinds: Sequence[str]) -> str:
     return " or ".join(_NAMES.get(kind, f"an {kind}") for kind in kinds)
 
 
-def _same(one: Json, other: Json) -> bool:
+def _is_equal(one: Json, other: Json) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 

@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import Reply, Way
-from engrams.models.chat.repair import parse, without_thoughts
+from engrams.models.chat.protocol import JsonMode, ServerReply
+from engrams.models.chat.repair import parse, strip_thoughts
 from engrams.models.chat.schema import check
 from engrams.ports import Message
 from engrams.types import Json
 
-_ORDER = (Way.SCHEMA, Way.TOOL, Way.PROMPT)
+_ORDER = (JsonMode.SCHEMA, JsonMode.TOOL, JsonMode.PROMPT)
 _SILENT = 2
 _QUOTED = 4000
 _UNPARSEABLE = "the answers did not satisfy the schema"
 
 
-class Ways:
+class JsonModeLadder:
     """Which way of asking for JSON works with one server; it starts with the best and never goes back up."""
 
-    def __init__(self, first: Way = Way.SCHEMA) -> None:
+    def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
         self._lock = threading.Lock()
         self._place = _ORDER.index(first)
         self._silent = 0
 
-    def now(self) -> Way:
+    def current(self) -> JsonMode:
         return _ORDER[self._place]
 
-    def settle(self, way: Way, *, json: bool) -> None:
+    def record_answer(self, way: JsonMode, *, json: bool) -> None:
         """An answer came that way, so those above it are refused for good: a refusal alone proves nothing, because it may
         speak of a schema only in quoting the prompt. Some servers accept a schema and ignore it: two answers in a row
         without any JSON tell as much as a refusal."""
@@ -44,13 +44,13 @@ class Ways:
             self._place = place
 
 
-def below(way: Way) -> Way:
+def next_mode(way: JsonMode) -> JsonMode:
     """The next way to try."""
     return _ORDER[min(_ORDER.index(way) + 1, len(_ORDER) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ValidAnswer:
     """A usable answer; ``data`` is None where no schema was asked for."""
 
     text: str
@@ -58,70 +58,72 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class InvalidAnswer:
     """An answer that must be given again. ``problem`` quotes nothing of it. ``json``: it held some. ``rest``: what was
     complete and right in an answer that was cut off, None where nothing was."""
 
     problem: str
     json: bool = True
     cut: bool = False
-    rest: Json = None
+    partial: Json = None
 
 
-Verdict: TypeAlias = Fit | Misfit
+Verdict: TypeAlias = ValidAnswer | InvalidAnswer
 
 
-def judge(reply: Reply, schema: Mapping[str, Json] | None) -> Verdict:
+def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdict:
     """Whether the answer can be used."""
-    text = without_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
+    text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text:
-        return Misfit("It is empty.", json=False, cut=reply.cut)
+        return InvalidAnswer("It is empty.", json=False, cut=reply.cut)
     if schema is None:
-        return Fit(text)
-    parsed = parse(reply.text, enveloped(schema))
+        return ValidAnswer(text)
+    parsed = parse(reply.text, wrap_schema(schema))
     if parsed is None or not isinstance(parsed.data, dict | list):
-        return Misfit("It was cut off." if parsed or reply.cut else "It holds no JSON.", json=bool(parsed), cut=bool(parsed) or reply.cut)
-    data = _clean(parsed.data)
-    if "value" in data and _is_enveloped(schema) and isinstance(data, dict):
+        return InvalidAnswer(
+            "It was cut off." if parsed or reply.cut else "It holds no JSON.", json=bool(parsed), cut=bool(parsed) or reply.cut
+        )
+    data = _replace_surrogates(parsed.data)
+    if "value" in data and _needs_wrapping(schema) and isinstance(data, dict):
         data = data["value"]
     problems = check(data, schema)
     if parsed.how == "cut":
-        return Misfit("It was cut off before its end.", cut=True, rest=None if problems else data)
+        return InvalidAnswer("It was cut off before its end.", cut=True, partial=None if problems else data)
     if problems:
-        return Misfit("; ".join(problems) + ".", cut=reply.cut)
-    return Fit(text, data)
+        return InvalidAnswer("; ".join(problems) + ".", cut=reply.cut)
+    return ValidAnswer(text, data)
 
 
-def enveloped(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """An object schema for any schema: servers take no other. Lists and scalars travel as ``{"value": …}``."""
-    if not _is_enveloped(schema):
+    if not _needs_wrapping(schema):
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
     outer: dict[str, Any] = {"type": "object", "properties": {"value": inner}, "required": ["value"], "additionalProperties": False}
     return outer | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
-def compose(messages: tuple[Message, ...], schema: Mapping[str, Json] | None, way: Way) -> tuple[Message, ...]:
+def compose_messages(messages: tuple[Message, ...], schema: Mapping[str, Json] | None, way: JsonMode) -> tuple[Message, ...]:
     """The messages to send; for ``prompt`` they say which JSON is wanted."""
-    if schema is None or way is not Way.PROMPT:
+    if schema is None or way is not JsonMode.PROMPT:
         return messages
-    wanted = f"Answer with one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(enveloped(schema))}"
+    wanted = f"Answer with one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
     if messages and messages[0].role == "system":
         return (Message("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:])
     return (Message("system", wanted), *messages)
 
 
-def correct(messages: tuple[Message, ...], answer: str, problem: str, schema: Mapping[str, Json] | None) -> tuple[Message, ...]:
+def compose_correction(messages: tuple[Message, ...], answer: str, problem: str, schema: Mapping[str, Json] | None) -> tuple[Message, ...]:
     """The same question again, with the answer that was no use and what was wrong with it."""
     again = f"That answer cannot be used. {problem}\nGive the whole answer again"
     if schema is not None:
         # Stated here whatever the way: a server that ignored the schema has not shown it to the model.
-        again += f", as one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(enveloped(schema))}"
+        again += f", as one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
     quoted = (Message("assistant", answer[:_QUOTED]),) if answer.strip() else ()
     return (*messages, *quoted, Message("user", again if schema is not None else again + "."))
 
 
-def unusable(name: str, tries: int, problem: str) -> ModelError:
+def unusable_error(name: str, tries: int, problem: str) -> ModelError:
     """The error for a model that never gave a usable answer."""
     error = ModelError(
         f"{name} gave no usable answer in {tries} tries. The last one: {problem}",
@@ -136,7 +138,7 @@ def is_unusable(error: ModelError) -> bool:
     return _UNPARSEABLE in getattr(error, "__notes__", ())
 
 
-def _is_enveloped(schema: Mapping[str, Json]) -> bool:
+def _needs_wrapping(schema: Mapping[str, Json]) -> bool:
     return "$ref" not in schema and schema.get("type") != "object" and "properties" not in schema
 
 
@@ -144,7 +146,7 @@ def _dump(schema: Mapping[str, Json]) -> str:
     return json.dumps(schema, ensure_ascii=False)
 
 
-def _clean(data: Json) -> Json:
+def _replace_surrogates(data: Json) -> Json:
     """Without the lone surrogates that an escape can smuggle in."""
     text = json.dumps(data, ensure_ascii=False)
     kept = text.encode("utf-8", "replace")

@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
-from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, prefixed
-from engrams.models.embed.wordpiece import WordPiece, words
-from engrams.ports import Card
+from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, add_prefixes
+from engrams.models.embed.wordpiece import WordPiece, split_words
+from engrams.ports import EmbedderCard
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 
@@ -32,7 +32,7 @@ _BEYOND_LATIN = "\u0370"
 # Rows gathered at once, 1 KB each.
 _CHUNK = 16_384
 
-CARD = Card("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=True)
+CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class BuiltinEmbedder:
         self._loaded: _Table | None = None
 
     @property
-    def card(self) -> Card:
+    def card(self) -> EmbedderCard:
         return self._card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
@@ -65,21 +65,21 @@ class BuiltinEmbedder:
 
         table = self._table()
         out = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
-        wanted = prefixed(self._card, texts, purpose)
-        ids = [_ids(table.pieces, text) for text in wanted]
+        wanted = add_prefixes(self._card, texts, purpose)
+        ids = [_token_ids(table.pieces, text) for text in wanted]
         place = 0
         while place < len(ids):
             end, size = place + 1, len(ids[place])
             while end < len(ids) and size + len(ids[end]) <= _CHUNK:
                 size += len(ids[end])
                 end += 1
-            _add(table, ids[place:end], out[place:end])
+            _add_sums(table, ids[place:end], out[place:end])
             place = end
         for place, text in enumerate(wanted):
             if not text.isascii():
                 for term in terms(text):
                     if term[0] >= _BEYOND_LATIN and term[0].isalnum():
-                        out[place] += np.float32(table.hashed) * _signs(term)
+                        out[place] += np.float32(table.hashed) * _hash_signs(term)
         lengths = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(lengths > 0, lengths, np.float32(1))
         return out
@@ -93,17 +93,17 @@ class BuiltinEmbedder:
         loaded = self._loaded
         if loaded is None:
             with self._lock:
-                loaded = self._loaded = self._loaded or _load()
+                loaded = self._loaded = self._loaded or _load_table()
         return loaded
 
 
-def _load() -> _Table:
+def _load_table() -> _Table:
     import numpy as np
 
     # The plain view: a memmap runs Python code at each look-up.
     rows = np.asarray(np.load(_DATA / "table.npy", mmap_mode="r"))
     scale = np.load(_DATA / "scale.npy")
-    pieces = WordPiece.read((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
+    pieces = WordPiece.from_lines((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
     # As long as the row of a word of content: the median one, taken where the vocabulary holds whole words.
     sample = rows[2000:12_000:100].astype(np.float32) * scale[2000:12_000:100, None]
     lengths = np.sort(np.linalg.norm(sample, axis=1))
@@ -112,17 +112,17 @@ def _load() -> _Table:
     return _Table(pieces, rows, scale, length / _DIMENSION**0.5)
 
 
-def _ids(pieces: WordPiece, text: str) -> list[int]:
+def _token_ids(pieces: WordPiece, text: str) -> list[int]:
     if text.isascii():
         return pieces.ids(text)
     found: list[int] = []
-    for word in words(text):
+    for word in split_words(text):
         if word < _BEYOND_LATIN:
             found.extend(pieces.spell(word))
     return found
 
 
-def _add(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
+def _add_sums(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
     """Sum the rows of each text into ``out`` [len(ids), dimension]."""
     import numpy as np
 
@@ -130,7 +130,7 @@ def _add(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
     if not places:
         return
     if len(places) == 1:
-        out[places[0]] = _sum(table, ids[places[0]])
+        out[places[0]] = _sum_rows(table, ids[places[0]])
         return
     flat = np.fromiter((one for place in places for one in ids[place]), dtype=np.int64)
     starts = np.cumsum([0, *(len(ids[place]) for place in places[:-1])])
@@ -139,7 +139,7 @@ def _add(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
     out[places] = np.add.reduceat(rows, starts, axis=0)
 
 
-def _sum(table: _Table, ids: Sequence[int]) -> Floats:
+def _sum_rows(table: _Table, ids: Sequence[int]) -> Floats:
     import numpy as np
 
     weights: Floats
@@ -154,7 +154,7 @@ def _sum(table: _Table, ids: Sequence[int]) -> Floats:
 
 
 @text_cache(4096)
-def _signs(term: str) -> npt.NDArray[np.float32]:
+def _hash_signs(term: str) -> npt.NDArray[np.float32]:
     """A direction of its own for a term: 256 signs from its hash, the same on every machine."""
     import numpy as np
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
-from engrams.ports import Card, Embedder
+from engrams.ports import Embedder, EmbedderCard
 from engrams.text.cache import register_cache
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class CachedEmbedder:
         register_cache(self)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> EmbedderCard:
         return self._inner.card
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
@@ -47,7 +47,7 @@ class CachedEmbedder:
         if missing:
             rows = self._inner.embed(missing, purpose)
             found.update(zip(missing, rows, strict=True))
-            self._keep({text: row.copy() for text, row in zip(missing, rows, strict=True) if len(text) <= _LARGEST})
+            self._store_rows({text: row.copy() for text, row in zip(missing, rows, strict=True) if len(text) <= _LARGEST})
         return np.stack([found[text] for text in texts])
 
     def cache_clear(self) -> None:
@@ -62,7 +62,7 @@ class CachedEmbedder:
         if close is not None:
             close()
 
-    def _keep(self, rows: dict[str, npt.NDArray[np.float32]]) -> None:
+    def _store_rows(self, rows: dict[str, npt.NDArray[np.float32]]) -> None:
         with self._lock:
             self._kept.update(rows)
             while len(self._kept) > self._size:

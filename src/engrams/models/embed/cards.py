@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 
 Purpose: TypeAlias = Literal["query", "document"]
 Pooling: TypeAlias = Literal["mean", "cls", "last"]
@@ -23,7 +23,7 @@ BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unre
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ModelFamily:
     """A family of models. ``name``: found anywhere in the model's name, lower case."""
 
     name: str
@@ -39,47 +39,47 @@ _CHINESE = "为这个句子生成表示以用于检索相关文章："
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
 # From the models' own documentation. The first that matches counts.
-_KNOWN = (
-    Known(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS),
-    Known(r"all-minilm", dimension=384),
-    Known(r"all-mpnet-base", dimension=768),
-    Known(r"bge-m3", dimension=1024, pooling="cls"),
-    Known(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
-    Known(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
-    Known(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
-    Known(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls"),
-    Known(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls"),
-    Known(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls"),
-    Known(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
-    Known(r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"),
-    Known(r"arctic-embed", query=_PASSAGES, dimension=0, pooling="cls"),
-    Known(r"e5-.*instruct", query=_INSTRUCT.replace("Query:", "Query: ")),
-    Known(r"\be5-small", query="query: ", document="passage: ", dimension=384),
-    Known(r"\be5-base", query="query: ", document="passage: ", dimension=768),
-    Known(r"\be5-large", query="query: ", document="passage: ", dimension=1024),
-    Known(r"gte-(?:base|large|multilingual).*v1\.5|gte-multilingual", pooling="cls"),
-    Known(r"gte-small", dimension=384),
-    Known(r"gte-base", dimension=768),
-    Known(r"gte-large", dimension=1024),
-    Known(r"nomic-embed-text", query="search_query: ", document="search_document: ", dimension=768),
-    Known(r"embeddinggemma", query="task: search result | query: ", document="title: none | text: ", dimension=768),
-    Known(r"qwen3-embedding", query=_INSTRUCT, pooling="last"),
-    Known(r"text-embedding-3-large", dimension=3072),
-    Known(r"text-embedding-3-small|text-embedding-ada-002", dimension=1536),
+_FAMILIES = (
+    ModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS),
+    ModelFamily(r"all-minilm", dimension=384),
+    ModelFamily(r"all-mpnet-base", dimension=768),
+    ModelFamily(r"bge-m3", dimension=1024, pooling="cls"),
+    ModelFamily(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
+    ModelFamily(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
+    ModelFamily(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
+    ModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls"),
+    ModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls"),
+    ModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls"),
+    ModelFamily(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
+    ModelFamily(r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"),
+    ModelFamily(r"arctic-embed", query=_PASSAGES, dimension=0, pooling="cls"),
+    ModelFamily(r"e5-.*instruct", query=_INSTRUCT.replace("Query:", "Query: ")),
+    ModelFamily(r"\be5-small", query="query: ", document="passage: ", dimension=384),
+    ModelFamily(r"\be5-base", query="query: ", document="passage: ", dimension=768),
+    ModelFamily(r"\be5-large", query="query: ", document="passage: ", dimension=1024),
+    ModelFamily(r"gte-(?:base|large|multilingual).*v1\.5|gte-multilingual", pooling="cls"),
+    ModelFamily(r"gte-small", dimension=384),
+    ModelFamily(r"gte-base", dimension=768),
+    ModelFamily(r"gte-large", dimension=1024),
+    ModelFamily(r"nomic-embed-text", query="search_query: ", document="search_document: ", dimension=768),
+    ModelFamily(r"embeddinggemma", query="task: search result | query: ", document="title: none | text: ", dimension=768),
+    ModelFamily(r"qwen3-embedding", query=_INSTRUCT, pooling="last"),
+    ModelFamily(r"text-embedding-3-large", dimension=3072),
+    ModelFamily(r"text-embedding-3-small|text-embedding-ada-002", dimension=1536),
 )
 
 
-def known(model: str) -> Known:
+def find_family(model: str) -> ModelFamily:
     """What is known about the model of this name: nothing, for an unknown one."""
     name = model.lower().replace("_", "-")
-    return next((entry for entry in _KNOWN if re.search(entry.name, name)), Known(""))
+    return next((entry for entry in _FAMILIES if re.search(entry.name, name)), ModelFamily(""))
 
 
-def card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> Card:
+def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:
     """The card of a model by its name. ``dimension``: where the caller knows it; a shortened vector keeps no floors.
     ``query_prefix``: None takes the model's own, empty means none."""
-    entry = known(model)
-    return Card(
+    entry = find_family(model)
+    return EmbedderCard(
         id,
         dimension or entry.dimension or UNKNOWN,
         query_prefix=entry.query if query_prefix is None else query_prefix,
@@ -88,12 +88,12 @@ def card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = 
     )
 
 
-def resized(of: Card, dimension: int) -> Card:
+def with_dimension(of: EmbedderCard, dimension: int) -> EmbedderCard:
     """The card once the model's dimension is known."""
     return replace(of, dimension=dimension)
 
 
-def prefixed(of: Card, texts: Sequence[str], purpose: Purpose) -> list[str]:
+def add_prefixes(of: EmbedderCard, texts: Sequence[str], purpose: Purpose) -> list[str]:
     """The texts as the model wants them for this purpose. A blank text stays blank."""
     prefix = of.query_prefix if purpose == "query" else of.document_prefix
     return [prefix + text if text.strip() else "" for text in texts]

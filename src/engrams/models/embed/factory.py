@@ -11,7 +11,7 @@ from engrams.ports import Clock, Embedder
 from engrams.settings import EmbedSettings
 
 
-def choose(settings: EmbedSettings, clock: Clock = now) -> Embedder:
+def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
     """The configured model, with a cache of queries where a query costs more than a look-up. Loads and calls nothing.
 
     ``clock``: to understand a server's Retry-After date. SettingsError: a model's name or an address is missing or wrong.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
-_CARD = Card("null", 0, inline=True)
+_CARD = EmbedderCard("null", 0, inline=True)
 
 
 class NullEmbedder:
@@ -20,7 +20,7 @@ class NullEmbedder:
     """It keeps nothing of what it sees."""
 
     @property
-    def card(self) -> Card:
+    def card(self) -> EmbedderCard:
         return _CARD
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:

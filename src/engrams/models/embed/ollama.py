@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.models.embed.cards import card
-from engrams.models.embed.remote import RemoteEmbedder, items, numbers
-from engrams.models.http import Wire, address
-from engrams.models.retry import Retry
+from engrams.models.embed.cards import make_card
+from engrams.models.embed.remote import RemoteEmbedder, parse_list, parse_vector
+from engrams.models.http import HttpClient, parse_address
+from engrams.models.retry import RetryPolicy
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings
 from engrams.types import Json
@@ -34,14 +34,14 @@ class OllamaApi:
         return {**self._fixed, "input": list(texts)}
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
-        return [numbers(row) for row in items(body, "embeddings")]
+        return [parse_vector(row) for row in parse_list(body, "embeddings")]
 
 
-def connect(settings: EmbedSettings, clock: Clock, retry: Retry | None = None) -> RemoteEmbedder:
+def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
     """``settings.url``: the server's root. Calls nothing. SettingsError: it is no http(s) address."""
-    base = address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
+    base = parse_address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
     key = settings.api_key.strip()
-    wire = Wire(base, {"authorization": f"Bearer {key}"} if key else {})
+    wire = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
     name = f"ollama:{settings.model.removesuffix(':latest')}" + (f"@{settings.dimension}" if settings.dimension else "")
-    about = card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(wire, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or Retry())
+    about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
+    return RemoteEmbedder(wire, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

@@ -12,9 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
-from engrams.models.embed.cards import Pooling, Purpose, card, known, prefixed
+from engrams.models.embed.cards import Pooling, Purpose, add_prefixes, find_family, make_card
 from engrams.models.onnx import FULL, SMALL, OnnxModel, load_onnx
-from engrams.ports import Card
+from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _LoadedEmbedder:
     model: OnnxModel
     output: str
     pooling: Pooling
-    card: Card
+    card: EmbedderCard
 
 
 class OnnxEmbedder:
@@ -56,16 +56,16 @@ class OnnxEmbedder:
         self._model: _LoadedEmbedder | None = None
 
     @property
-    def card(self) -> Card:
+    def card(self) -> EmbedderCard:
         """Loads the model. ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
-        return self._loaded().card
+        return self._load_once().card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
         """Unit vectors, zero for a blank text. Errors as for ``card``."""
         import numpy as np
 
-        loaded = self._loaded()
-        wanted = [text.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore") for text in prefixed(loaded.card, texts, purpose)]
+        loaded = self._load_once()
+        wanted = [text.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore") for text in add_prefixes(loaded.card, texts, purpose)]
         encoded = loaded.model.tokenizer.encode_batch([text or " " for text in wanted])
         out = np.zeros((len(texts), loaded.card.dimension), dtype=np.float32)
         # Texts of like length together: a batch costs as much as its longest text.
@@ -80,7 +80,7 @@ class OnnxEmbedder:
         with self._lock:
             self._model = None
 
-    def _loaded(self) -> _LoadedEmbedder:
+    def _load_once(self) -> _LoadedEmbedder:
         with self._lock:
             if self._model is None:
                 self._model = _load(self._settings)
@@ -140,14 +140,16 @@ def _load(settings: EmbedSettings) -> _LoadedEmbedder:
     model.tokenizer.enable_truncation(max_length=_TOKENS)
     output = next((part for part in model.outputs if part in _POOLED), model.outputs[0])
     name = Path(settings.model).name if folder == place else settings.model
-    base = card(f"onnx:{name}-{_print(model.file)}", f"{settings.model} {_json(folder / 'config.json').get('_name_or_path', '')}")
-    loaded = _LoadedEmbedder(model, output, _pooling(folder, name), base)
-    return replace(loaded, card=_described(loaded, settings.query_prefix))
+    base = make_card(
+        f"onnx:{name}-{_fingerprint(model.file)}", f"{settings.model} {_read_json(folder / 'config.json').get('_name_or_path', '')}"
+    )
+    loaded = _LoadedEmbedder(model, output, _find_pooling(folder, name), base)
+    return replace(loaded, card=_fill_card(loaded, settings.query_prefix))
 
 
-def _described(loaded: _LoadedEmbedder, query_prefix: str | None) -> Card:
+def _fill_card(loaded: _LoadedEmbedder, query_prefix: str | None) -> EmbedderCard:
     """Fill the card with the folder's prompts and the graph's real dimension."""
-    prompts = _json(loaded.model.folder / "config_sentence_transformers.json").get("prompts")
+    prompts = _read_json(loaded.model.folder / "config_sentence_transformers.json").get("prompts")
     said = prompts if isinstance(prompts, Mapping) else {}
     query = str(said.get("query") or loaded.card.query_prefix) if query_prefix is None else query_prefix
     document = str(said.get("document") or said.get("passage") or loaded.card.document_prefix)
@@ -155,7 +157,7 @@ def _described(loaded: _LoadedEmbedder, query_prefix: str | None) -> Card:
     return replace(probed, dimension=_run(loaded, [loaded.model.tokenizer.encode("a")]).shape[1])
 
 
-def _print(file: Path) -> str:
+def _fingerprint(file: Path) -> str:
     """A short fingerprint: another model under the same name must not be taken for this one."""
     size = file.stat().st_size
     with file.open("rb") as stream:
@@ -164,16 +166,16 @@ def _print(file: Path) -> str:
         return f"{zlib.crc32(stream.read(), mark):08x}"
 
 
-def _pooling(folder: Path, model: str) -> Pooling:
-    said = _json(folder / "1_Pooling" / "config.json")
+def _find_pooling(folder: Path, model: str) -> Pooling:
+    said = _read_json(folder / "1_Pooling" / "config.json")
     if said.get("pooling_mode_cls_token"):
         return "cls"
     if said.get("pooling_mode_lasttoken"):
         return "last"
-    return "mean" if said else known(model).pooling
+    return "mean" if said else find_family(model).pooling
 
 
-def _json(path: Path) -> Mapping[str, Any]:
+def _read_json(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.embed.cards import card
-from engrams.models.embed.remote import NO_API, RemoteEmbedder, items, numbers
-from engrams.models.http import Wire, address
-from engrams.models.retry import Retry
+from engrams.models.embed.cards import make_card
+from engrams.models.embed.remote import NO_API, RemoteEmbedder, parse_list, parse_vector
+from engrams.models.http import HttpClient, parse_address
+from engrams.models.retry import RetryPolicy
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings
 from engrams.types import Json
@@ -36,24 +36,24 @@ class OpenAIApi:
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
         """Rows by their ``index``, as servers may answer out of order; vectors as lists or as base64."""
-        entries = items(body, "data")
+        entries = parse_list(body, "data")
         if not all(isinstance(entry, Mapping) for entry in entries):
             raise ModelError("The embedding server's data are no objects.", hint=NO_API, retryable=False)
         places = [entry.get("index", place) for place, entry in enumerate(entries)]
         if sorted(place for place in places if isinstance(place, int)) != list(range(len(entries))):
             raise ModelError("The embedding server's answer skips or repeats a text.", retryable=False)
-        rows = dict(zip(places, (numbers(entry.get("embedding")) for entry in entries), strict=True))
+        rows = dict(zip(places, (parse_vector(entry.get("embedding")) for entry in entries), strict=True))
         return [rows[place] for place in range(len(entries))]
 
 
-def connect(settings: EmbedSettings, clock: Clock, retry: Retry | None = None) -> RemoteEmbedder:
+def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
     """``settings.url``: with its version path; ``/v1`` is added where there is no path. Calls nothing.
     SettingsError: it is no http(s) address."""
-    base = address(settings.url or _DEFAULT).removesuffix("/embeddings")
+    base = parse_address(settings.url or _DEFAULT).removesuffix("/embeddings")
     if "/" not in base.split("://", 1)[1]:
         base += "/v1"
     key = settings.api_key.strip()
-    wire = Wire(base, {"authorization": f"Bearer {key}"} if key else {})
+    wire = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
     name = f"openai:{settings.model or wire.host}" + (f"@{settings.dimension}" if settings.dimension else "")
-    about = card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(wire, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or Retry())
+    about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
+    return RemoteEmbedder(wire, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import mentions
-from engrams.models.embed.cards import UNKNOWN, Purpose, prefixed, resized
-from engrams.models.http import Got, Wire
-from engrams.models.retry import Retry, failure, with_retries
-from engrams.ports import Card, Clock
+from engrams.models.embed.cards import UNKNOWN, Purpose, add_prefixes, with_dimension
+from engrams.models.http import HttpClient, HttpResponse
+from engrams.models.retry import RetryPolicy, status_error, with_retries
+from engrams.ports import Clock, EmbedderCard
 from engrams.settings import EmbedSettings
 from engrams.types import Json
 
@@ -30,10 +30,10 @@ _HINTS = {
     403: "The key may not use this model: check `embed.model` and the key's rights.",
     404: "Check `embed.url` and `embed.model`; a local model may have to be pulled first.",
 }
-_RETRY = Retry()
+_RETRY = RetryPolicy()
 
 
-class Api(Protocol):
+class EmbeddingApi(Protocol):
     """How one kind of server is asked."""
 
     path: str
@@ -57,18 +57,20 @@ class RemoteEmbedder:
     as much of its beginning as it takes.
     """
 
-    def __init__(self, wire: Wire, api: Api, card: Card, settings: EmbedSettings, clock: Clock, retry: Retry = _RETRY) -> None:
-        self._wire = wire
+    def __init__(
+        self, wire: HttpClient, api: EmbeddingApi, card: EmbedderCard, settings: EmbedSettings, clock: Clock, retry: RetryPolicy = _RETRY
+    ) -> None:
+        self._client = wire
         self._api = api
         self._card = card
         self._settings = settings
         self._clock = clock
-        self._retry = {"document": retry, "query": Retry(min(retry.tries, 1), retry.first, min(retry.most, 2.0))}
+        self._retry = {"document": retry, "query": RetryPolicy(min(retry.retries, 1), retry.first_wait, min(retry.max_wait, 2.0))}
         self._lock = Lock()
         self._closed = Event()
 
     @property
-    def card(self) -> Card:
+    def card(self) -> EmbedderCard:
         """``dimension``: -1 until the first answer, where neither the settings nor the model's name tell it."""
         return self._card
 
@@ -76,11 +78,11 @@ class RemoteEmbedder:
         """Unit vectors, zero for a blank text. ModelError: the server failed, or its vectors have a wrong dimension."""
         import numpy as np
 
-        wanted = [_cut(text, _LONGEST) for text in prefixed(self._card, texts, purpose)]
+        wanted = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]
         places = [place for place, text in enumerate(wanted) if text]
         rows: list[npt.NDArray[np.float32]] = []
         for start in range(0, len(places), self._settings.batch_size):
-            rows += self._batch([wanted[place] for place in places[start : start + self._settings.batch_size]], purpose)
+            rows += self._embed_batch([wanted[place] for place in places[start : start + self._settings.batch_size]], purpose)
         out = np.zeros((len(texts), max(self._card.dimension, 0)), dtype=np.float32)
         if places:
             out[places] = np.stack(rows)
@@ -89,11 +91,11 @@ class RemoteEmbedder:
     def close(self) -> None:
         """End waits and calls; those under way raise ModelError."""
         self._closed.set()
-        self._wire.close()
+        self._client.close()
 
-    def _batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
+    def _embed_batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
         retry, longest = self._retry[purpose], self._settings.timeout_seconds
-        deadline = time.monotonic() + (longest if purpose == "query" else (1 + retry.tries) * (longest + retry.most))
+        deadline = time.monotonic() + (longest if purpose == "query" else (1 + retry.retries) * (longest + retry.max_wait))
         try:
             return with_retries(
                 lambda: self._call(texts, min(max(deadline - time.monotonic(), 0.001), longest)), retry, deadline, self._closed
@@ -101,31 +103,31 @@ class RemoteEmbedder:
         except _TooLongError:
             if len(texts) > 1:
                 middle = len(texts) // 2
-                return self._batch(texts[:middle], purpose) + self._batch(texts[middle:], purpose)
+                return self._embed_batch(texts[:middle], purpose) + self._embed_batch(texts[middle:], purpose)
             if len(texts[0].encode("utf-8", "replace")) <= _SHORTEST:
                 raise
-            return self._batch([_cut(texts[0], len(texts[0].encode("utf-8", "replace")) // 2)], purpose)
+            return self._embed_batch([_cut_bytes(texts[0], len(texts[0].encode("utf-8", "replace")) // 2)], purpose)
 
     def _call(self, texts: Sequence[str], seconds: float) -> list[npt.NDArray[np.float32]]:
         if self._closed.is_set():
             raise ModelError("The connection to the embedding model was closed.", hint="Open a new engine.", retryable=False)
-        got = self._wire.fetch(self._api.path, self._api.request(texts), seconds)
+        got = self._client.fetch(self._api.path, self._api.request(texts), seconds)
         if got is None:
             hint = "Is the server overloaded? Raise `embed.timeout_seconds`, or lower `embed.batch_size`."
-            raise ModelError(f"The embedding server {self._wire.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
+            raise ModelError(f"The embedding server {self._client.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
         if got.status != 200:
-            raise _refused(self._card.id, got, self._clock)
+            raise _refusal_error(self._card.id, got, self._clock)
         rows = self._api.read(got.json())
         if len(rows) != len(texts):
             raise ModelError(f"{self._card.id} gave {len(rows)} vectors for {len(texts)} texts.", retryable=False)
-        return [self._unit(row) for row in rows]
+        return [self._to_unit(row) for row in rows]
 
-    def _unit(self, row: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def _to_unit(self, row: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         import numpy as np
 
         with self._lock:
             if self._card.dimension == UNKNOWN and row.size:
-                self._card = resized(self._card, row.size)
+                self._card = with_dimension(self._card, row.size)
         if row.shape != (self._card.dimension,):
             raise ModelError(
                 f"{self._card.id} gave a vector of the wrong dimension: {row.size} instead of {self._card.dimension}.",
@@ -138,7 +140,7 @@ class RemoteEmbedder:
         return row / np.float32(length)
 
 
-def numbers(row: Json) -> npt.NDArray[np.float32]:
+def parse_vector(row: Json) -> npt.NDArray[np.float32]:
     """A vector from a JSON list or base64 of little-endian float32. ModelError: it is neither."""
     import base64
 
@@ -159,20 +161,20 @@ def numbers(row: Json) -> npt.NDArray[np.float32]:
 NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
 
 
-def _refused(name: str, got: Got, clock: Clock) -> ModelError:
-    error = failure(name, got.status, got.headers, got.json(), clock, _HINTS)
+def _refusal_error(name: str, got: HttpResponse, clock: Clock) -> ModelError:
+    error = status_error(name, got.status, got.headers, got.json(), clock, _HINTS)
     if got.status in (400, 413, 422, 500) and mentions(got.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"):
         return _TooLongError(error.message, hint="The text is longer than the model takes.", retryable=False)
     return error
 
 
-def _cut(text: str, size: int) -> str:
+def _cut_bytes(text: str, size: int) -> str:
     if len(text) * 4 <= size:
         return text
     return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
-def items(body: Json, name: str) -> list[Json]:
+def parse_list(body: Json, name: str) -> list[Json]:
     """The list ``name`` of an answer. ModelError: there is none."""
     found = body.get(name) if isinstance(body, Mapping) else None
     if not isinstance(found, list):

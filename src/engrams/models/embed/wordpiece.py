@@ -18,7 +18,7 @@ _HAN = (
 )  # fmt: skip
 
 
-class _Cleaned(dict[int, str]):
+class _CleanTable(dict[int, str]):
     """A character before its accents go: control characters vanish, blanks are blanks, Han stands alone."""
 
     def __missing__(self, code: int) -> str:
@@ -37,7 +37,7 @@ class _Cleaned(dict[int, str]):
         return found
 
 
-class _Lowered(dict[int, str]):
+class _LowerTable(dict[int, str]):
     """A character of a decomposed text: accents vanish, punctuation stands alone."""
 
     def __missing__(self, code: int) -> str:
@@ -54,11 +54,11 @@ class _Lowered(dict[int, str]):
         return found
 
 
-_CLEANED = _Cleaned()
-_LOWERED = _Lowered()
+_CLEANED = _CleanTable()
+_LOWERED = _LowerTable()
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Lower-case words, marks of punctuation and single Han characters, accents stripped."""
     if text.isascii():
         # Control characters vanish rather than separate.
@@ -78,7 +78,7 @@ class WordPiece:
         self.spell = text_cache(1 << 15)(self._spell)
 
     @classmethod
-    def read(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:
+    def from_lines(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:
         """From a vocabulary file, one piece a line; its number is its id."""
         ids = {piece: number for number, piece in enumerate(lines)}
         return cls(ids, ids[unknown] if unknown else None)
@@ -86,7 +86,7 @@ class WordPiece:
     def ids(self, text: str) -> list[int]:
         """The ids of ``text``, without special tokens."""
         found: list[int] = []
-        for word in words(text):
+        for word in split_words(text):
             found.extend(self.spell(word))
         return found
 

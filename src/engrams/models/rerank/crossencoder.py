@@ -68,7 +68,7 @@ class CrossEncoder:
 
         model = self._model
         assert model is not None
-        pairs = [(_plain(query), _plain(text)) for text in texts]
+        pairs = [(_replace_surrogates(query), _replace_surrogates(text)) for text in texts]
         encoded = model.tokenizer.encode_batch(pairs)
         columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
         feed = {
@@ -80,9 +80,9 @@ class CrossEncoder:
             logits = np.asarray(model.session.run([model.outputs[0]], feed)[0], dtype=np.float64)
         except Exception as problem:  # noqa: BLE001  onnxruntime has no common error class
             raise ModelError(f"{self.name} failed ({type(problem).__name__}).", retryable=False) from None
-        return [sigmoid(logit) for logit in self._relevance(logits, len(texts))]
+        return [sigmoid(logit) for logit in self._to_relevance(logits, len(texts))]
 
-    def _relevance(self, logits: npt.NDArray[np.float64], count: int) -> list[float]:
+    def _to_relevance(self, logits: npt.NDArray[np.float64], count: int) -> list[float]:
         import numpy as np
 
         rows = logits.reshape(count, -1) if logits.size and logits.size % count == 0 else np.empty((count, 0))
@@ -93,7 +93,7 @@ class CrossEncoder:
         return [float(row[-1]) if len(row) == 1 else float(row[1] - row[0]) for row in rows]
 
 
-def _plain(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -10,7 +10,7 @@ from engrams.ports import Chat, Clock, Reranker
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RerankerChoice:
     """``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server."""
 
     provider: Literal["none", "crossencoder", "http", "listwise"] = "none"
@@ -19,7 +19,7 @@ class Choice:
     key: str = field(default="", repr=False)
 
 
-def choose(choice: Choice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
+def choose_reranker(choice: RerankerChoice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
     """The chosen reranker, None for ``none``. Loads and calls nothing. SettingsError: something is missing or wrong."""
     match choice.provider:
         case "none":
@@ -37,8 +37,8 @@ def choose(choice: Choice, clock: Clock, chat: Chat | None = None) -> Reranker |
                 raise SettingsError("A rerank server needs an address.", hint="Give it as https://host/v1.")
             return HttpReranker(choice.model, choice.url, clock, choice.key)
         case "listwise":
-            from engrams.models.rerank.listwise import Listwise
+            from engrams.models.rerank.listwise import ListwiseReranker
 
-            return Listwise(chat, clock)
+            return ListwiseReranker(chat, clock)
         case _:
             assert_never(choice.provider)

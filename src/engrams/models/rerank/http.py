@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.http import Wire, address
+from engrams.models.http import HttpClient, parse_address
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
-from engrams.models.retry import failure
+from engrams.models.retry import status_error
 from engrams.ports import Clock, Rank
 from engrams.types import Json
 
@@ -20,7 +20,7 @@ class HttpReranker:
     def __init__(self, model: str, url: str, clock: Clock, key: str = "") -> None:
         """``url``: with or without ``/rerank`` at its end. SettingsError: it is no http(s) address."""
         headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
-        self._wire = Wire(address(url).removesuffix("/rerank"), headers)
+        self._wire = HttpClient(parse_address(url).removesuffix("/rerank"), headers)
         self._model = model
         self._clock = clock
         self._logits = False
@@ -42,20 +42,20 @@ class HttpReranker:
         if got is None:
             return nothing
         if got.status != 200:
-            raise failure(self.name, got.status, got.headers, got.json(), self._clock)
-        scores = dict(self._read(got.json(), len(texts)))
+            raise status_error(self.name, got.status, got.headers, got.json(), self._clock)
+        scores = dict(self._read_scores(got.json(), len(texts)))
         if any(not 0.0 <= score <= 1.0 for score in scores.values()):
             # Known for good then: the next answer may by chance lie within 0..1.
             self._logits = True
-        return tuple(self._absolute(scores.get(place)) for place in range(len(texts)))
+        return tuple(self._to_relevance(scores.get(place)) for place in range(len(texts)))
 
     def close(self) -> None:
         self._wire.close()
 
-    def _absolute(self, score: float | None) -> float | None:
+    def _to_relevance(self, score: float | None) -> float | None:
         return sigmoid(score) if self._logits and score is not None else score
 
-    def _read(self, body: Json, count: int) -> Iterator[tuple[int, float]]:
+    def _read_scores(self, body: Json, count: int) -> Iterator[tuple[int, float]]:
         results = body.get("results", body.get("data")) if isinstance(body, Mapping) else body
         if not isinstance(results, list):
             raise ModelError(f"{self.name} answered without results.", hint="Is this the address of a rerank server?")

@@ -26,7 +26,7 @@ _SESSIONS = 1000
 _ANSWER_TOKENS = 512
 
 
-class Status(StrEnum):
+class JudgementStatus(StrEnum):
     """How a judgement came about."""
 
     RAN = "ran"
@@ -39,7 +39,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JudgementCase:
     """One turn to judge. ``session``: unique over all owners. ``candidates``: (id, text), best first."""
 
     session: str
@@ -54,12 +54,12 @@ class Case:
 class Judgement:
     """``ids``: what helps, most helpful first. Unless ``ran``, they are what was last verified and is still a candidate."""
 
-    status: Status
+    status: JudgementStatus
     ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class JudgementPace:
     """``every``: turns from one judgement to the next. ``limit``: memories a turn. ``backoff``: seconds without a call
     after a failure."""
 
@@ -76,31 +76,31 @@ class _Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    status: Status
+class _LostVote:
+    status: JudgementStatus
     problem: ModelError | BudgetError
 
 
-_Ballot: TypeAlias = _Vote | _Lost
+_Ballot: TypeAlias = _Vote | _LostVote
 
 
 @dataclass(slots=True)
-class _Session:
+class _SessionJudgement:
     turn: int = 0
     judged: int = 0
     verified: tuple[str, ...] = ()
 
 
-class Listwise:
+class ListwiseReranker:
     """A Reranker, and with ``judge`` the memory of what each conversation was last shown to need. Threads share it."""
 
-    def __init__(self, chat: Chat | None, clock: Clock, pace: Pace | None = None) -> None:
+    def __init__(self, chat: Chat | None, clock: Clock, pace: JudgementPace | None = None) -> None:
         self._chat = chat
         self._clock = clock
-        self._pace = pace or Pace()
+        self._pace = pace or JudgementPace()
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._counts: Counter[Status] = Counter()
+        self._sessions: OrderedDict[str, _SessionJudgement] = OrderedDict()
+        self._counts: Counter[JudgementStatus] = Counter()
         self._failed_at: datetime | None = None
         self._reported = ""
 
@@ -108,44 +108,44 @@ class Listwise:
     def name(self) -> str:
         return f"listwise:{self._chat.name if self._chat else 'none'}"
 
-    def judge(self, case: Case) -> Judgement:
+    def judge(self, case: JudgementCase) -> Judgement:
         """Which candidates help in this turn. Calls the model on a session's first turn, when the topic changed, and
         every third turn; in between, and when the model fails, what was verified last goes on. No failure of
         the model leaves this."""
         if case.opted_out:
-            return self._counted(Judgement(Status.OPTED_OUT))
+            return self._count(Judgement(JudgementStatus.OPTED_OUT))
         if self._chat is None:
-            return self._counted(Judgement(Status.NO_BACKEND))
+            return self._count(Judgement(JudgementStatus.NO_BACKEND))
         texts = dict(case.candidates)
-        turn, due, carried = self._begin(case, texts)
+        turn, due, carried = self._begin_turn(case, texts)
         if not due:
-            return self._counted(Judgement(Status.CADENCE_CARRY, carried))
-        ballots = self._poll(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
-        status = self._settle(ballots)
-        if status is not Status.RAN:
-            return self._counted(Judgement(status, carried))
-        named = _consensus([ballot for ballot in ballots if isinstance(ballot, _Vote)])
+            return self._count(Judgement(JudgementStatus.CADENCE_CARRY, carried))
+        ballots = self._collect_votes(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
+        status = self._record_outcome(ballots)
+        if status is not JudgementStatus.RAN:
+            return self._count(Judgement(status, carried))
+        named = _find_consensus([ballot for ballot in ballots if isinstance(ballot, _Vote)])
         ids = tuple(tuple(texts)[place] for place in named[: self._pace.limit])
         self._remember(case.session, turn, ids)
-        return self._counted(Judgement(Status.RAN, ids))
+        return self._count(Judgement(JudgementStatus.RAN, ids))
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
         """Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. None for all of them when
         there is no verdict. Not bound to a session: asks the model each time, except within the backoff."""
         nothing = (None,) * len(rank.texts)
         if self._chat is None:
-            self._counted(Judgement(Status.NO_BACKEND))
+            self._count(Judgement(JudgementStatus.NO_BACKEND))
             return nothing
         if not rank.texts or rank.seconds <= 0 or self._backing_off():
-            self._counted(Judgement(Status.CADENCE_CARRY))
+            self._count(Judgement(JudgementStatus.CADENCE_CARRY))
             return nothing
-        ballots = self._poll(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
-        status = self._settle(ballots)
-        self._counted(Judgement(status))
-        if status is not Status.RAN:
+        ballots = self._collect_votes(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
+        status = self._record_outcome(ballots)
+        self._count(Judgement(status))
+        if status is not JudgementStatus.RAN:
             return nothing
         votes = [ballot for ballot in ballots if isinstance(ballot, _Vote)]
-        named = _consensus(votes)
+        named = _find_consensus(votes)
         scores = {place: 0.25 for vote in votes for place in vote.places}
         scores |= {place: 1.0 - 0.5 * order / len(rank.texts) for order, place in enumerate(named)}
         return tuple(scores.get(place, 0.0) for place in range(len(rank.texts)))
@@ -153,17 +153,17 @@ class Listwise:
     def counts(self) -> Mapping[str, int]:
         """How often each status came about."""
         with self._lock:
-            return {status.value: self._counts[status] for status in Status}
+            return {status.value: self._counts[status] for status in JudgementStatus}
 
     def forget(self, session: str) -> None:
         """Drop what is known of a session."""
         with self._lock:
             self._sessions.pop(session, None)
 
-    def _begin(self, case: Case, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
+    def _begin_turn(self, case: JudgementCase, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
         backing_off = self._backing_off()
         with self._lock:
-            session = self._sessions.setdefault(case.session, _Session())
+            session = self._sessions.setdefault(case.session, _SessionJudgement())
             self._sessions.move_to_end(case.session)
             while len(self._sessions) > _SESSIONS:
                 self._sessions.popitem(last=False)
@@ -184,17 +184,17 @@ class Listwise:
             # A clock that was set back must not make the pause longer.
             return self._failed_at is not None and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff
 
-    def _counted(self, judgement: Judgement) -> Judgement:
+    def _count(self, judgement: Judgement) -> Judgement:
         with self._lock:
             self._counts[judgement.status] += 1
         return judgement
 
-    def _settle(self, ballots: Sequence[_Ballot]) -> Status:
-        lost = next((ballot for ballot in ballots if isinstance(ballot, _Lost)), None)
+    def _record_outcome(self, ballots: Sequence[_Ballot]) -> JudgementStatus:
+        lost = next((ballot for ballot in ballots if isinstance(ballot, _LostVote)), None)
         with self._lock:
             if lost is None:
                 self._failed_at, self._reported = None, ""
-                return Status.RAN
+                return JudgementStatus.RAN
             self._failed_at = self._clock()
             news = isinstance(lost.problem, BudgetError) or not lost.problem.retryable
             if news and self._reported != lost.problem.message:
@@ -202,7 +202,7 @@ class Listwise:
                 _LOG.warning("Memories are not judged: %s %s", lost.problem.message, lost.problem.hint)
         return lost.status
 
-    def _poll(self, chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
+    def _collect_votes(self, chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
         """The votes, up to the first that settles the matter: a lost one, or one that names nothing."""
         limit, seconds = bounds
         deadline = time.monotonic() + seconds
@@ -210,13 +210,13 @@ class Listwise:
         for number in range(VOTES):
             # The second vote sees the list upside down: a place in a list must not decide.
             order = range(len(texts)) if number % 2 == 0 else range(len(texts) - 1, -1, -1)
-            ballot = _vote(chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic()))
+            ballot = _ask_vote(chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic()))
             match ballot:
                 case _Vote():
                     ballots.append(_Vote(tuple(order[place] for place in ballot.places)))
                     if not ballot.places:
                         break
-                case _Lost():
+                case _LostVote():
                     ballots.append(ballot)
                     break
                 case _:
@@ -224,9 +224,9 @@ class Listwise:
         return ballots
 
 
-def _vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
+def _ask_vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
     limit, seconds = bounds
-    shape = _shape(len(texts))
+    shape = _answer_schema(len(texts))
     lines = "\n".join(f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1))
     prompt = load("rerank").render(query=quote(query[-QUERY_TAIL:]), candidates=lines, limit=str(min(limit, len(texts))))
     try:
@@ -234,18 +234,18 @@ def _vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float
             raise ModelError("There was no time for a second vote.")
         answer = chat.ask(Ask((Message("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
     except BudgetError as problem:
-        return _Lost(Status.ALL_FAILED, problem)
+        return _LostVote(JudgementStatus.ALL_FAILED, problem)
     except ModelError as problem:
         if is_unusable(problem):
-            return _Lost(Status.UNPARSEABLE, problem)
-        return _Lost(Status.TRANSPORT_ERROR if problem.retryable else Status.ALL_FAILED, problem)
-    numbers = _numbers(answer, shape)
+            return _LostVote(JudgementStatus.UNPARSEABLE, problem)
+        return _LostVote(JudgementStatus.TRANSPORT_ERROR if problem.retryable else JudgementStatus.ALL_FAILED, problem)
+    numbers = _parse_numbers(answer, shape)
     if numbers is None:
-        return _Lost(Status.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
+        return _LostVote(JudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
     return _Vote(tuple(number - 1 for number in dict.fromkeys(numbers)))
 
 
-def _numbers(answer: Answer, shape: Mapping[str, Any]) -> list[int] | None:
+def _parse_numbers(answer: Answer, shape: Mapping[str, Any]) -> list[int] | None:
     data = answer.data
     if data is None:
         # A Chat that knows no schemas.
@@ -259,12 +259,12 @@ def _numbers(answer: Answer, shape: Mapping[str, Any]) -> list[int] | None:
     return numbers
 
 
-def _shape(count: int) -> dict[str, Any]:
+def _answer_schema(count: int) -> dict[str, Any]:
     numbers = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}}
     return {"type": "object", "properties": {"ids": numbers}, "required": ["ids"], "additionalProperties": False}
 
 
-def _consensus(votes: Sequence[_Vote]) -> list[int]:
+def _find_consensus(votes: Sequence[_Vote]) -> list[int]:
     """Places that every vote names, by their mean rank."""
     named = set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
     return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))

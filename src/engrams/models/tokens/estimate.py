@@ -51,7 +51,7 @@ _SCRIPTS = tuple(
 )
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Tokens of ``text``, 0 for empty; more often a little too many than too few."""
     if not text:
         return 0
@@ -61,7 +61,7 @@ def estimate(text: str) -> int:
     lower = [len(word) for word in words if word[-1].islower()]
     upper = [len(word) for word in words if not word[-1].islower()]
     beyond = sum(length - 6 for length in lower if length > 6)
-    cost = (1.47 * len(lower) + 0.28 * beyond) if _foreign(text) else (1.02 * len(lower) + 0.16 * beyond)
+    cost = (1.47 * len(lower) + 0.28 * beyond) if _is_foreign(text) else (1.02 * len(lower) + 0.16 * beyond)
     cost += 0.61 * len(upper) + 0.28 * sum(upper)
     cost += 1.41 * sum((len(run) + 2) // 3 for run in _DIGITS.findall(text))
     marks = _MARKS.findall(text)
@@ -74,7 +74,7 @@ def estimate(text: str) -> int:
     return max(1, math.ceil(cost))
 
 
-def _foreign(text: str) -> bool:
+def _is_foreign(text: str) -> bool:
     """Prose in another language than English: its words are cut into more pieces."""
     words = re.findall(r"[a-z]+", text[:_SAMPLE].lower())
     marks = len(re.findall(r"[^\w\s]", text[:_SAMPLE]))

@@ -10,7 +10,7 @@ from engrams.text.cache import text_cache
 _LONG = 8000
 
 
-class Estimate:
+class EstimateCounter:
     """The estimate as a TokenCounter; its patterns are compiled when the first text is counted.
 
     What a context begins with is counted again for every request, a dozen times while it is fitted: short texts are remembered.
@@ -19,27 +19,27 @@ class Estimate:
     name = "estimate"
 
     def count(self, text: str) -> int:
-        from engrams.models.tokens.estimate import estimate
+        from engrams.models.tokens.estimate import estimate_tokens
 
-        return _known(text) if len(text) <= _LONG else estimate(text)
+        return _estimate_cached(text) if len(text) <= _LONG else estimate_tokens(text)
 
 
 @text_cache(512)
-def _known(text: str) -> int:
-    from engrams.models.tokens.estimate import estimate
+def _estimate_cached(text: str) -> int:
+    from engrams.models.tokens.estimate import estimate_tokens
 
-    return estimate(text)
+    return estimate_tokens(text)
 
 
-def choose(name: str, clock: Clock = now) -> TokenCounter:
+def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
     """``estimate``, or the name of a tiktoken encoding. Loads nothing. SettingsError: it is neither."""
     if name == "estimate":
-        return Estimate()
-    from engrams.models.tokens.tiktoken import ENCODINGS, Tiktoken
+        return EstimateCounter()
+    from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter
 
     if name not in ENCODINGS:
         raise SettingsError(
             f"There is no token counter {name!r}.",
             hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}.",
         )
-    return Tiktoken(name, clock)
+    return TiktokenCounter(name, clock)

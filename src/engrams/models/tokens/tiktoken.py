@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.models.tokens.estimate import estimate
+from engrams.models.tokens.estimate import estimate_tokens
 from engrams.ports import Clock
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FILES = {
 ENCODINGS = tuple(_FILES)
 
 
-class Tiktoken:
+class TiktokenCounter:
     """The TokenCounter port. Where the vocabulary cannot be had, it estimates, and looks again after 600 seconds."""
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -41,10 +41,10 @@ class Tiktoken:
 
     def count(self, text: str) -> int:
         """0 for empty text. Special tokens written in the text count as the text they are."""
-        encoding = self._loaded() if text else None
-        return len(encoding.encode_ordinary(text)) if encoding else estimate(text)
+        encoding = self._load_once() if text else None
+        return len(encoding.encode_ordinary(text)) if encoding else estimate_tokens(text)
 
-    def _loaded(self) -> Encoding | None:
+    def _load_once(self) -> Encoding | None:
         with self._lock:
             if self._encoding is None and (self._again is None or self._clock() >= self._again):
                 try:
@@ -58,12 +58,12 @@ class Tiktoken:
 def _load(name: str) -> Encoding:
     import tiktoken
 
-    if not (_cache() / _FILES[name]).is_file():
-        raise FileNotFoundError(f"it is not in {_cache()}")
+    if not (_cache_folder() / _FILES[name]).is_file():
+        raise FileNotFoundError(f"it is not in {_cache_folder()}")
     return tiktoken.get_encoding(name)
 
 
-def _cache() -> Path:
+def _cache_folder() -> Path:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable])

@@ -118,7 +118,7 @@ def sync(
     """Bring files and memory into step, and the remote where one is set."""
     with _open_vault(frame) as (engine, vault, _owner):
         # Opening it takes in what changed since; that is what was asked for, too.
-        report = vault.began + vault.sync(accept)
+        report = vault.start_report + vault.sync(accept)
         exchange = None if local or not engine.settings.vault.remote else vault.exchange()
     if frame.json:
         emit({"report": report, "remote": exchange})
@@ -163,7 +163,7 @@ def dream(
             dreams.undo(owner)
             made, told = None, "Undone."
         elif apply:
-            made = dreams.waiting(owner)
+            made = dreams.held_plan(owner)
             if made is None:
                 raise RefusedError("No dream waits.", hint="`engrams dream --plan` makes one.")
             dreams.apply(made)
@@ -173,7 +173,7 @@ def dream(
             made, told = dreams.plan(owner, days, force), "Nothing to dream of."
             if made is not None:
                 if plan or vault.parts.settings.dream_confirm:
-                    dreams.hold(made)
+                    dreams.hold_plan(made)
                     told = "This waits for `engrams dream --apply`."
                 else:
                     dreams.apply(made)

@@ -221,7 +221,6 @@ def _find_themes(turns: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _split_questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """Split the user's questions into unanswered and answered ones."""
     open_: list[Record] = []
     settled: list[Record] = []
     for at, turn in enumerate(turns):

@@ -188,7 +188,6 @@ class MemoryControl:
         return CommandOutcome(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
-        """Load the memories that are still active and visible in this scope."""
         found = []
         for one in ids:
             try:

@@ -74,14 +74,16 @@ class SessionFinaliser:
         self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, run_job: Callable[[str], Job | None]
     ) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
-        self._run_job = run_job
+        self._run_job, self._idle = run_job, timedelta(minutes=settings.sessions.idle_minutes)
         self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
 
     def run(self, job: Job) -> None:
         """Finalise the job's session, unless it became active again."""
         owner, name, why = Scope.parse(job.payload["owner"]), job.payload["session"], job.payload.get("why", "api")
         row = self._store.load(owner, name)
-        if row is None or (row.state == "active" and (why == "late" or (why == "idle" and not self._is_lapsed(row)))):
+        if row is None or (
+            row.state == "active" and (why == "late" or (why == "idle" and not is_lapsed(row.last_active, self._clock(), self._idle)))
+        ):
             self._store.finish(job.lease, self._clock())
             return
         row = self._mark_closing(row)
@@ -105,9 +107,6 @@ class SessionFinaliser:
     def _has_daily_notes(self) -> bool:
         section = self._settings
         return section.vault.enabled and section.vault.daily and not section.incognito and section.store.url != ":memory:"
-
-    def _is_lapsed(self, row: SessionRow) -> bool:
-        return is_lapsed(row.last_active, self._clock(), timedelta(minutes=self._settings.sessions.idle_minutes))
 
     def _mark_closing(self, row: SessionRow) -> SessionRow:
         """Mark the session as closing; ConflictError where somebody spoke meanwhile."""

@@ -131,9 +131,6 @@ class IdleSweeper:
         if not rows:
             return 0
         dead = {job.key for job in self._store.queue(("dead",), _MOST) if job.kind == FINALISE}
-        specs = [spec for row in rows if (spec := self._spec(row)).key not in dead]
+        specs = [spec for row in rows if (spec := make_finalise_job(row.scope.owner, row.id, "idle", self._settings)).key not in dead]
         self._store.enqueue(specs, now)
         return len(specs)
-
-    def _spec(self, row: SessionRow) -> JobSpec:
-        return make_finalise_job(row.scope.owner, row.id, "idle", self._settings)

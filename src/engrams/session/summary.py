@@ -273,7 +273,9 @@ class ConversationSummaries:
     ) -> Record:
         """Save the summary with the job's end. ConflictError: it changed meanwhile."""
         now = self._deps.clock()
-        evidence = tuple(Evidence("", source) for source in dict.fromkeys([*_source_ids(current), *sources]))[-_KEPT:]
+        evidence = tuple(
+            Evidence("", source) for source in dict.fromkeys([*(item.source for item in (current.evidence if current else ())), *sources])
+        )[-_KEPT:]
         fields: dict[str, Any] = {"text": text, "meta": {RUNNING: what, **meta}, "evidence": evidence}
         finish = (lease,) if lease else ()
         if current is None:
@@ -310,8 +312,6 @@ class ConversationSummaries:
 
 @dataclass(frozen=True, slots=True)
 class _ModelSummary:
-    """Summary made by a model."""
-
     text: str
     note: str = ""
 
@@ -361,10 +361,6 @@ def _apply_limits(section: SummarySettings, limits: dict[str, int]) -> SummarySe
         return SummarySettings.model_validate({**section.model_dump(), **limits})
     except ValueError as problem:
         raise InputError(f"These limits are invalid: {problem}.", hint="tokens must be less than max_tokens.") from None
-
-
-def _source_ids(record: Record | None) -> list[str]:
-    return [item.source for item in record.evidence] if record else []
 
 
 def _format_message(message: Message) -> str:

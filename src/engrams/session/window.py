@@ -7,7 +7,7 @@ A message is a mapping as chat APIs have it: ``id``, ``role``, ``content`` (text
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from engrams.errors import InputError
@@ -120,15 +120,11 @@ def _call_ids(messages: Sequence[Message]) -> set[str]:
     return {str(call.get("id")) for call in calls if isinstance(call, Mapping)}
 
 
-def _is_answer(message: Message, calls: Collection[str]) -> bool:
-    return str(message.get("tool_call_id", "")) in calls
-
-
 def _move_forward(messages: Sequence[Message], place: int) -> int:
     """Move the index behind the last result of any earlier call."""
     while True:
         calls = _call_ids(messages[:place])
-        last = max((at + 1 for at in range(place, len(messages)) if _is_answer(messages[at], calls)), default=place)
+        last = max((at + 1 for at in range(place, len(messages)) if str(messages[at].get("tool_call_id", "")) in calls), default=place)
         if last == place:
             return place
         place = last

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.ports import CONDENSE, ENFORCE, JUDGE, Batch, Change, Clock, Committed, Embedder, JobSpec, Put, Reach, Seek, Store
 from engrams.read.thresholds import dense_floor
-from engrams.session.hot import HotCache
-from engrams.session.ring import RingBuffer, RingItem
+from engrams.session.ring import HotCache, RingBuffer, RingItem
 from engrams.settings import FloorSettings, Settings
 from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier
-from engrams.write.evict import evict_turn
+from engrams.write.edit import evict_turn
 from engrams.write.gate import gate_text
 from engrams.write.reconcile import has_distinct_detail
 
@@ -215,7 +214,6 @@ class WorkingTier:
         return card.floors.get("duplicate", 0.0)
 
     def _assign_tier(self, put: Put, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> Put:
-        """Set the tier of a put; skipped turns are archived."""
         record = put.record
         if record.id in tiers:
             return replace(put, record=replace(record, tier=tiers[record.id]))

@@ -60,7 +60,10 @@ class DigestJob:
                 self._renew(job)
 
     def learn(self, job: Job, records: tuple[Record, ...], *, last: bool = True, fresh: bool = False) -> flow.DigestResult:
-        """Extract from records and commit; with ``last`` the job is done then. ``fresh``: nothing was learned from them before."""
+        """Extract from records and commit.
+
+        ``last``: the job is done then. ``fresh``: nothing was learned from the records before.
+        """
         gaps, lane = self._load_gaps(records) if job.payload.get("end") else (), str(job.payload.get("lane", ""))
         heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=lane) if gaps or lane else self._deps, fresh=fresh)
         deps = replace(self._deps, chat=CachedChat(self._deps.chat)) if self._deps.chat is not None else self._deps

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from engrams.errors import InputError, RefusedError
-from engrams.ports import Batch, Change, Clock, Condition, MemoryReader, Reach, Store, Where
+from engrams.ports import Batch, Change, Clock, Condition, MemoryReader, Store, Where
 from engrams.read.expand import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
@@ -125,7 +125,9 @@ class MemoryLinks:
         found: list[Related] = []
         for start in range(0, len(ranked), _PAGE):
             records = self._store.get(scope.owner, ranked[start : start + _PAGE])
-            found += [Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and _is_within(one.scope, sees)]
+            found += [
+                Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and (sees.tree or one.scope in sees.scopes)
+            ]
             if len(found) >= limit:
                 break
         return tuple(found[:limit])
@@ -162,7 +164,3 @@ def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     if any(len(each) > _LABEL for each in cleaned):
         raise InputError(f"A tag has at most {_LABEL} characters.")
     return tuple(dict.fromkeys(cleaned))
-
-
-def _is_within(scope: Scope, sees: Reach) -> bool:
-    return sees.tree or scope in sees.scopes

@@ -85,13 +85,13 @@ class WorkerPool:
         self._run_timers(ring=True)
         while time.monotonic() < end:
             if self.run() is None:
-                if not self._has_running():
+                if not any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers):
                     return True
                 time.sleep(0.01)
             else:
                 done += 1
                 if progress is not None:
-                    progress(done, done + self._count_waiting())
+                    progress(done, done + sum(states.get("waiting", 0) for states in self._jobs.workload().values()))
         return False
 
     def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
@@ -109,12 +109,6 @@ class WorkerPool:
             cut()
         for thread in self._threads:
             thread.join(timeout=self._settings.lease_seconds)
-
-    def _has_running(self) -> bool:
-        return any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers)
-
-    def _count_waiting(self) -> int:
-        return sum(states.get("waiting", 0) for states in self._jobs.workload().values())
 
     def _run_worker(self) -> None:
         while not self._stop.is_set():
@@ -148,7 +142,7 @@ class WorkerPool:
         return min(max((due - self._clock()).total_seconds(), 0.01), longest)
 
     def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
-        """Do the work of a job that is leased here; None: it failed, which the queue knows."""
+        """Do the work of a job leased here; None: its failure is recorded."""
         try:
             return work()
         except ClosedError:

@@ -160,7 +160,8 @@ class TierMover:
     def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
         """Move chosen items (None: all) with their partners; returns how many."""
         turns = [record for record in records if record.kind is Kind.TURN]
-        wanted = [pair for pair in pair_turns(turns, self._settings.tiers.pair_minutes) if _is_chosen(pair, chosen)]
+        pairs = pair_turns(turns, self._settings.tiers.pair_minutes)
+        wanted = [pair for pair in pairs if chosen is None or any(half.id in chosen for half in pair.halves)]
         notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
         for start in range(0, max(len(wanted), 1), _STEP):
             self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
@@ -214,10 +215,6 @@ class TierMover:
             return {}
         rows: Floats = self._embedder.embed([record.search_text for record in records])
         return {record.id: Vector(record.id, card.id, len(row), row.tobytes()) for record, row in zip(records, rows, strict=True)}
-
-
-def _is_chosen(pair: TurnPair, chosen: set[str] | None) -> bool:
-    return chosen is None or any(half.id in chosen for half in pair.halves)
 
 
 def _make_leave_change(half: Record, by: str, at: datetime) -> Change:

@@ -15,7 +15,7 @@ from engrams.tend.caps import CapEnforcer
 from engrams.tend.judge import condense_item, judge_importance
 from engrams.tend.sweep import TierMover
 from engrams.types import Kind, Scope, Tier
-from engrams.write.evict import evict_turn
+from engrams.write.edit import evict_turn
 
 Place: TypeAlias = Scope | str | Sequence[str]
 

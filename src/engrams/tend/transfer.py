@@ -74,7 +74,6 @@ def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markd
 
 
 def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
-    """Group consecutive items of one place and kind into one write."""
     group: list[ParsedTurn] = []
     key: tuple[Scope, Kind] | None = None
     for item in batch:

@@ -230,7 +230,6 @@ class UsageTracker:
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
     def _make_gap(self, use: SearchUse) -> tuple[Put, ...]:
-        """Build the held record of an unanswered question; each is kept once."""
         from engrams.write.record import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

@@ -68,7 +68,7 @@ class Candidate:
 
     @property
     def is_elliptic(self) -> bool:
-        """True for a bare correction ("no, it's Berlin"): it can only refer to what its speaker said in this session."""
+        """True for a bare correction, such as "no, it's Berlin"."""
         return self.effect == "corrects" and not self.predicate
 
     @property

@@ -61,7 +61,7 @@ class ChangeSet:
     derived: list[Derived] = field(default_factory=list)
 
     def add_stored(self, records: Iterable[Record]) -> list[Record]:
-        """Register stored records; return each once as it is now, new ones of this digest too."""
+        """Register records; return each once, as changed so far."""
         found: dict[str, Record] = {}
         for record in records:
             if record.id not in self.created:

@@ -11,7 +11,7 @@ from typing import Any
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
-from engrams.types import ABSORBED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Vector
+from engrams.types import ABSORBED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 from engrams.write.wordlist import word_set
 
 EDITABLE = word_set("""
@@ -157,3 +157,12 @@ def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Reco
 
 def _repeats_quotes(record: Record) -> bool:
     return record.kind is Kind.EXCHANGE and bool(record.evidence)
+
+
+def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> Change:
+    """Keep the turn as recent from ``promote`` on; else archive it.
+    An archived turn stays in the journal, and no read finds it (000)."""
+    if importance >= promote:
+        return Change(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
+    fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}
+    return Change(record.scope.owner, record.id, fields, "discard")

@@ -61,7 +61,7 @@ class DigestResult:
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
     def complete(self, receipt: Receipt, job: str) -> Receipt:
-        """Add what was learned to the receipt of the record; ``job``: the kind of work that is no longer pending."""
+        """Add what was learned to a receipt; ``job`` is no longer pending."""
         decisions, pending = (*receipt.decisions, *self.decisions), tuple(name for name in receipt.pending if name != job)
         return replace(receipt, derived=self.derived, decisions=decisions, pending=pending, cost=self.cost)
 
@@ -196,7 +196,6 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
 def _apply_policy(
     record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[Decision]
 ) -> tuple[list[DecidedCandidate], Cost]:
-    """Decide what may be stored, and whether at once."""
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
     verdicts = [
@@ -216,7 +215,7 @@ def _apply_policy(
 
 
 def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
-    """Reconcile a candidate by rules with what is known, as the digest has changed it so far."""
+    """Reconcile a candidate by rules with what is known."""
     if deps.settings.reconcile == "off":
         return Reconciliation("add", candidate, reason="reconcile off")
     known = _known_statements(candidate, record, find_nearest(candidate, record, deps), deps, changes)
@@ -232,10 +231,11 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, c
 
 
 def _known_statements(candidate: Candidate, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet) -> list[Record]:
-    """Find the open statements that a candidate is compared with, new ones of this digest too."""
+    """Find open statements to compare with, new ones of this digest included."""
     if not candidate.is_elliptic:
         return _open_versions([*find_neighbours(candidate, record, deps), *nearest, *changes.created.values()], changes)
     _open_versions(find_latest(record, deps), changes)
+    # A bare correction can only refer to what its speaker said in this session.
     every = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
     return [
         one for one in every if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at
@@ -278,7 +278,6 @@ def _reconcile_by_model(
 
 
 def _drop_stored(found: dict[str, list[Candidate]], owner: Scope, deps: WriteDeps, decisions: list[Decision]) -> dict[str, list[Candidate]]:
-    """Drop candidates that an earlier run stored."""
     every = [candidate for candidates in found.values() for candidate in candidates]
     ids = list(dict.fromkeys(map(derived_id, every)))
     done = {record.id for record in deps.records.get(owner, ids)} if ids else set()

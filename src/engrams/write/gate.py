@@ -99,7 +99,9 @@ def is_small_talk(text: str) -> bool:
     words = [word.replace("'", "") for word in tokens(stripped)]
     content = [word for word in words if word not in STOP and not _is_symbol(word)]
     return (
-        bool(words) and all(word in _SMALL_TALK for word in content) and (bool(content) or all(_is_small_talk_word(word) for word in words))
+        bool(words)
+        and all(word in _SMALL_TALK for word in content)
+        and (bool(content) or all(word in _SMALL_TALK or _is_symbol(word) for word in words))
     )
 
 
@@ -139,7 +141,3 @@ def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
 
 def _is_symbol(word: str) -> bool:
     return not any(char.isalnum() for char in word)
-
-
-def _is_small_talk_word(word: str) -> bool:
-    return word in _SMALL_TALK or _is_symbol(word)

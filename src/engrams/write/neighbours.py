@@ -23,7 +23,7 @@ _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
 def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
-    """Find the stored statements of the slots that a candidate fills or closes."""
+    """Find stored statements of the slots that a candidate fills or closes."""
     known = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
     predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
@@ -69,7 +69,7 @@ def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[
 
 
 def find_rivals(candidate: Candidate, record: Record, created: Sequence[Record], deps: WriteDeps) -> list[Record]:
-    """Find statements that a candidate may contradict (003), among stored and ``created`` ones.
+    """Find stored and ``created`` statements that a candidate may contradict (003).
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
     floor, category = deps.settings.contradiction_cosine, candidate.category
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
@@ -97,7 +97,6 @@ def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
 
 
 def _within_scope(records: Sequence[Record], record: Record) -> list[Record]:
-    """Keep the statements whose scope holds for the record's."""
     above = durable_scope(record.scope).chain()
     return [one for one in records if durable_scope(one.scope) in above]
 

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from engrams.write.secrets import SecretFinding, replace_findings
+from engrams.write.secrets import SecretFinding
 
 _CARD = re.compile(r"(?<![\w.+-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")

@@ -99,7 +99,6 @@ def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
 
 
 def _reconcile_single(candidate: Candidate, values: list[Record], others: list[Record]) -> Reconciliation:
-    """Reconcile within a slot that holds one value."""
     values = [record for record in values if _is_comparable(candidate, record)]
     if not values:
         return (

@@ -86,7 +86,6 @@ def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
 
 
 def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:
-    """Merge overlapping findings under the first, then longest one."""
     kept: list[SecretFinding] = []
     for finding in sorted(found, key=lambda item: (item.start, -item.end)):
         if kept and finding.start < kept[-1].end:

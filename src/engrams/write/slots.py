@@ -139,7 +139,7 @@ _SHARE = 0.5
 
 
 def has_synonyms(candidate: Candidate, embedder: Embedder) -> bool:
-    """True if the candidate's slot has one value, a name of its own, and floors to compare it by."""
+    """True for a slot of one value whose name can be compared."""
     return (
         candidate.single
         and candidate.effect != "ends"

@@ -25,7 +25,7 @@ _ID_BREAKS = re.compile(r"[^\w-]+")
 
 
 def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
-    """Add a job, or merge it into a waiting one unless it is leased; its id."""
+    """Add a job, or merge it into a waiting one; its id."""
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
     due, now = micros(spec.due or at), micros(at)

@@ -19,7 +19,10 @@ def load_state(connection: apsw.Connection, owner: Scope, name: str) -> StateRow
 
 
 def save_state(connection: apsw.Connection, row: StateRow, expect: int | None) -> StateRow:
-    """Store a state with the next token. ConflictError where the stored one (0: none) is not ``expect``."""
+    """Store a state with the next token.
+
+    ConflictError where the stored one (0: none) is not ``expect``.
+    """
     token = load_state(connection, row.owner, row.name).token
     if expect is not None and expect != token:
         raise ConflictError(f"The state {row.name!r} was changed by somebody else (token {token}, not {expect}).")

@@ -83,12 +83,13 @@ class GardenAgent:
         failed.
         """
         section = self._garden.settings
+        latest = sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)
         prompt = prompts.load("garden").render(
             steps=str(section.model_steps),
             today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",
             tokens=str(tokens),
             queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
-            memories=self._format_list(self._select_latest()),
+            memories=self._format_list(latest[:_SHOWN]),
         )
         messages, misses = [Message("user", prompt)], 0
         while made.calls < section.model_steps + _MISSES:
@@ -112,9 +113,6 @@ class GardenAgent:
             replies.append("Give the report now." if late else "Go on, or give the report.")
             messages += [Message("assistant", answer.text), Message("user", "\n".join(replies))]
 
-    def _select_latest(self) -> list[Record]:
-        return sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)[:_SHOWN]
-
     def _format_list(self, records: Sequence[Record]) -> str:
         lines = []
         for record in records:
@@ -125,7 +123,6 @@ class GardenAgent:
         return "\n".join(lines) or "none"
 
     def _run_action(self, action: dict[str, Any], made: AgentVisit) -> str:
-        """Run one action; returns the reply to the model."""
         reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
         match action["do"]:
             case "look":

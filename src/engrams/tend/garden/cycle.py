@@ -204,7 +204,6 @@ class CycleRunner:
         raise AssertionError("unreachable")
 
     def _commit_job(self, owner: Scope, job: str, steps: Sequence[GardenStep], progress: CycleProgress) -> CycleProgress:
-        """Commit the changes of a job, its undo log and its completion."""
         progress = replace(_add_count(progress, job, len(steps)), done=(*progress.done, job))
         progress = replace(progress, report=_add_totals(progress.report, steps))
         self.commit_steps(owner, steps, progress.report.id, progress)

@@ -87,13 +87,10 @@ class MemoryGarden:
 
     def _describe_state(self, state: GardenState, queued: bool) -> str:
         if state.going is not None:
-            return "running" if self._is_running() else "interrupted"
+            return "running" if self._deps.store.workload().get(GARDEN, {}).get("running") else "interrupted"
         if state.paused:
             return "paused"
         return "scheduled" if queued else "idle" if self._section.enabled else "disabled"
-
-    def _is_running(self) -> bool:
-        return bool(self._deps.store.workload().get(GARDEN, {}).get("running"))
 
     # ------------------------------------------------------------------------------------------------------- doing
 

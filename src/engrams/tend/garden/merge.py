@@ -111,7 +111,6 @@ def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str 
 
 
 def _move_edges(links: Sequence[Edge], stays: str, goes: set[str]) -> tuple[Edge, ...]:
-    """Move edges of merged records to the remaining one; highest weights win."""
     known = {(edge.source, edge.target, edge.type): edge.weight for edge in links}
     found: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
     for edge in links:

@@ -108,7 +108,7 @@ def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> 
             quote,
             speech,
             Kind.FACT,
-            f"{_capitalize(speech.speaker)} is called {name}",
+            f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
             speech.subject,
             "is_named",
             name,
@@ -218,7 +218,3 @@ def _rewrite_command(words: str, speech: UtteranceContext) -> str:
 def _ban_triggers(body: str) -> tuple[str, ...]:
     """Return terms that trigger a ban: its object, not its verb."""
     return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]
-
-
-def _capitalize(name: str) -> str:
-    return name[:1].upper() + name[1:]

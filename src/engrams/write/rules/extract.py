@@ -163,7 +163,6 @@ def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[To
 
 
 def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
-    """Drop tokens inside time expressions."""
     if not times:
         return words
     return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))

@@ -119,7 +119,6 @@ def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, 
 
 
 def _is_plural(clause: EnglishClause) -> bool:
-    """True for a plural subject: my kids, my parents."""
     if clause.person != "other" or not clause.owner or clause.owner[0].lower in ("he", "she"):
         return False
     noun = clause.owner[-1].lower

@@ -71,7 +71,7 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 
 CLOSED = {
     "models.http._load_certificates", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
-    "text.when.grammar.compiled", "text.when.scan._load_grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
+    "text.when.grammar.compile_rule", "text.when.scan._load_grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 
@@ -92,7 +92,7 @@ def decorated() -> Iterator[tuple[str, str, ast.expr]]:
                 for wrapping in node.decorator_list:
                     name = wrapping.func if isinstance(wrapping, ast.Call) else wrapping
                     text = ast.unparse(name).rpartition(".")[2]
-                    if text in ("cache", "lru_cache", "memo"):
+                    if text in ("cache", "lru_cache", "text_cache"):
                         yield f"{module}.{node.name}", text, wrapping
 
 
@@ -100,7 +100,7 @@ def decorated() -> Iterator[tuple[str, str, ast.expr]]:
 def test_every_function_that_remembers_is_known() -> None:
     """What takes texts forgets at a purge; what does not is bounded; only what stands in the source is kept for ever."""
     found = {(kind, name) for name, kind, _ in decorated()}
-    assert {name for kind, name in found if kind == "memo"} == {name for name in REMEMBERED if "WordPiece" not in name}
+    assert {name for kind, name in found if kind == "text_cache"} == {name for name in REMEMBERED if "WordPiece" not in name}
     assert {name for kind, name in found if kind == "lru_cache"} == set(NAMES)
     assert {name for kind, name in found if kind == "cache"} == CLOSED
 
@@ -133,7 +133,7 @@ def test_what_remembers_is_bounded_and_forgets() -> None:
     assert length.cache_info().currsize == 10  # type: ignore[attr-defined]
     length("text 999")
     assert len(asked) == 1_000
-    engrams.text.cache.forget()
+    engrams.text.cache.clear_caches()
     assert length.cache_info().currsize == 0  # type: ignore[attr-defined]
 
 

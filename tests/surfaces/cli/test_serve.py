@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.surfaces.proxy.bench import eventually
+from tests.surfaces.proxy.harness import eventually
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from fastapi import FastAPI
 
 from engrams.settings import ServeSettings
-from engrams.surfaces.http.server import address, listen, create_server
+from engrams.surfaces.http.server import address, create_server, listen
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import eventually, patient
+from tests.surfaces.proxy.harness import eventually, patient
 
-from engrams.apikeys import RIGHTS, Keyring
+from engrams.apikeys import RIGHTS, ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
 from engrams.settings import Settings
@@ -32,7 +32,7 @@ class Kept:
     model: ScriptedModel
 
     def key(self, user: str = "ann", rights: tuple[str, ...] = RIGHTS, days: int = 0) -> tuple[str, httpx2.Client]:
-        key, secret = Keyring.of(self.engine.settings.home).add("test", Scope(("user", user)), rights, self.clock(), days)
+        key, secret = ApiKeyStore.open(self.engine.settings.home).add("test", Scope(("user", user)), rights, self.clock(), days)
         return key.id, httpx2.Client(base_url=self.url, headers={"authorization": f"Bearer {secret}"}, timeout=30)
 
 
@@ -88,7 +88,7 @@ def test_a_key_ends(kept: Kept) -> None:
     _, short = kept.key(days=1)
     revoked, other = kept.key()
     assert (short.get("/v1/stats").status_code, other.get("/v1/stats").status_code) == (200, 200)
-    Keyring.of(kept.engine.settings.home).revoke(revoked, kept.clock())
+    ApiKeyStore.open(kept.engine.settings.home).revoke(revoked, kept.clock())
     assert other.get("/v1/stats").status_code == 401
     kept.clock.forward(days=1)
     assert short.get("/v1/stats").status_code == 401
@@ -177,7 +177,7 @@ def test_the_audit_log_of_everybody(kept: Kept) -> None:
 def test_a_key_that_asks_too_often_waits() -> None:
     """Ten times the rate at once, then 429 with the seconds to wait; other keys are not slowed."""
     with temp_engine(serve__require_keys="always", serve__rate_limit=0.5) as engine:
-        ring = Keyring.of(engine.settings.home)
+        ring = ApiKeyStore.open(engine.settings.home)
         secrets = [ring.add("n", Scope(("user", name)), ("read",), engine.now())[1] for name in ("a", "b")]
         with running(create_app(engine, engine.settings)) as url:
             first, second = (httpx2.Client(base_url=url, headers={"x-api-key": secret}) for secret in secrets)
@@ -197,7 +197,7 @@ def test_rates() -> None:
 def test_on_this_machine_no_key_is_needed_but_a_wrong_one_is_refused() -> None:
     """By default loopback is open; a key that is sent counts, and one that is none is told so."""
     with temp_engine() as engine, running(create_app(engine, engine.settings)) as url:
-        _, secret = Keyring.of(engine.settings.home).add("n", Scope(("user", "ann")), ("read",), engine.now())
+        _, secret = ApiKeyStore.open(engine.settings.home).add("n", Scope(("user", "ann")), ("read",), engine.now())
         assert httpx2.get(url + "/v1/stats").status_code == 200
         assert httpx2.get(url + "/v1/stats", headers={"authorization": "Bearer sk-of-a-model-server"}).status_code == 200
         assert httpx2.get(url + "/v1/stats", headers={"x-api-key": secret[:-1] + "!"}).status_code == 401
@@ -209,7 +209,7 @@ def test_another_address_needs_a_live_key(host: str) -> None:
     """Listening where others can reach is refused until there is a key that opens something."""
     with temp_engine(serve__host=host) as engine:
         settings: Settings = engine.settings
-        ring = Keyring.of(settings.home)
+        ring = ApiKeyStore.open(settings.home)
         with pytest.raises(SettingsError, match=r"serve\.host") as caught:
             check_settings(settings)
         assert "engrams keys add" in caught.value.hint

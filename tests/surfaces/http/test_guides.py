@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 from engrams.types import Scope
@@ -30,7 +30,7 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[str, str]]:
     with temp_engine(user="ann") as engine, running(create_app(engine, engine.settings)) as url:
-        _, key = Keyring.of(engine.settings.home).add("docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now())
+        _, key = ApiKeyStore.open(engine.settings.home).add("docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now())
         yield url, key
 
 

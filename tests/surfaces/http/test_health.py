@@ -17,7 +17,7 @@ from engrams.ports import Claim, Failure, JobSpec
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.health import store_location
-from engrams.surfaces.http.problems import to_problem, status_of
+from engrams.surfaces.http.problems import status_of, to_problem
 from engrams.testing import temp_engine
 
 
@@ -67,7 +67,7 @@ def test_a_dead_job_shows(engine: MemoryEngine) -> None:
 
 def test_a_full_disk_shows(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without room to write, health says so and ready is a 503 problem that says what to do."""
-    monkeypatch.setattr("engrams.surfaces.http.health._ROOM", 1 << 62)
+    monkeypatch.setattr("engrams.surfaces.http.health._MIN_FREE_BYTES", 1 << 62)
     with running(create_app(engine, engine.settings)) as url:
         report = httpx2.get(url + "/health").json()
         answer = httpx2.get(url + "/ready")

@@ -12,10 +12,9 @@ import pytest
 from tests.surfaces.http.running import running
 
 from engrams import build
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
-from engrams.settings import FeedbackSettings
-from engrams.settings import SafetySettings
+from engrams.settings import FeedbackSettings, SafetySettings
 from engrams.surfaces.http.app import create_app
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Scope
@@ -49,7 +48,7 @@ def keyed(engine: MemoryEngine) -> Iterator[Callable[..., httpx2.Client]]:
     with running(create_app(engine, settings)) as url:
 
         def client(user: str, *rights: str) -> httpx2.Client:
-            _, secret = Keyring.of(settings.home).add("test", Scope(("user", user)), rights, engine.now())
+            _, secret = ApiKeyStore.open(settings.home).add("test", Scope(("user", user)), rights, engine.now())
             return httpx2.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {secret}"}, timeout=30)
 
         yield client

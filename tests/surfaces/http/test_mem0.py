@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
@@ -206,7 +206,7 @@ def test_the_client_itself(tmp_path: Path, keyed: bool) -> None:
     if subprocess.run([python, "-c", "import mem0"], capture_output=True).returncode:
         pytest.skip("mem0ai is not installed; TEST_MEM0_PYTHON names an interpreter that has it")
     with temp_engine(user="nobody", serve__require_keys="always" if keyed else "auto") as engine:
-        _, key = Keyring.of(engine.settings.home).add("app", Scope(("app", "shop")), ("read", "write"), engine.now())
+        _, key = ApiKeyStore.open(engine.settings.home).add("app", Scope(("app", "shop")), ("read", "write"), engine.now())
         with running(create_app(engine, engine.settings)) as url:
             env = {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path)}
             command = [python, "-c", _SCRIPT, url, key if keyed else "anything"]

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from tests.surfaces.http.running import running
 
-from engrams.surfaces.http.origins import OriginMiddleware, is_loopback, host_name
+from engrams.surfaces.http.origins import OriginMiddleware, host_name, is_loopback
 
 
 @pytest.fixture(scope="module")

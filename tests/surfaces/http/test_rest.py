@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import eventually, patient
+from tests.surfaces.proxy.harness import eventually, patient
 
 from engrams.engine import MemoryEngine
 from engrams.ports import Batch

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.ports import Claim, Failure, JobSpec
 from engrams.surfaces.http.app import create_app
@@ -54,7 +54,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 def _client(engine: MemoryEngine, url: str, user: str, *, keyed: bool) -> httpx2.Client:
     if not keyed:
         return httpx2.Client(base_url=url, headers={"x-engrams-user": user}, timeout=30)
-    _, key = Keyring.of(engine.settings.home).add(user, Scope(("user", user)), ("read", "write", "proxy"), engine.now())
+    _, key = ApiKeyStore.open(engine.settings.home).add(user, Scope(("user", user)), ("read", "write", "proxy"), engine.now())
     return httpx2.Client(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=30)
 
 

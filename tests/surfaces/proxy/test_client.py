@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import openai
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE, eventually
+from tests.surfaces.proxy.harness import PATIENCE, eventually
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.testing import Reply, ScriptedModel, Tool, temp_engine
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
 from engrams.types import Kind
 
 
@@ -30,7 +30,7 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 @pytest.fixture
 def client(engine: MemoryEngine) -> Iterator[openai.OpenAI]:
-    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+    app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
     with running(app) as url, openai.OpenAI(base_url=url + "/v1", api_key="engrams", max_retries=0) as found:
         yield found
 
@@ -42,7 +42,7 @@ def told(engine: MemoryEngine) -> list[tuple[str, str]]:
 @pytest.mark.covers("S2.1", "S2.8")
 def test_two_conversations(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
     """What is said in a streamed conversation is known in the next; usage and the finish reason come through."""
-    model.say(Reply("Nice to meet you, Rex!", usage=(5, 7)))
+    model.say(ScriptedReply("Nice to meet you, Rex!", usage=(5, 7)))
     stream = client.chat.completions.create(
         model="m",
         messages=[{"role": "user", "content": "My dog is called Rex."}],
@@ -63,7 +63,7 @@ def test_two_conversations(client: openai.OpenAI, model: ScriptedModel, engine: 
 
 def test_tool_calls_come_through(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
     """Streamed and whole tool calls reach the client; no assistant turn is stored for them."""
-    model.say(Reply(tools=(Tool("look", {"x": 1}),)), Reply(tools=(Tool("look", {"x": 1}),)))
+    model.say(ScriptedReply(tools=(ScriptedToolCall("look", {"x": 1}),)), ScriptedReply(tools=(ScriptedToolCall("look", {"x": 1}),)))
     messages = [{"role": "user", "content": "Look it up for me, please."}]
     whole = client.chat.completions.create(model="m", messages=messages)  # type: ignore[call-overload]
     assert whole.choices[0].message.tool_calls[0].function.name == "look"

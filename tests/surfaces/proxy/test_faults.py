@@ -14,14 +14,14 @@ import apsw
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import ANSWER, DONE, PATIENCE, Bench, completion, eventually
+from tests.surfaces.proxy.harness import ANSWER, DONE, PATIENCE, Harness, completion, eventually
 from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.memory import Patience, Recall
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.surfaces.proxy.request import understand
+from engrams.surfaces.proxy.memory import DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.surfaces.proxy.request import parse_request
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def raw() -> Iterator[Raw]:
 
 
 @contextmanager
-def proxy(engine: MemoryEngine, raw: Raw, patience: Patience = PATIENCE) -> Iterator[Bench]:
-    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, patience)])
+def proxy(engine: MemoryEngine, raw: Raw, patience: MemoryDeadlines = PATIENCE) -> Iterator[Harness]:
+    app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, patience)])
     with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
-        yield Bench(url, engine, raw, client, "ann")
+        yield Harness(url, engine, raw, client, "ann")
 
 
 def test_a_closed_engine_does_not_fail_the_turn(raw: Raw, caplog: pytest.LogCaptureFixture) -> None:
@@ -98,9 +98,9 @@ async def test_lookups_do_not_pile_up() -> None:
     """While lookups hang, a request beyond the queue's length is not even tried: it goes on at once."""
     embedder = Gated()
     with temp_engine(embedder=embedder) as engine:
-        recall = Recall(engine, Patience(lookup=0.01))
-        asked = understand({}, b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}', engine.settings)
-        notes = [memory.note for memory in await asyncio.gather(*(recall.look(asked) for _ in range(80)))]
+        recall = DeadlineMemory(engine, MemoryDeadlines(lookup=0.01))
+        asked = parse_request({}, b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}', engine.settings)
+        notes = [memory.note for memory in await asyncio.gather(*(recall.find_memory(asked) for _ in range(80)))]
         embedder.gate.set()
         await recall.close()
     assert set(notes) == {"skipped:timeout", "skipped:busy"}

@@ -10,16 +10,16 @@ from starlette.datastructures import Headers
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.body import Envelope, read
-from engrams.surfaces.proxy.identity import identify, opening, turn_id
-from engrams.surfaces.proxy.request import Asked, understand
+from engrams.surfaces.proxy.body import ChatEnvelope, parse_envelope
+from engrams.surfaces.proxy.identity import identify, opening_id, turn_id
+from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 
 SETTINGS = Settings(user="local")
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-def envelope(**fields: Any) -> Envelope:
-    found = read(json.dumps({"messages": HELLO, **fields}).encode())
+def envelope(**fields: Any) -> ChatEnvelope:
+    found = parse_envelope(json.dumps({"messages": HELLO, **fields}).encode())
     assert found is not None
     return found
 
@@ -28,8 +28,8 @@ def headers(**values: str) -> Headers:
     return Headers({name.replace("_", "-"): value for name, value in values.items()})
 
 
-def asked(messages: list[Any], settings: Settings = SETTINGS, **fields: Any) -> Asked:
-    return understand(headers(), json.dumps({"messages": messages, **fields}).encode(), settings)
+def asked(messages: list[Any], settings: Settings = SETTINGS, **fields: Any) -> ProxyRequest:
+    return parse_request(headers(), json.dumps({"messages": messages, **fields}).encode(), settings)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_hostile_id_keeps_memory_out(bad: str) -> None:
     with pytest.raises(ScopeError):
         identify(headers(), envelope(memory={"user": bad}), SETTINGS)
     found = asked(HELLO, memory={"user": bad})
-    assert (found.caller, found.skip, found.said) == (None, "identity", None)
+    assert (found.caller, found.skip_reason, found.question) == (None, "identity", None)
 
 
 @pytest.mark.covers("S2.30")
@@ -103,8 +103,8 @@ def test_a_conversation_without_an_id_is_known_by_its_opening() -> None:
             {"role": "user", "content": "bye"},
         ]
     )
-    assert opening(first) == opening(later) != opening(envelope(messages=[{"role": "user", "content": "other"}]))
-    assert opening(envelope(messages=[1, None])) == ""
+    assert opening_id(first) == opening_id(later) != opening_id(envelope(messages=[{"role": "user", "content": "other"}]))
+    assert opening_id(envelope(messages=[1, None])) == ""
 
 
 def test_a_turn_has_one_id_however_often_it_is_sent() -> None:
@@ -129,19 +129,19 @@ def test_a_turn_has_one_id_however_often_it_is_sent() -> None:
 
 def test_what_keeps_memory_out() -> None:
     """Off, incognito, disabled and unreadable requests are forwarded without a caller, each with its reason."""
-    assert asked(HELLO, memory={"off": True}).skip == "off"
-    assert asked(HELLO, memory={"incognito": True}).skip == "incognito"
-    assert asked(HELLO, Settings(enabled=False)).skip == "disabled"
-    assert understand(headers(), b"nonsense", SETTINGS).body() == b"nonsense"
-    assert asked([{"role": "assistant", "content": "x"}]).said is None
-    assert asked([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]).skip == "no_question"
+    assert asked(HELLO, memory={"off": True}).skip_reason == "off"
+    assert asked(HELLO, memory={"incognito": True}).skip_reason == "incognito"
+    assert asked(HELLO, Settings(enabled=False)).skip_reason == "disabled"
+    assert parse_request(headers(), b"nonsense", SETTINGS).upstream_body() == b"nonsense"
+    assert asked([{"role": "assistant", "content": "x"}]).question is None
+    assert asked([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]).skip_reason == "no_question"
 
 
 def test_an_attachment_is_noted_with_the_turn() -> None:
     """A picture beside the text leaves its type with the stored turn, not its bytes."""
     said = asked(
         [{"role": "user", "content": [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:x"}}]}]
-    ).said
+    ).question
     assert said is not None
     assert (said.text, said.meta) == ("see", {"attachments": ["image_url"]})
 

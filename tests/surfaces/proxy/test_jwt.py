@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 
 from engrams import clock
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.proxy.jwt import subject
-from engrams.surfaces.proxy.request import Asked, understand
+from engrams.surfaces.proxy.jwt import verify_subject
+from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 
 NOW = 1_790_000_000.0
 SECRET = "a secret of thirty-two bytes, more"
@@ -32,15 +32,15 @@ def token(secret: str = SECRET, alg: str = "HS256", **claims: Any) -> str:
     return signed + "." + part(hmac.new(secret.encode(), signed.encode(), hashlib.sha256).digest())
 
 
-def asked(headers: dict[str, str], secret: str = SECRET, body: bytes = BODY) -> Asked:
-    return understand(Headers(headers), body, Settings(user="local", serve=ServeSettings(jwt_secret=secret)))
+def asked(headers: dict[str, str], secret: str = SECRET, body: bytes = BODY) -> ProxyRequest:
+    return parse_request(Headers(headers), body, Settings(user="local", serve=ServeSettings(jwt_secret=secret)))
 
 
 def test_the_subject_of_a_good_one() -> None:
     """Signature, issuer and time right: the subject; half a minute of difference between clocks does not matter."""
-    assert subject(token(), SECRET, NOW) == "u-1"
-    assert subject(token(exp=NOW - 20), SECRET, NOW) == "u-1"
-    assert subject(token(nbf=NOW + 20), SECRET, NOW) == "u-1"
+    assert verify_subject(token(), SECRET, NOW) == "u-1"
+    assert verify_subject(token(exp=NOW - 20), SECRET, NOW) == "u-1"
+    assert verify_subject(token(nbf=NOW + 20), SECRET, NOW) == "u-1"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_subject_of_a_good_one() -> None:
 )
 def test_one_that_does_not_hold(wrong: str) -> None:
     """A wrong signature, algorithm, issuer or time, and any nonsense, names nobody."""
-    assert subject(wrong, SECRET, NOW) == ""
+    assert verify_subject(wrong, SECRET, NOW) == ""
 
 
 def test_it_is_stronger_than_any_other_name() -> None:
@@ -83,7 +83,7 @@ def test_it_is_stronger_than_any_other_name() -> None:
 def test_one_that_does_not_hold_keeps_memory_out() -> None:
     """The request goes on, without memory: it is not taken for somebody else's."""
     wrong = asked({"x-openwebui-user-jwt": token("wrong" * 9)})
-    assert (wrong.caller, wrong.skip) == (None, "identity")
+    assert (wrong.caller, wrong.skip_reason) == (None, "identity")
 
 
 def test_where_one_is_expected_the_plain_header_counts_for_nothing() -> None:

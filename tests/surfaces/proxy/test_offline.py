@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import patient
+from tests.surfaces.proxy.harness import patient
 
 from engrams.engine import MemoryEngine
 from engrams.testing import temp_engine

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE, Bench, eventually
+from tests.surfaces.proxy.harness import PATIENCE, Harness, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.testing import Reply, ScriptedModel, temp_engine
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.testing import ScriptedModel, ScriptedReply, temp_engine
 from engrams.types import Kind
 
 REX = "My dog is called Rex and he is a greyhound."
@@ -36,7 +36,7 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 @pytest.fixture
 def client(engine: MemoryEngine) -> Iterator[httpx2.Client]:
-    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+    app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
     with running(app) as url, httpx2.Client(base_url=url, timeout=30) as found:
         yield found
 
@@ -47,7 +47,7 @@ def told(engine: MemoryEngine) -> list[tuple[str, str]]:
 
 def test_chat_streams_by_default(client: httpx2.Client, model: ScriptedModel, engine: MemoryEngine) -> None:
     """Lines come through as they are, both turns are kept, and the next chat has memory before its last user message."""
-    model.say(Reply("Nice to meet you, Rex!"))
+    model.say(ScriptedReply("Nice to meet you, Rex!"))
     answer = client.post("/api/chat", json={"model": "m", "messages": [{"role": "user", "content": REX}]})
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert "".join(line["message"]["content"] for line in lines) == "Nice to meet you, Rex!"
@@ -66,7 +66,7 @@ def test_the_list_of_models_is_ollamas(client: httpx2.Client) -> None:
     assert client.get("/api/tags").json()["models"]
 
 
-def test_generate(bench: Bench) -> None:
+def test_generate(bench: Harness) -> None:
     """Memory stands before the prompt; the lines are relayed and the answer is kept."""
     bench.engine.add(REX, scope=("user", bench.user))
     bench.raw.says(opening(kind="application/x-ndjson"), *map(piece, LINES), piece(b""))
@@ -80,7 +80,7 @@ def test_generate(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("more", [{"raw": True}, {"suffix": "return x"}, {"prompt": ""}])
-def test_what_nobody_says_to_anybody(bench: Bench, more: dict[str, object]) -> None:
+def test_what_nobody_says_to_anybody(bench: Harness, more: dict[str, object]) -> None:
     """Raw templates, code completion and loading a model leave memory out and the bytes alone."""
     bench.raw.says(reply(b'{"response":"x","done":true}'))
     body = json.dumps({"model": "m", "prompt": "def f(x): ", "stream": False, **more}).encode()
@@ -89,7 +89,7 @@ def test_what_nobody_says_to_anybody(bench: Bench, more: dict[str, object]) -> N
     assert [text for role, text in bench.told() if role == "user"] == []
 
 
-def test_a_stream_that_breaks(bench: Bench) -> None:
+def test_a_stream_that_breaks(bench: Harness) -> None:
     """It ends with a line that says so, as Ollama's own errors do; what came is kept as partial."""
     bench.raw.says(opening(kind="application/x-ndjson"), piece(LINES[0]), Drop())
     answer = bench.client.post("/api/generate", content=json.dumps({"model": "m", "prompt": ASK}), headers=bench.headers())
@@ -98,7 +98,7 @@ def test_a_stream_that_breaks(bench: Bench) -> None:
     assert bench.turns()[1].meta["partial"] is True
 
 
-def test_errors_keep_their_status(bench: Bench) -> None:
+def test_errors_keep_their_status(bench: Harness) -> None:
     """A model that is not there is Ollama's 404, and nothing is stored."""
     bench.raw.says(reply(b'{"error":"model not found"}', "404 Not Found"))
     answer = bench.client.post("/api/chat", content=bench.body(REX), headers=bench.headers())

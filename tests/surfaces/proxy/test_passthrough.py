@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
-from tests.surfaces.proxy.bench import Bench
+from tests.surfaces.proxy.harness import Harness
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.errors import SettingsError
-from engrams.surfaces.proxy.upstream import Upstream
+from engrams.surfaces.proxy.upstream import UpstreamServer
 
 
 @pytest.mark.covers("S2.6")
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
-def test_any_method_and_path(bench: Bench, method: str) -> None:
+def test_any_method_and_path(bench: Harness, method: str) -> None:
     """Method, path as it was encoded, query, headers and body go up; status, headers and body come down."""
     bench.raw.says(reply(b"\x00\xff", "418 Teapot", "X-A: 1", "X-A: 2", kind="application/octet-stream"))
     answer = bench.client.request(
@@ -32,7 +32,7 @@ def test_any_method_and_path(bench: Bench, method: str) -> None:
 
 
 @pytest.mark.covers("S2.6")
-def test_models_are_the_upstreams(bench: Bench) -> None:
+def test_models_are_the_upstreams(bench: Harness) -> None:
     """The list of models is the upstream's, byte for byte."""
     body = b'{"object":"list", "data":[{"id":"m"}]}'
     bench.raw.says(reply(body))
@@ -56,18 +56,18 @@ def test_models_are_the_upstreams(bench: Bench) -> None:
 )
 def test_no_path_is_doubled(base: str, path: str, url: str) -> None:
     """A base URL with a path stands for /v1 as for any client; a bare host takes every path."""
-    assert str(Upstream(base, "", 5).target(path.encode())) == url
+    assert str(UpstreamServer(base, "", 5).url_for(path.encode())) == url
 
 
 @pytest.mark.parametrize("wrong", ["ftp://h", "h:1", "http://", "localhost", "http://[::1"])
 def test_an_address_that_is_none(wrong: str) -> None:
     """An upstream that is no http URL is an error at the start, with an example."""
     with pytest.raises(SettingsError) as caught:
-        Upstream(wrong, "", 5)
+        UpstreamServer(wrong, "", 5)
     assert "http://" in caught.value.hint
 
 
-def test_hop_by_hop_headers_stay(bench: Bench) -> None:
+def test_hop_by_hop_headers_stay(bench: Harness) -> None:
     """Headers for one connection, and those that Connection names, are dropped in both directions."""
     bench.raw.says(reply(b"{}", "200 OK", "Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: timeout=5", "X-End: 1"))
     answer = bench.client.get("/v1/x", headers={"connection": "keep-alive, x-hop-up", "x-hop-up": "1", "te": "trailers", "x-end-up": "1"})
@@ -76,7 +76,7 @@ def test_hop_by_hop_headers_stay(bench: Bench) -> None:
     assert [bench.raw.last.header(name) for name in ("x-hop-up", "te", "x-end-up")] == [[], [], ["1"]]
 
 
-def test_compressed_bytes_pass_as_they_are(bench: Bench) -> None:
+def test_compressed_bytes_pass_as_they_are(bench: Harness) -> None:
     """A compressed body stays compressed, and a client that asked for none is not given any."""
     packed = gzip.compress(b"{}")
     bench.raw.says(reply(packed, "200 OK", "Content-Encoding: gzip"))
@@ -86,7 +86,7 @@ def test_compressed_bytes_pass_as_they_are(bench: Bench) -> None:
     assert bench.raw.last.header("accept-encoding") == []
 
 
-def test_head_and_empty_answers(bench: Bench) -> None:
+def test_head_and_empty_answers(bench: Harness) -> None:
     """HEAD has the length and no body; 204 has none."""
     bench.raw.says(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n")
     assert bench.client.head("/v1/models").headers["content-length"] == "12"
@@ -94,14 +94,14 @@ def test_head_and_empty_answers(bench: Bench) -> None:
     assert bench.client.delete("/v1/files/x").status_code == 204
 
 
-def test_redirects_are_the_clients_to_follow(bench: Bench) -> None:
+def test_redirects_are_the_clients_to_follow(bench: Harness) -> None:
     """A redirect is relayed."""
     bench.raw.says(reply(b"", "307 Temporary Redirect", "Location: /elsewhere"))
     answer = bench.client.get("/v1/x", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, "/elsewhere")
 
 
-def test_a_body_without_a_length_is_streamed_up(bench: Bench) -> None:
+def test_a_body_without_a_length_is_streamed_up(bench: Harness) -> None:
     """A chunked upload arrives whole."""
 
     def parts() -> Iterator[bytes]:
@@ -112,7 +112,7 @@ def test_a_body_without_a_length_is_streamed_up(bench: Bench) -> None:
     assert len(bench.raw.last.body) == 1_000_000
 
 
-def test_events_are_not_held_back(bench: Bench) -> None:
+def test_events_are_not_held_back(bench: Harness) -> None:
     """Another endpoint's stream is relayed as it comes, and stopped when the client leaves."""
     bench.raw.says(opening(), piece(b"event: response.created\ndata: {}\n\n"), threading.Event())
     with bench.client.stream("POST", "/v1/responses", json={"input": "hi"}) as answer:
@@ -120,7 +120,7 @@ def test_events_are_not_held_back(bench: Bench) -> None:
     assert bench.raw.left.wait(10)
 
 
-def test_a_client_that_leaves_stops_the_upstream(bench: Bench) -> None:
+def test_a_client_that_leaves_stops_the_upstream(bench: Harness) -> None:
     """A call that nobody waits for any more is cancelled before its answer."""
     bench.raw.says(threading.Event())
     with pytest.raises(httpx2.ReadTimeout):
@@ -128,14 +128,14 @@ def test_a_client_that_leaves_stops_the_upstream(bench: Bench) -> None:
     assert bench.raw.left.wait(10)
 
 
-def test_a_break_is_passed_on_as_a_break(bench: Bench) -> None:
+def test_a_break_is_passed_on_as_a_break(bench: Harness) -> None:
     """A body that ends too soon does not look complete to the client."""
     bench.raw.says(opening(kind="text/plain"), piece(b"half"), Drop())
     with pytest.raises(httpx2.RemoteProtocolError):
         bench.client.get("/v1/files/x/content")
 
 
-def test_nothing_there(bench: Bench) -> None:
+def test_nothing_there(bench: Harness) -> None:
     """The upstream's own 404 comes down, and a dropped connection is a 502 with a hint."""
     bench.raw.says(reply(b"nope", "404 Not Found", kind="text/plain"))
     assert bench.client.get("/no/such").text == "nope"
@@ -144,7 +144,7 @@ def test_nothing_there(bench: Bench) -> None:
     assert (answer.status_code, answer.json()["error"]["type"]) == (502, "upstream_error")
 
 
-def test_wrong_methods_on_the_chat_path_go_up_too(bench: Bench) -> None:
+def test_wrong_methods_on_the_chat_path_go_up_too(bench: Harness) -> None:
     """GET on the chat path is the stored-completions list of some servers: it passes."""
     bench.raw.says(reply(json.dumps({"data": []}).encode()))
     assert bench.client.get("/v1/chat/completions?limit=1").json() == {"data": []}

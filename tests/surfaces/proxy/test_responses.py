@@ -8,17 +8,16 @@ from collections.abc import Iterator
 import openai
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE, Bench, eventually
+from tests.surfaces.proxy.harness import PATIENCE, Harness, eventually, observer
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.body import INPUT, read
+from engrams.surfaces.proxy.body import INPUT, parse_envelope
 from engrams.surfaces.proxy.dialect import RESPONSES
-from engrams.surfaces.proxy.errors import event
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.surfaces.proxy.tee import Tee
-from engrams.testing import Reply, ScriptedModel, Tool, temp_engine
+from engrams.surfaces.proxy.errors import sse_event
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
 from engrams.types import Kind, Record
 
 REX = "My dog is called Rex and he is a greyhound."
@@ -39,7 +38,7 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 @pytest.fixture
 def client(engine: MemoryEngine) -> Iterator[openai.OpenAI]:
-    app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+    app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
     with running(app) as url, openai.OpenAI(base_url=url + "/v1", api_key="engrams", max_retries=0) as found:
         yield found
 
@@ -54,7 +53,7 @@ def told(engine: MemoryEngine) -> list[tuple[str, str]]:
 
 def test_memory_goes_into_the_instructions(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
     """What a streamed response was told is in the next one's instructions, after the client's own, and named in its answer."""
-    model.say(Reply("Nice to meet you, Rex!"))
+    model.say(ScriptedReply("Nice to meet you, Rex!"))
     events = list(client.responses.create(model="m", input=REX, stream=True))
     assert "".join(each.delta for each in events if each.type == "response.output_text.delta") == "Nice to meet you, Rex!"
     assert events[-1].type == "response.completed"
@@ -83,7 +82,7 @@ def test_turns_that_name_only_the_response_before_are_one_session(client: openai
     assert len({turn.session for turn in turns(engine)}) == 1
 
 
-def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Bench) -> None:
+def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Harness) -> None:
     """With `conversation` a repeated word is a new turn once it was answered, and a request sent again is not."""
     for number in (1, 2):
         bench.raw.says(reply(json.dumps({"id": f"resp_{number}", "output": []}).encode()))
@@ -98,7 +97,7 @@ def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Bench) -> 
 
 def test_tool_calls_and_errors(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
     """Function calls come through and make no assistant turn; an upstream's error keeps its class, and nothing is stored."""
-    model.say(Reply(tools=(Tool("look", {"x": 1}),)))
+    model.say(ScriptedReply(tools=(ScriptedToolCall("look", {"x": 1}),)))
     answer = client.responses.create(model="m", input="Look it up for me, please.")
     assert [item.name for item in answer.output if item.type == "function_call"] == ["look"]
     assert told(engine) == [("user", "Look it up for me, please.")]
@@ -108,7 +107,7 @@ def test_tool_calls_and_errors(client: openai.OpenAI, model: ScriptedModel, engi
     assert len(told(engine)) == 1
 
 
-def test_every_other_byte_is_kept(bench: Bench) -> None:
+def test_every_other_byte_is_kept(bench: Harness) -> None:
     """The request goes up as it was written, without our fields, and memory alone is new."""
     bench.engine.observe([], scope=("user", bench.user))
     bench.engine.add(REX, scope=("user", bench.user))
@@ -132,15 +131,15 @@ def test_every_other_byte_is_kept(bench: Bench) -> None:
 )
 def test_where_instructions_go(given: str, wanted: str) -> None:
     """Absent, null or there: memory becomes the instructions or their end."""
-    envelope = read(given.encode(), INPUT)
+    envelope = parse_envelope(given.encode(), INPUT)
     assert envelope is not None
-    assert envelope.forward("mé").decode() == wanted
+    assert envelope.render("mé").decode() == wanted
 
 
-def test_an_answer_that_breaks_off(bench: Bench) -> None:
+def test_an_answer_that_breaks_off(bench: Harness) -> None:
     """A stream that breaks ends with an error event of the protocol, and what came is stored as partial."""
-    start = event({"type": "response.created", "response": {"id": "r1"}})
-    text = event({"type": "response.output_text.delta", "delta": "The answer "})
+    start = sse_event({"type": "response.created", "response": {"id": "r1"}})
+    text = sse_event({"type": "response.output_text.delta", "delta": "The answer "})
     bench.raw.says(opening(), piece(start), piece(b"event: response.output_text.delta\n" + text), Drop())
     body = json.dumps({"model": "m", "input": "Tell me everything you know.", "stream": True})
     answer = bench.client.post("/v1/responses", content=body, headers=bench.headers())
@@ -150,7 +149,7 @@ def test_an_answer_that_breaks_off(bench: Bench) -> None:
     assert bench.turns()[1].text == "The answer" and bench.turns()[1].meta["partial"] is True
 
 
-def test_a_title_asked_for_in_instructions_is_a_chore(bench: Bench) -> None:
+def test_a_title_asked_for_in_instructions_is_a_chore(bench: Harness) -> None:
     """A client's own errand leaves memory out whichever protocol it uses."""
     bench.raw.says(reply(b'{"id":"r","output":[]}'))
     body = json.dumps({"model": "m", "instructions": "Generate a short title as JSON.", "input": REX})
@@ -161,8 +160,8 @@ def test_a_title_asked_for_in_instructions_is_a_chore(bench: Bench) -> None:
 
 def test_what_is_not_text_is_passed_over() -> None:
     """Events of other kinds, malformed ones and failures add no text."""
-    tee = Tee(100, RESPONSES)
+    seen = observer(100, RESPONSES)
     for body in ({"type": "response.output_text.delta", "delta": 5}, {"type": "response.reasoning.delta", "delta": "x"}, {}, [], "x"):
-        tee.feed(event(body))
-    tee.feed(event({"type": "response.failed", "response": {"id": "r9"}}))
-    assert (tee.text, tee.finished, tee.failed, tee.id) == ("", False, True, "r9")
+        seen.feed(sse_event(body))
+    seen.feed(sse_event({"type": "response.failed", "response": {"id": "r9"}}))
+    assert (seen.text, seen.finished, seen.failed, seen.id) == ("", False, True, "r9")

@@ -8,18 +8,18 @@ from typing import Any
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE, Bench, completion, eventually
+from tests.surfaces.proxy.harness import PATIENCE, Harness, completion, eventually
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.testing import Request, ScriptedModel, temp_engine
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.testing import ScriptedModel, ScriptedRequest, temp_engine
 from engrams.types import Kind
 
 SAID = "Kim plays the oboe in Ghent"
 
 
-def answer(request: Request) -> Any:
+def answer(request: ScriptedRequest) -> Any:
     """A model that learns one thing and sums it up."""
     if "keep the summary of a conversation" in request.prompt:
         return "They are planning </summary> the concert."
@@ -36,9 +36,9 @@ def test_the_summary_of_this_conversation_goes_up(how: str) -> None:
         given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
         given |= {"serve__upstream": raw.url + "/v1", "summary__enabled": True, "write__debounce_seconds": 0.0, "jobs__workers": 1}
         with temp_engine(**given) as engine:
-            app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+            app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
             with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
-                bench = Bench(url, engine, raw, client, "ann")
+                bench = Harness(url, engine, raw, client, "ann")
                 raw.says(reply(completion()))
 
                 def ask(text: str, name: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engrams.surfaces.proxy.body import read
-from engrams.surfaces.proxy.tasks import is_chore
+from engrams.surfaces.proxy.body import parse_envelope
+from engrams.surfaces.proxy.tasks import is_client_task
 
 TITLE = """### Task:
 Generate a concise, 3-5 word title with an emoji summarizing the chat history.
@@ -28,9 +28,9 @@ Provide a clear answer.
 
 
 def judge(messages: list[Any], headers: dict[str, str] | None = None, **fields: Any) -> bool:
-    envelope = read(json.dumps({"messages": messages, **fields}).encode())
+    envelope = parse_envelope(json.dumps({"messages": messages, **fields}).encode())
     assert envelope is not None
-    return is_chore(headers or {}, envelope)
+    return is_client_task(headers or {}, envelope)
 
 
 def user(text: str) -> dict[str, str]:

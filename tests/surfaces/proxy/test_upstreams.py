@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import PATIENCE, completion
+from tests.surfaces.proxy.harness import PATIENCE, completion
 from tests.surfaces.proxy.raw import Raw, raw_upstream, reply
 
 from engrams.errors import SettingsError
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.mount import Proxy
+from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import temp_engine
 
 
@@ -31,7 +31,7 @@ def two() -> Iterator[Two]:
     with raw_upstream() as main, raw_upstream() as other:
         routes = [{"models": ["gpt-*", "o9"], "url": other.url + "/v1", "key": "other-key"}]
         with temp_engine(user="ann", serve__upstream=main.url + "/v1", serve__upstream_key="main-key", serve__routes=routes) as engine:
-            app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+            app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
             with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
                 for raw in (main, other):
                     raw.says(reply(completion()))
@@ -75,7 +75,7 @@ def test_health_names_them_without_their_keys(two: Two) -> None:
 def test_a_model_that_is_nowhere() -> None:
     """Without a server for everything else, an unknown model is a 404 that names the settings."""
     with temp_engine(user="ann", serve__routes=[{"models": ["a"], "url": "http://127.0.0.1:9/v1"}]) as engine:
-        app = create_app(engine, engine.settings, [Proxy(engine, engine.settings, PATIENCE)])
+        app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
         with running(app) as url:
             answer = httpx2.post(url + "/v1/chat/completions", json={"model": "b", "messages": []})
             assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
@@ -93,4 +93,4 @@ def test_they_stand_in_the_configuration_file(home: Path) -> None:
     with pytest.raises(SettingsError, match="models"):
         load({"home": str(home)}, {})
     with temp_engine(serve__routes=[{"models": ["a"], "url": "nonsense"}]) as engine, pytest.raises(SettingsError, match=r"serve\.routes"):
-        Proxy(engine, engine.settings)
+        ProxyMount(engine, engine.settings)

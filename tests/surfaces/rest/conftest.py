@@ -12,7 +12,7 @@ from tests.surfaces.http.running import running
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.rest.mount import Rest
+from engrams.surfaces.http.rest.mount import RestMount
 from engrams.testing import temp_engine
 
 
@@ -25,7 +25,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with temp_engine(user="nobody", limits__text_bytes=70_000, limits__meta_bytes=2000, limits__results=100) as engine:
-        app = create_app(engine, engine.settings, [Rest(engine, engine.settings)])
+        app = create_app(engine, engine.settings, [RestMount(engine, engine.settings)])
         with running(app) as url:
             yield Served(url, engine)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from tests.surfaces.http.running import running
-from tests.surfaces.proxy.bench import patient
+from tests.surfaces.proxy.harness import patient
 
-from engrams.apikeys import RIGHTS, Keyring
+from engrams.apikeys import RIGHTS, ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Scope, Turn
@@ -117,7 +117,7 @@ def spoken(browser: Any, online: Served, request: pytest.FixtureRequest) -> Iter
 def locked(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server that demands keys; ``secret`` is one of them."""
     with temp_engine(user="nobody", serve__require_keys="always") as engine, running(patient(engine)) as url:
-        _, secret = Keyring.of(engine.settings.home).add("page", Scope(("user", "kim")), RIGHTS, engine.now())
+        _, secret = ApiKeyStore.open(engine.settings.home).add("page", Scope(("user", "kim")), RIGHTS, engine.now())
         for window in opened(browser, Served(url, engine), request, "kim", chosen=False):
             window.secret = secret
             yield window

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from engrams.errors import ExtraError
-from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
-app = commands()
+app = new_app()
 
 _SHARE = "SHARE"
 
 
 @dataclass(frozen=True)
-class Proxied:
+class ProxyOptions:
     """How the proxy works: each option is a setting."""
 
     upstream: Annotated[
@@ -78,10 +78,10 @@ class Proxied:
 
 
 @app.command()
-@spread
+@flatten_options
 def serve(
-    frame: Frame,
-    proxied: Proxied,
+    frame: GlobalOptions,
+    proxied: ProxyOptions,
     host: Annotated[
         str | None,
         typer.Option(help="The address to listen on; any other than loopback needs keys.", show_default=False, metavar="ADDRESS"),

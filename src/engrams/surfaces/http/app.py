@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from engrams import __version__, build
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
@@ -27,16 +27,15 @@ from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 from engrams.surfaces.http.tracing import trace_observer
 
 
-def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Mount] | None = None) -> FastAPI:
+def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount] | None = None) -> FastAPI:
     """Create the ASGI application over an open engine.
 
-    The engine stays the caller's to close. ``mounts``: None takes all. The end of its lifespan waits for turns that are still being
-    stored.
+    The engine stays the caller's to close. ``mounts``: None takes all. Shutdown waits for turns that are still being stored.
     """
-    chosen = load_mounts(engine, settings) if parts is None else tuple(parts)
+    chosen = load_mounts(engine, settings) if mounts is None else tuple(mounts)
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             logs = (app.state.safety, app.state.feedback)
             for log in (app.state.audit, *logs):
@@ -45,22 +44,22 @@ def create_app(engine: MemoryEngine, settings: Settings, parts: Sequence[Mount] 
             if engine.vault is not None and settings.vault.watch != "off":
                 engine.vault.watch()
                 stack.push_async_callback(to_thread, engine.vault.unwatch)
-            for part in chosen:
-                stack.push_async_callback(part.stop)
-                await part.start()
+            for mount in chosen:
+                stack.push_async_callback(mount.stop)
+                await mount.start()
             yield
 
     # The framework's own traces and logs would hold addresses and messages that quote memory; ours do not (spans).
     quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
-    app = FastAPI(title="engrams", version=__version__, lifespan=life, docs_url=None, redoc_url=None, telemetry=quiet)
+    app = FastAPI(title="engrams", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=quiet)
     _add_middleware(app, engine, settings)
     app.add_exception_handler(EngramsError, problems.handle_error)
     routes = health.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
     fallback = MethodNotAllowed(routes.routes)
     app.router.routes.extend(fallback.routes_for(fallback.paths))
-    for part in chosen:
-        part.install(app)
+    for mount in chosen:
+        mount.install(app)
     return app
 
 
@@ -72,17 +71,17 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, pulse, metrics = build.audit(settings, engine.now), ActivityChart(), RequestMetrics(engine)
-    app.state.audit, app.state.pulse = log, pulse
+    log, activity, metrics = build.audit(settings, engine.now), ActivityChart(), RequestMetrics(engine)
+    app.state.audit, app.state.activity = log, activity
     app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
         metrics.record,
-        chart_observer(pulse, engine.now),
+        chart_observer(activity, engine.now),
         audit_observer(log, reads=settings.audit.reads),
         trace_observer(),
         log_observer(engine.now) if serve.log == "json" else None,
     ]
-    keys = Keyring.of(settings.home)
+    keys = ApiKeyStore.open(settings.home)
     app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
     app.add_middleware(OriginMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engrams.apikeys import PREFIX, Key, Keyring
+from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore
 from engrams.ports import Clock
 from engrams.surfaces.http.permissions import OPEN, Permission, find_permission
 from engrams.surfaces.http.rest.caller import KEY, OWNER
@@ -36,7 +36,7 @@ class ApiKeyMiddleware:
     that no client can send. The key itself goes no further.
     """
 
-    def __init__(self, app: ASGIApp, keys: Keyring, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
+    def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
         self._rate = RateLimit(rate)
         self._noted = RateLimit(1)
@@ -59,7 +59,7 @@ class ApiKeyMiddleware:
             scope["headers"] = [*kept, (_OWNER_HEADER, quote(key.owner.key).encode())]
         await self._app(scope, receive, send)
 
-    def _find_refusal(self, act: Permission, secret: str, key: Key | None) -> Response | None:
+    def _find_refusal(self, act: Permission, secret: str, key: ApiKey | None) -> Response | None:
         if act.right == OPEN and not secret:
             return None
         if key is None:
@@ -69,7 +69,7 @@ class ApiKeyMiddleware:
                 self._audit.note("key.refused", actor="unknown", target=act.name, outcome="refused")
             what = "This key opens nothing: it is unknown, expired or revoked." if secret else "A key is needed here."
             return _to_response(act, 401, "Unauthorized", what, _HINT)
-        if act.right != OPEN and not key.may(act.right):
+        if act.right != OPEN and not key.allows(act.right):
             self._audit.note(act.name, actor=key.id, owner=key.owner.key, outcome="refused")
             what = f"This key does not have the right `{act.right}`."
             return _to_response(act, 403, "Forbidden", what, f"`engrams keys add --right {act.right}` makes one that has.")
@@ -87,7 +87,7 @@ class ApiKeyMiddleware:
 
 
 class RateLimit:
-    """Token bucket per caller: ``rate`` a second, a burst of ten times that.
+    """Token bucket per caller: ``rate`` a second, bursts of ten times.
 
     0: no limit.
     """
@@ -98,7 +98,7 @@ class RateLimit:
         self._callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def acquire(self, caller: str) -> int:
-        """Count one request; return whole seconds to wait if too many, else 0."""
+        """Count a request; return whole seconds to wait, 0 for none."""
         if not self._rate:
             return 0
         now, most = time.monotonic(), max(1.0, self._rate * _BURST)
@@ -113,7 +113,7 @@ class RateLimit:
 
 
 def _find_key(headers: list[tuple[bytes, bytes]]) -> str:
-    """Find our key in the headers; other services' bearer tokens do not count."""
+    """Find our key in the headers; other bearer tokens do not count."""
     for name, value in headers:
         if name in _KEY_HEADERS:
             word = value.decode("latin-1").strip().rpartition(" ")[2]

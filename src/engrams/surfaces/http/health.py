@@ -30,7 +30,7 @@ _CONNECT_SECONDS = 1.0
 _MAX_AGE_SECONDS = 15.0
 
 
-def router(engine: MemoryEngine, settings: Settings, parts: Sequence[Mount], keyed: bool = False) -> APIRouter:
+def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount], keyed: bool = False) -> APIRouter:
     """Create ``GET /health`` and ``GET /ready``.
 
     ``keyed``: requests without a key see only ok or not.
@@ -51,8 +51,8 @@ def router(engine: MemoryEngine, settings: Settings, parts: Sequence[Mount], key
             "memory_store": store_location(settings),
             "jobs": {} if isinstance(found, EngramsError) else found.get("jobs", {}),
         }
-        for part in parts:
-            report.update(part.health())
+        for mount in mounts:
+            report.update(mount.health())
         return report
 
     @routes.get("/ready", responses={503: {"description": "Memory cannot be read, or not be written."}})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 PROXY = "proxy"
 OPEN = ""
-"""The right of what anybody may see: the page without its data, health, the description of the API."""
+"""No right needed: the page without its data, health, the description of the API."""
 
 
 @dataclass(frozen=True, slots=True)

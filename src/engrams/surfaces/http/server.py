@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from engrams import build
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
@@ -60,7 +60,7 @@ def check_settings(settings: Settings) -> None:
     """Refuse unsafe settings: reachable without a key, or its own upstream (SettingsError)."""
     serve = settings.serve
     host = serve.host.strip("[]").casefold()
-    keyed = any(key.live(now()) for key in Keyring.of(settings.home).list())
+    keyed = any(key.is_live(now()) for key in ApiKeyStore.open(settings.home).list())
     if not is_loopback(host) and not keyed:
         raise SettingsError(
             f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",

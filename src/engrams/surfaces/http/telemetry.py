@@ -17,7 +17,7 @@ from engrams.surfaces.http.problems import internal_error
 from engrams.surfaces.http.rest.caller import KEY, OWNER
 
 if TYPE_CHECKING:
-    from engrams.apikeys import Key
+    from engrams.apikeys import ApiKey
 
 _ID = re.compile(rb"[\w.:-]{1,128}")
 _HEADER = b"x-request-id"
@@ -89,6 +89,6 @@ class TelemetryMiddleware:
 
 
 def _add_caller(scope: MutableMapping[str, Any], seen: ObservedRequest) -> ObservedRequest:
-    key: Key | None = scope.get(KEY)
+    key: ApiKey | None = scope.get(KEY)
     target = str(scope.get("path_params", {}).get("id", ""))
     return replace(seen, owner=scope.get(OWNER, ""), actor=key.id if key else "local", target=target)

@@ -1,4 +1,4 @@
-"""A request or answer as JSON text that is cut and spliced, never written anew: what is not ours stays byte for byte."""
+"""Splice JSON texts without rewriting: foreign bytes stay as they are."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a kind of request looks like. ``key``: the member that holds what is said. ``into``: where memory goes.
+class RequestShape:
+    """Shape of a kind of request.
 
-    message: a system message of its own before the last user message. Any other: the member of that name, its end
-    (``instructions``) or its beginning (``prompt``).
+    ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the
+    last user message; any other: the member of that name, its end (``instructions``) or its beginning (``prompt``).
     """
 
     key: str
     into: Literal["message", "instructions", "prompt"]
 
 
-MESSAGES = Shape("messages", "message")
-INPUT = Shape("input", "instructions")
-PROMPT = Shape("prompt", "prompt")
+MESSAGES = RequestShape("messages", "message")
+INPUT = RequestShape("input", "instructions")
+PROMPT = RequestShape("prompt", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One ``"key": value`` of the outermost object; the span covers both, ``value`` is where the value begins."""
+class JsonMember:
+    """Member of the outermost object: offsets of the whole and its value."""
 
     key: str
     start: int
@@ -47,19 +47,19 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """A request: its text, its parsed fields, where its members stand in the text, its messages and where those stand."""
+class ChatEnvelope:
+    """Request as text, with parsed fields and offsets of members and messages."""
 
     text: str
     fields: Mapping[str, Json]
-    members: tuple[Member, ...]
+    members: tuple[JsonMember, ...]
     messages: tuple[Json, ...]
     spans: tuple[Span, ...]
-    shape: Shape = MESSAGES
+    shape: RequestShape = MESSAGES
 
     @property
-    def last_user(self) -> int:
-        """The place of the last user message among the messages; -1: there is none."""
+    def last_user_index(self) -> int:
+        """Index of the last user message; -1: there is none."""
         for place in range(len(self.messages) - 1, -1, -1):
             message = self.messages[place]
             if isinstance(message, dict) and message.get("role") == "user":
@@ -67,8 +67,11 @@ class Envelope:
         return -1
 
     @property
-    def thread(self) -> str:
-        """What this request goes on from where it does not bring its history along: a conversation's or a response's id."""
+    def thread_id(self) -> str:
+        """Id of the conversation or response that the request continues.
+
+        Empty where it brings its own history.
+        """
         if self.shape is not INPUT:
             return ""
         named = self.fields.get("conversation")
@@ -76,9 +79,9 @@ class Envelope:
         found = named or self.fields.get("previous_response_id")
         return found if isinstance(found, str) else ""
 
-    def forward(self, memory: str = "") -> bytes:
-        """The request without our fields and, where given, with ``memory`` in its place."""
-        at, stop, insert = self._splice(memory) if memory else (-1, -1, "")
+    def render(self, memory: str = "") -> bytes:
+        """Render the request without our fields, with ``memory`` in its place."""
+        at, stop, insert = self._find_splice(memory) if memory else (-1, -1, "")
         pieces = [self.text[: self.members[0].start]] if self.members else [self.text]
         kept = [place for place, member in enumerate(self.members) if member.key not in OURS]
         for place in kept:
@@ -90,10 +93,10 @@ class Envelope:
             pieces.append(self.text[self.members[-1].end :])
         return "".join(pieces).encode("utf-8")
 
-    def _splice(self, memory: str) -> tuple[int, int, str]:
-        """Which part of the text gives way to what."""
+    def _find_splice(self, memory: str) -> tuple[int, int, str]:
+        """Find the span of text to replace, and its replacement."""
         if self.shape.into == "message":
-            at = self.spans[self.last_user][0]
+            at = self.spans[self.last_user_index][0]
             return at, at, json.dumps({"role": "system", "content": memory}) + ","
         name = self.shape.into
         member = next((member for member in reversed(self.members) if member.key == name), None)
@@ -108,22 +111,22 @@ class Envelope:
         return member.value + 1, member.value + 1, json.dumps(memory + "\n\n")[1:-1]
 
 
-def read(raw: bytes, shape: Shape = MESSAGES) -> Envelope | None:
-    """None: not a JSON object with something said in it; such a request is the upstream's to judge."""
+def parse_envelope(raw: bytes, shape: RequestShape = MESSAGES) -> ChatEnvelope | None:
+    """Parse a request; None: no JSON object with messages."""
     try:
-        return _read(raw.decode("utf-8"), shape)
+        return _parse(raw.decode("utf-8"), shape)
     except (ValueError, IndexError, RecursionError):
         return None
 
 
-def extend(raw: bytes, key: str, value: Json) -> bytes:
-    """A non-empty JSON object with one more member at its end; its own bytes stay as they are."""
+def append_member(raw: bytes, key: str, value: Json) -> bytes:
+    """Append a member to a non-empty JSON object; other bytes stay."""
     body = raw.rstrip()
     return body[:-1] + f',"{key}":{json.dumps(value)}'.encode() + body[-1:]
 
 
 def text_of(content: Json) -> str:
-    """The text of a message's content: itself, or its text parts, one a line."""
+    """Extract the text of a message's content; parts are joined by newlines."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -132,69 +135,69 @@ def text_of(content: Json) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def attachments(content: Json) -> tuple[str, ...]:
-    """The types of the parts that are not text (image_url, input_audio, file)."""
+def attachment_types(content: Json) -> tuple[str, ...]:
+    """List the types of parts that are not text, as image_url."""
     if not isinstance(content, list):
         return ()
     types = (str(part.get("type", "")) for part in content if isinstance(part, dict))
     return tuple(kind for kind in types if kind and kind not in _TEXT_PARTS)
 
 
-def _read(text: str, shape: Shape) -> Envelope | None:
+def _parse(text: str, shape: RequestShape) -> ChatEnvelope | None:
     fields: dict[str, Json] = {}
-    members: list[Member] = []
+    members: list[JsonMember] = []
     spans: tuple[Span, ...] = ()
-    at = _expect(text, 0, "{")
+    at = _skip_char(text, 0, "{")
     while text[at] != "}":
         if text[at] != '"':
             raise ValueError(text[at])
         key, end = _DECODER.raw_decode(text, at)
-        value_at = _expect(text, end, ":")
+        value_at = _skip_char(text, end, ":")
         if key == shape.key and text[value_at] == "[":
-            fields[key], spans, end = _array(text, value_at)
+            fields[key], spans, end = _parse_array(text, value_at)
         else:
             fields[key], end = _DECODER.raw_decode(text, value_at)
-        members.append(Member(key, at, value_at, end))
-        at = _next(text, end, "}")
-    if _skip(text, at + 1) != len(text):
+        members.append(JsonMember(key, at, value_at, end))
+        at = _next_item(text, end, "}")
+    if _skip_blanks(text, at + 1) != len(text):
         return None
     said = fields.get(shape.key)
     if isinstance(said, str) and shape is not MESSAGES:
         said, spans = [{"role": "user", "content": said}], ()
-    return Envelope(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
+    return ChatEnvelope(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
 
 
-def _array(text: str, at: int) -> tuple[list[Json], tuple[Span, ...], int]:
-    """The items of the array at ``at``, where each stands, and where the array ends."""
+def _parse_array(text: str, at: int) -> tuple[list[Json], tuple[Span, ...], int]:
+    """Parse an array; return items, their spans and the end."""
     items: list[Json] = []
     spans: list[Span] = []
-    at = _expect(text, at, "[")
+    at = _skip_char(text, at, "[")
     while text[at] != "]":
         item, end = _DECODER.raw_decode(text, at)
         items.append(item)
         spans.append((at, end))
-        at = _next(text, end, "]")
+        at = _next_item(text, end, "]")
     return items, tuple(spans), at + 1
 
 
-def _next(text: str, at: int, close: str) -> int:
-    """Past the comma to the next item, or to the closing bracket; a comma before it is an error."""
-    at = _skip(text, at)
+def _next_item(text: str, at: int, close: str) -> int:
+    """Skip the comma before the next item; stop at the closing bracket."""
+    at = _skip_blanks(text, at)
     if text[at] == close:
         return at
-    at = _expect(text, at, ",")
+    at = _skip_char(text, at, ",")
     if text[at] == close:
         raise ValueError(text[at])
     return at
 
 
-def _expect(text: str, at: int, char: str) -> int:
-    at = _skip(text, at)
+def _skip_char(text: str, at: int, char: str) -> int:
+    at = _skip_blanks(text, at)
     if text[at] != char:
         raise ValueError(text[at])
-    return _skip(text, at + 1)
+    return _skip_blanks(text, at + 1)
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     match = _BLANK.match(text, at)
     return match.end() if match else at

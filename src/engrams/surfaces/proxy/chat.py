@@ -1,4 +1,4 @@
-"""A request that carries a conversation goes up with memory in it, its answer comes down as it is, both are kept."""
+"""Chat endpoints: add memory, relay the answer, store both turns."""
 
 from __future__ import annotations
 
@@ -11,95 +11,92 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.settings import Settings
-from engrams.surfaces.proxy.body import extend
-from engrams.surfaces.proxy.dialect import Dialect
-from engrams.surfaces.proxy.errors import NOTE, failure
-from engrams.surfaces.proxy.memory import Memory, Recall
-from engrams.surfaces.proxy.relay import Relay, Witness, departure, stop, unless
-from engrams.surfaces.proxy.request import Asked, understand
-from engrams.surfaces.proxy.threads import Threads
-from engrams.surfaces.proxy.upstream import RawHeaders, Upstream, Upstreams, down, unrouted
+from engrams.surfaces.proxy.body import append_member
+from engrams.surfaces.proxy.dialect import ChatDialect
+from engrams.surfaces.proxy.errors import NOTE, error_response
+from engrams.surfaces.proxy.memory import DeadlineMemory, RequestMemory
+from engrams.surfaces.proxy.observer import StreamObserver
+from engrams.surfaces.proxy.relay import RelayResponse, run_call, wait_disconnect
+from engrams.surfaces.proxy.request import ProxyRequest, parse_request
+from engrams.surfaces.proxy.threads import ThreadSessions
+from engrams.surfaces.proxy.upstream import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers
 from engrams.types import Hit, Json
 
 BODY_BYTES = 256_000_000
-CLOSED = 499
-"""The status of an answer that nobody waits for."""
 
 _REFUSED = (400, 413, 422)
 
 _log = logging.getLogger("engrams.proxy")
 
 
-class Chat:
-    """The endpoint of one dialect before its upstreams."""
+class ChatEndpoint:
+    """Endpoint of one dialect before its upstreams."""
 
-    def __init__(self, upstreams: Upstreams, recall: Recall, settings: Settings, dialect: Dialect) -> None:
-        self._upstreams, self._recall, self._settings, self._dialect = upstreams, recall, settings, dialect
-        self._threads = Threads()
+    def __init__(self, upstreams: UpstreamRoutes, memory: DeadlineMemory, settings: Settings, dialect: ChatDialect) -> None:
+        self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
+        self._threads = ThreadSessions()
 
     async def __call__(self, request: Request) -> Response:
-        raw = await body_of(request)
+        raw = await read_body(request)
         if raw is None:
-            return failure(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
-        asked = understand(request.headers, raw, self._settings, self._dialect, self._threads)
-        upstream = self._upstreams.of(asked.model)
+            return error_response(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
+        chat_request = parse_request(request.headers, raw, self._settings, self._dialect, self._threads)
+        upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
-            return unrouted(asked.model)
-        memory = await self._recall.look(asked)
-        gone = asyncio.create_task(departure(request.receive))
-        response = await unless(gone, lambda: self._answer(request, asked, memory, upstream, gone))
-        if not isinstance(response, Relay):
-            await stop(gone)
-        return response or Response(status_code=CLOSED)
+            return no_upstream_error(chat_request.model)
+        memory = await self._memory.find_memory(chat_request)
+        return await run_call(wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone))
 
-    async def _answer(self, request: Request, asked: Asked, memory: Memory, upstream: Upstream, gone: asyncio.Task[None]) -> Response:
+    async def _answer(
+        self, request: Request, chat_request: ProxyRequest, memory: RequestMemory, upstream: UpstreamServer, gone: asyncio.Task[None]
+    ) -> Response:
         note = {NOTE: memory.note}
         try:
-            answer = await self._send(request, asked, upstream, memory.text)
+            answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
                 _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
-                memory = Memory("", (), "skipped:refused")
+                memory = RequestMemory("", (), "skipped:refused")
                 note = {NOTE: memory.note}
-                answer = await self._send(request, asked, upstream)
-            if answer.status_code != 200 or asked.caller is None:
-                return Relay(answer, _noted(down(answer, decoded=False), note), gone=gone)
-            if _is_stream(answer, asked):
-                witness = Witness(self._recall, asked, self._settings.limits.text_bytes // 4)
-                return Relay(answer, _noted(down(answer, decoded=True), note), witness, gone)
+                answer = await self._send(request, chat_request, upstream)
+            if answer.status_code != 200 or chat_request.caller is None:
+                return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
+            if _is_stream(answer, chat_request):
+                observer = StreamObserver(self._memory, chat_request, self._settings.limits.text_bytes // 4)
+                return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
             body = await answer.aread()
         except httpx2.HTTPError as fault:
-            return upstream.unreachable(fault, note)
-        return await self._whole(answer, body, asked, memory)
+            return upstream.unreachable_error(fault, note)
+        return await self._answer_whole(answer, body, chat_request, memory)
 
-    async def _send(self, request: Request, asked: Asked, upstream: Upstream, memory: str = "") -> httpx2.Response:
-        body = asked.body(memory)
-        headers = upstream.headers(request.headers.raw, b"content-length", b"accept-encoding")
+    async def _send(self, request: Request, chat_request: ProxyRequest, upstream: UpstreamServer, memory: str = "") -> httpx2.Response:
+        body = chat_request.upstream_body(memory)
+        headers = upstream.request_headers(request.headers.raw, b"content-length", b"accept-encoding")
         # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
         headers += [(b"content-length", str(len(body)).encode()), (b"accept-encoding", b"identity")]
-        url = upstream.target(self._dialect.path.encode(), request.scope["query_string"])
+        url = upstream.url_for(self._dialect.path.encode(), request.scope["query_string"])
         return await upstream.send("POST", url, headers, body)
 
-    async def _whole(self, answer: httpx2.Response, body: bytes, asked: Asked, memory: Memory) -> Response:
-        """An answer in one piece: what was said is kept, and where it is one of OpenAI's it names the memories used."""
-        headers = _noted(down(answer, decoded=True), {NOTE: memory.note})
-        parsed = _parsed(body)
-        text = self._dialect.answer(parsed)
-        if text is not None and asked.caller is not None:
-            asked.answered(str(parsed.get("id") or ""))
-            turns = [asked.said] if asked.said else []
-            turns += [asked.reply(text)] if text.strip() else []
+    async def _answer_whole(self, answer: httpx2.Response, body: bytes, chat_request: ProxyRequest, memory: RequestMemory) -> Response:
+        """Store the turns of a whole answer and name the memories used."""
+        headers = _with_note(response_headers(answer, decoded=True), {NOTE: memory.note})
+        parsed = _parse_json(body)
+        text = self._dialect.parse_answer(parsed)
+        if text is not None and chat_request.caller is not None:
+            chat_request.note_answer(str(parsed.get("id") or ""))
+            turns = [chat_request.question] if chat_request.question else []
+            turns += [chat_request.answer_turn(text)] if text.strip() else []
             if turns:
-                await self._recall.settle(self._recall.keep(turns, asked.caller.scope))
-            if asked.skip != "top_k" and self._dialect.hits:
-                body = extend(body, "memory_hits", [hit_of(hit) for hit in memory.hits])
+                await self._memory.wait_stored(self._memory.store(turns, chat_request.caller.scope))
+            if chat_request.skip_reason != "top_k" and self._dialect.hits:
+                body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])
         response = Response(body, answer.status_code)
         response.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
         return response
 
 
-async def body_of(request: Request) -> bytes | None:
-    """The whole body; None where it is over the limit."""
+async def read_body(request: Request) -> bytes | None:
+    """Read the whole body; None where it is over the limit."""
     pieces: list[bytes] = []
     size = 0
     async for chunk in request.stream():
@@ -110,8 +107,8 @@ async def body_of(request: Request) -> bytes | None:
     return b"".join(pieces)
 
 
-def hit_of(hit: Hit) -> dict[str, Json]:
-    """A memory in an answer's ``memory_hits``."""
+def hit_to_dict(hit: Hit) -> dict[str, Json]:
+    """Convert a hit for an answer's ``memory_hits``."""
     record = hit.record
     return {
         "id": record.id,
@@ -123,19 +120,19 @@ def hit_of(hit: Hit) -> dict[str, Json]:
     }
 
 
-def _noted(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
+def _with_note(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
     return [*headers, *((name.encode(), value.encode()) for name, value in note.items())]
 
 
-def _is_stream(answer: httpx2.Response, asked: Asked) -> bool:
-    """The answer decides, not the request: some servers stream unasked, some do not stream when asked."""
+def _is_stream(answer: httpx2.Response, chat_request: ProxyRequest) -> bool:
+    """Detect a stream by the answer: servers may ignore `stream`."""
     kind = answer.headers.get("content-type", "")
-    if asked.dialect.lines:
-        return "ndjson" in kind or (asked.streams and kind.partition(";")[0] != "application/json")
-    return "text/event-stream" in kind or (asked.streams and "json" not in kind)
+    if chat_request.dialect.lines:
+        return "ndjson" in kind or (chat_request.wants_stream and kind.partition(";")[0] != "application/json")
+    return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)
 
 
-def _parsed(body: bytes) -> Json:
+def _parse_json(body: bytes) -> Json:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -1,20 +1,23 @@
-"""The kinds of request that carry a conversation: where they go, and how their answers are read."""
+"""Chat protocols: paths, request shapes and readers of answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engrams.surfaces.proxy.body import INPUT, MESSAGES, PROMPT, Shape, text_of
-from engrams.surfaces.proxy.errors import event, line, problem
+from engrams.surfaces.proxy.body import INPUT, MESSAGES, PROMPT, RequestShape, text_of
+from engrams.surfaces.proxy.errors import error_body, json_line, sse_event
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What one part of a stream says. ``id``: that of the whole answer. ``finished``: the model said that it is done."""
+class StreamPiece:
+    """Content of one part of a stream.
+
+    ``id``: that of the whole answer. ``finished``: the model said that it is done.
+    """
 
     text: str = ""
     finished: bool = False
@@ -23,27 +26,28 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used.
+class ChatDialect:
+    """Chat protocol.
 
-    ``answer`` gives the text of a whole answer; None: it is not one. ``broken`` says in a stream that it broke off.
+    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used.
+    ``parse_answer`` gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream.
     """
 
     path: str
-    shape: Shape
-    piece: Callable[[Mapping[str, Json]], Piece]
-    answer: Callable[[Json], str | None]
-    broken: Callable[[str], bytes]
+    shape: RequestShape
+    parse_piece: Callable[[Mapping[str, Json]], StreamPiece]
+    parse_answer: Callable[[Json], str | None]
+    format_break: Callable[[str], bytes]
     lines: bool = False
     hits: bool = True
 
-    def streams(self, fields: Mapping[str, Json]) -> bool:
-        """Whether the request asks for a stream."""
+    def wants_stream(self, fields: Mapping[str, Json]) -> bool:
+        """Return True if the request asks for a stream."""
         return fields.get("stream", self.lines) is True
 
 
-def chat_piece(body: Mapping[str, Json]) -> Piece:
-    """Of the first choice of a chat chunk."""
+def parse_chat_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a chat chunk, its first choice."""
     text, finished = "", False
     choices = body.get("choices")
     for choice in choices if isinstance(choices, list) else ():
@@ -51,11 +55,11 @@ def chat_piece(body: Mapping[str, Json]) -> Piece:
             delta = choice.get("delta")
             text += text_of(delta.get("content")) if isinstance(delta, dict) else ""
             finished = finished or bool(choice.get("finish_reason"))
-    return Piece(text, finished, bool(body.get("error")))
+    return StreamPiece(text, finished, bool(body.get("error")))
 
 
-def chat_answer(body: Json) -> str | None:
-    """The text of the first choice of a whole chat completion."""
+def parse_chat_answer(body: Json) -> str | None:
+    """Extract the text of the first choice of a chat completion."""
     choices = body.get("choices") if isinstance(body, dict) and not body.get("error") else None
     if not isinstance(choices, list):
         return None
@@ -63,13 +67,13 @@ def chat_answer(body: Json) -> str | None:
     return text_of(message.get("content")) if isinstance(message, dict) else ""
 
 
-def response_piece(body: Mapping[str, Json]) -> Piece:
-    """Of a typed event of the Responses protocol."""
+def parse_response_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a typed event of the Responses protocol."""
     kind = body.get("type")
     held = body.get("response")
     name = held.get("id") if isinstance(held, dict) else ""
     delta = body.get("delta") if kind == "response.output_text.delta" else ""
-    return Piece(
+    return StreamPiece(
         delta if isinstance(delta, str) else "",
         kind in ("response.completed", "response.incomplete"),
         kind in ("error", "response.failed") or bool(body.get("error")),
@@ -77,8 +81,8 @@ def response_piece(body: Mapping[str, Json]) -> Piece:
     )
 
 
-def response_answer(body: Json) -> str | None:
-    """The text of every message of a whole response."""
+def parse_response_answer(body: Json) -> str | None:
+    """Extract the text of all messages of a response."""
     output = body.get("output") if isinstance(body, dict) and not body.get("error") else None
     if not isinstance(output, list):
         return None
@@ -86,12 +90,12 @@ def response_answer(body: Json) -> str | None:
     return "\n".join(text for message in messages if (text := text_of(message.get("content"))))
 
 
-def ollama_piece(body: Mapping[str, Json]) -> Piece:
-    """Of a line of Ollama's own protocol."""
-    return Piece(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
+def parse_ollama_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a line of Ollama's protocol."""
+    return StreamPiece(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
 
 
-def ollama_answer(body: Json) -> str | None:
+def parse_ollama_answer(body: Json) -> str | None:
     known = isinstance(body, dict) and not body.get("error") and ("message" in body or "response" in body)
     return _ollama_text(body) if known else None
 
@@ -101,21 +105,23 @@ def _ollama_text(body: Mapping[str, Json]) -> str:
     return text_of(message.get("content") if isinstance(message, dict) else body.get("response"))
 
 
-def _chat_broken(text: str) -> bytes:
-    return event(problem(text, "upstream_error", _BROKEN))
+def _format_chat_break(text: str) -> bytes:
+    return sse_event(error_body(text, "upstream_error", _BROKEN))
 
 
-def _response_broken(text: str) -> bytes:
-    return b"event: error\n" + event({"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0})
+def _format_response_break(text: str) -> bytes:
+    return b"event: error\n" + sse_event({"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0})
 
 
-def _ollama_broken(text: str) -> bytes:
-    return line({"error": text})
+def _format_ollama_break(text: str) -> bytes:
+    return json_line({"error": text})
 
 
-CHAT = Dialect("/v1/chat/completions", MESSAGES, chat_piece, chat_answer, _chat_broken)
-RESPONSES = Dialect("/v1/responses", INPUT, response_piece, response_answer, _response_broken)
-OLLAMA_CHAT = Dialect("/api/chat", MESSAGES, ollama_piece, ollama_answer, _ollama_broken, lines=True, hits=False)
-OLLAMA_GENERATE = Dialect("/api/generate", PROMPT, ollama_piece, ollama_answer, _ollama_broken, lines=True, hits=False)
+CHAT = ChatDialect("/v1/chat/completions", MESSAGES, parse_chat_piece, parse_chat_answer, _format_chat_break)
+RESPONSES = ChatDialect("/v1/responses", INPUT, parse_response_piece, parse_response_answer, _format_response_break)
+OLLAMA_CHAT = ChatDialect("/api/chat", MESSAGES, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False)
+OLLAMA_GENERATE = ChatDialect(
+    "/api/generate", PROMPT, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False
+)
 
 DIALECTS = (CHAT, RESPONSES, OLLAMA_CHAT, OLLAMA_GENERATE)

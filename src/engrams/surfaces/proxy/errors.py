@@ -1,4 +1,4 @@
-"""Answers of our own in the shape that OpenAI clients read."""
+"""Our own answers in the shape that OpenAI clients read."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from engrams.types import Json
 NOTE = "x-engrams-memory"
 
 
-def problem(message: str, kind: str, code: str) -> dict[str, Json]:
-    """The body of an OpenAI error."""
+def error_body(message: str, kind: str, code: str) -> dict[str, Json]:
+    """Build the body of an OpenAI error."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def failure(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error answer; ``message`` ends with what to do about it."""
+def error_response(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Build an error answer; ``message`` ends with what to do."""
     kind = "invalid_request_error" if status < 500 else "upstream_error"
-    return Response(json.dumps(problem(message, kind, code)), status, dict(headers or {}), "application/json")
+    return Response(json.dumps(error_body(message, kind, code)), status, dict(headers or {}), "application/json")
 
 
-def event(body: Json) -> bytes:
-    """One server-sent event."""
+def sse_event(body: Json) -> bytes:
+    """Format a server-sent event."""
     return b"data: " + json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n\n"
 
 
-def line(body: Json) -> bytes:
-    """One line of a stream of JSON values."""
+def json_line(body: Json) -> bytes:
+    """Format a line of a stream of JSON values."""
     return json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n"

@@ -1,4 +1,4 @@
-"""Who asks, and for which part of their memory: read from headers and body, never forwarded."""
+"""Identify caller, scope and session by headers and body."""
 
 from __future__ import annotations
 
@@ -12,99 +12,104 @@ from engrams import clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy import jwt
-from engrams.surfaces.proxy.body import Envelope, text_of
+from engrams.surfaces.proxy.body import ChatEnvelope, text_of
 from engrams.types import Json, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``silence``: why memory stays out of it.
+class ChatCaller:
+    """Caller of a chat request.
 
-    ``threshold``: score (0..1) below which a memory is left out. ``message``: the client's own id for the message.
+    ``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``threshold``: score (0..1) below which a memory
+    is left out. ``skip_reason``: set where memory is not used. ``message``: the client's own id for the message.
     """
 
     scope: Scope
     session: str
     top_k: int
     threshold: float = 0.0
-    silence: Literal["", "disabled", "off", "incognito"] = ""
+    skip_reason: Literal["", "disabled", "off", "incognito"] = ""
     message: str = ""
 
 
-def identify(headers: Mapping[str, str], envelope: Envelope, settings: Settings) -> Caller:
-    """The caller of a chat request. ScopeError: an id that no scope can hold, or a token that does not hold.
+def identify(headers: Mapping[str, str], envelope: ChatEnvelope, settings: Settings) -> ChatCaller:
+    """Identify the caller of a chat request.
 
     The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id``
     (not where tokens are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation
     (also ``memory_id``) is a scope of its own below the owner: what is told there is found there only. A session only
-    groups turns.
+    groups turns. ScopeError: an id that no scope can hold, or an invalid token.
     """
     fields = envelope.fields
-    ours = _mapping(fields.get("memory"))
-    metadata = _mapping(fields.get("metadata"))
-    user = _user(headers, ours, fields.get("user"), settings.serve.jwt_secret)
-    project = _first(ours.get("project"), _header(headers, "x-engrams-project"))
-    conversation = _first(ours.get("conversation"), _header(headers, "x-engrams-conversation"), fields.get("memory_id"))
-    session = _first(
+    ours = _to_mapping(fields.get("memory"))
+    metadata = _to_mapping(fields.get("metadata"))
+    user = _find_user(headers, ours, fields.get("user"), settings.serve.jwt_secret)
+    project = _first_text(ours.get("project"), _read_header(headers, "x-engrams-project"))
+    conversation = _first_text(ours.get("conversation"), _read_header(headers, "x-engrams-conversation"), fields.get("memory_id"))
+    session = _first_text(
         ours.get("session"),
-        _header(headers, "x-engrams-session"),
+        _read_header(headers, "x-engrams-session"),
         headers.get("x-openwebui-chat-id"),
         *(metadata.get(name) for name in ("session_id", "conversation_id", "chat_id")),
         conversation,
-        envelope.thread,
+        envelope.thread_id,
     )
-    scope = _bound(headers.get("x-engrams-owner", ""), user) or Scope(("user", user or settings.owner))
+    scope = _key_scope(headers.get("x-engrams-owner", ""), user) or Scope(("user", user or settings.owner))
     scope = scope.within("project", project) if project else scope
     scope = scope.within("conversation", conversation) if conversation else scope
-    return Caller(
+    return ChatCaller(
         scope=scope,
-        session=session or opening(envelope),
-        top_k=_count(ours.get("top_k"), fields.get("memory_top_k"), settings),
-        threshold=_share(fields.get("memory_score_threshold")),
-        silence=_silence(ours, settings),
+        session=session or opening_id(envelope),
+        top_k=_memory_count(ours.get("top_k"), fields.get("memory_top_k"), settings),
+        threshold=_score_threshold(fields.get("memory_score_threshold")),
+        skip_reason=_find_skip_reason(ours, settings),
         message=headers.get("x-openwebui-message-id", ""),
     )
 
 
-def _bound(owner: str, user: str) -> Scope | None:
-    """What a key opened, as the server says; no client can send that header. Its users are parts of its owner's memory."""
+def _key_scope(owner: str, user: str) -> Scope | None:
+    """Return the scope of a key; its users are parts of it.
+
+    The server sets that header; no client can send it.
+    """
     if not owner:
         return None
     scope = Scope.parse(unquote(owner))
     return scope if user in ("", scope.labels[-1]) else scope.within("user", user)
 
 
-def opening(envelope: Envelope) -> str:
-    """A conversation without an id is known by its first user message: clients resend the whole history each time."""
+def opening_id(envelope: ChatEnvelope) -> str:
+    """Identify a conversation without an id by its first user message."""
     for message in envelope.messages:
         if isinstance(message, dict) and message.get("role") == "user":
             return "chat-" + _digest(text_of(message.get("content")))
     return ""
 
 
-def turn_id(caller: Caller, envelope: Envelope, place: int, text: str) -> str:
-    """An id for what is said at ``place``, the same for a request sent again and another for the same words said later.
+def turn_id(caller: ChatCaller, envelope: ChatEnvelope, place: int, text: str) -> str:
+    """Compute an id for the turn at index ``place``.
 
-    It covers what was said before, without system messages: clients put the time of day into those.
+    The same for a request sent again, another for the same words said later. It covers the messages before, without system
+    messages: clients put the time of day into those.
     """
     before = [message for message in envelope.messages[:place] if isinstance(message, dict)]
     said = [f"{message.get('role')}\x1f{text_of(message.get('content'))}" for message in before if message.get("role") != "system"]
-    thread = [envelope.thread] if envelope.thread else []
+    thread = [envelope.thread_id] if envelope.thread_id else []
     return "proxy-" + _digest(caller.scope.key, caller.session, caller.message, *thread, *said, text)
 
 
-def _user(headers: Mapping[str, str], ours: Mapping[str, Json], plain: Json, secret: str) -> str:
+def _find_user(headers: Mapping[str, str], ours: Mapping[str, Json], plain: Json, secret: str) -> str:
     if secret and jwt.HEADER in headers:
-        found = jwt.subject(headers[jwt.HEADER], secret, clock.now().timestamp())
+        found = jwt.verify_subject(headers[jwt.HEADER], secret, clock.now().timestamp())
         if not found:
             raise ScopeError("The user's token does not hold.", hint="Give both servers the same secret, and look at their clocks.")
         return found
     web = "" if secret else headers.get("x-openwebui-user-id")
-    return _first(ours.get("user"), _header(headers, "x-engrams-user"), web, plain)
+    return _first_text(ours.get("user"), _read_header(headers, "x-engrams-user"), web, plain)
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
-    """A header may hold UTF-8, as it is or percent-encoded."""
+def _read_header(headers: Mapping[str, str], name: str) -> str:
+    """Decode a header that holds UTF-8, raw or percent-encoded."""
     value = headers.get(name, "")
     try:
         return unquote(value.encode("latin-1").decode("utf-8"))
@@ -112,26 +117,26 @@ def _header(headers: Mapping[str, str], name: str) -> str:
         return value
 
 
-def _first(*values: Json) -> str:
+def _first_text(*values: Json) -> str:
     return next((str(value).strip() for value in values if isinstance(value, (str, int)) and str(value).strip()), "")
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _to_mapping(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _count(ours: Json, theirs: Json, settings: Settings) -> int:
+def _memory_count(ours: Json, theirs: Json, settings: Settings) -> int:
     for value in (ours, theirs):
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return min(value, settings.limits.results)
     return settings.serve.top_k
 
 
-def _share(value: Json) -> float:
+def _score_threshold(value: Json) -> float:
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= 1 else 0.0
 
 
-def _silence(ours: Mapping[str, Json], settings: Settings) -> Literal["", "disabled", "off", "incognito"]:
+def _find_skip_reason(ours: Mapping[str, Json], settings: Settings) -> Literal["", "disabled", "off", "incognito"]:
     if not settings.enabled:
         return "disabled"
     if ours.get("incognito") is True:

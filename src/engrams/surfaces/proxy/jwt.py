@@ -1,4 +1,4 @@
-"""The signed word of a web front end on who its user is: a JSON Web Token (RFC 7519) under a shared secret (HS256)."""
+"""Verify a web front end's signed user token (RFC 7519, HS256)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _LEEWAY = 30.0
 """Seconds by which two clocks may differ."""
 
 
-def subject(token: str, secret: str, now: float) -> str:
-    """Whom the token names; empty where its signature, issuer or time is wrong. ``now``: seconds since 1970."""
-    claims = _claims(token, secret)
+def verify_subject(token: str, secret: str, now: float) -> str:
+    """Return the subject of a valid token, else an empty text.
+
+    Invalid: wrong signature, issuer or time. ``now``: seconds since 1970.
+    """
+    claims = _verify_claims(token, secret)
     if claims is None or claims.get("iss") != _ISSUER:
         return ""
     begins, ends = claims.get("nbf", 0), claims.get("exp")
@@ -30,21 +33,21 @@ def subject(token: str, secret: str, now: float) -> str:
     return name.strip() if isinstance(name, str) else ""
 
 
-def _claims(token: str, secret: str) -> dict[str, Json] | None:
+def _verify_claims(token: str, secret: str) -> dict[str, Json] | None:
     try:
         signed, _, signature = token.strip().encode("ascii").rpartition(b".")
         head, _, body = signed.partition(b".")
         expected = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
-        if not hmac.compare_digest(expected, _decoded(signature)):
+        if not hmac.compare_digest(expected, _decode(signature)):
             return None
         # The algorithm is ours to choose: a token that says "none" says nothing.
-        kind, claims = json.loads(_decoded(head)), json.loads(_decoded(body))
+        kind, claims = json.loads(_decode(head)), json.loads(_decode(body))
     except (ValueError, RecursionError, binascii.Error):
         return None
     return claims if isinstance(kind, dict) and kind.get("alg") == "HS256" and isinstance(claims, dict) else None
 
 
-def _decoded(part: bytes) -> bytes:
+def _decode(part: bytes) -> bytes:
     return base64.b64decode(part + b"=" * (-len(part) % 4), altchars=b"-_", validate=True)
 
 

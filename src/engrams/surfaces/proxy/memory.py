@@ -1,4 +1,4 @@
-"""Memory as the proxy uses it: looked up within a deadline, kept off the path, and never a reason for a turn to fail."""
+"""Memory behind deadlines, so that it never delays or fails a turn."""
 
 from __future__ import annotations
 
@@ -12,145 +12,148 @@ from functools import partial
 from typing import Any
 
 from engrams.engine import MemoryEngine
-from engrams.surfaces.proxy.identity import Caller
-from engrams.surfaces.proxy.request import Asked
+from engrams.surfaces.proxy.identity import ChatCaller
+from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.types import Context, Hit, Json, Scope, Turn
 
 DRAIN_SECONDS = 10.0
 
 _QUERY_END = 2000
-_WARM = 3
-_QUEUE = 64
+_COLD_LOOKUPS = 3
+_MAX_WAITING = 64
 _READERS = 2
 _WRITERS = 2
 _OWNERS = 10_000
-"""Owners known to be warm; the oldest is let go, and may take longer once more."""
+"""Owners known to be warm; the oldest is dropped and may take longer once more."""
 
 _log = logging.getLogger("engrams.proxy")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds that a request waits for memory: for a lookup; for one of the first few of an owner, while its index and the code are
-    still being loaded; and for what was said to be kept."""
+class MemoryDeadlines:
+    """Seconds that a request waits for memory.
+
+    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is loaded; ``journal``: for turns to be
+    stored.
+    """
 
     lookup: float = 0.15
     cold: float = 0.6
     journal: float = 0.5
 
 
-USUAL = Patience()
+DEFAULT_DEADLINES = MemoryDeadlines()
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What a request is given: text for its prompt (empty: nothing) and the hits in it; ``note`` says so in a header."""
+class RequestMemory:
+    """Memory for a request: prompt text, its hits, and the header note."""
 
     text: str
     hits: tuple[Hit, ...]
     note: str
 
 
-class Recall:
-    """The engine behind deadlines. What takes longer goes on in its thread, and the request without it."""
+class DeadlineMemory:
+    """Engine behind deadlines; late lookups go on in their thread."""
 
-    def __init__(self, engine: MemoryEngine, patience: Patience = USUAL) -> None:
+    def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._engine = engine
-        self._patience = patience
+        self._deadlines = deadlines
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._writers = ThreadPoolExecutor(_WRITERS, "engrams-keep")
-        self._looking = 0
-        self._looks: Counter[Scope] = Counter()
-        self._keeping: set[asyncio.Task[bool]] = set()
+        self._waiting = 0
+        self._lookups: Counter[Scope] = Counter()
+        self._storing: set[asyncio.Task[bool]] = set()
         self._counts: Counter[str] = Counter()
 
     def counts(self) -> Mapping[str, Json]:
-        """Lookups by outcome, turns kept and lost, since the start."""
+        """Count lookups by outcome, and turns stored and lost."""
         return dict(self._counts)
 
-    async def look(self, asked: Asked) -> Memory:
-        """Memory for the request, or why there is none."""
-        if asked.skip or asked.caller is None or asked.said is None:
-            return self._without(asked.skip)
-        owner = asked.caller.scope.owner
-        seconds = self._patience.lookup if self._looks[owner] >= _WARM else max(self._patience.lookup, self._patience.cold)
-        work = partial(self._context, asked.said.text, asked.caller)
+    async def find_memory(self, chat_request: ProxyRequest) -> RequestMemory:
+        """Find memory for the request, or the reason for none."""
+        if chat_request.skip_reason or chat_request.caller is None or chat_request.question is None:
+            return self._skip_memory(chat_request.skip_reason)
+        owner = chat_request.caller.scope.owner
+        seconds = self._deadlines.lookup if self._lookups[owner] >= _COLD_LOOKUPS else max(self._deadlines.lookup, self._deadlines.cold)
+        work = partial(self._build_context, chat_request.question.text, chat_request.caller)
         context, reason = await self._run(work, seconds)
         if context is None:
-            return self._without(reason)
-        self._looks[owner] += 1
-        while len(self._looks) > _OWNERS:
-            del self._looks[next(iter(self._looks))]
-        return self._with(asked, context)
+            return self._skip_memory(reason)
+        self._lookups[owner] += 1
+        while len(self._lookups) > _OWNERS:
+            del self._lookups[next(iter(self._lookups))]
+        return self._use_context(chat_request, context)
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:
-        """Hits for an answer made of memory alone; None: memory failed."""
-        found, _ = await self._run(partial(self._engine.search, _short(query), scope=scope, limit=limit), DRAIN_SECONDS)
+        """Search for an offline answer; None: memory failed."""
+        found, _ = await self._run(partial(self._engine.search, _shorten(query), scope=scope, limit=limit), DRAIN_SECONDS)
         return None if found is None else () if found.abstain else found.hits
 
-    def keep(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
-        """Journal turns off the path, those of ``after`` first."""
-        task = asyncio.create_task(self._keep(tuple(turns), scope, after))
-        self._keeping.add(task)
-        task.add_done_callback(self._keeping.discard)
+    def store(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
+        """Store turns in the background, after those of ``after``."""
+        task = asyncio.create_task(self._store(tuple(turns), scope, after))
+        self._storing.add(task)
+        task.add_done_callback(self._storing.discard)
         return task
 
-    async def settle(self, task: asyncio.Task[bool]) -> None:
-        """Wait until it is kept, but not for a store that hangs."""
+    async def wait_stored(self, task: asyncio.Task[bool]) -> None:
+        """Wait until the turns are stored, up to the deadline."""
         if not task.done():
-            await asyncio.wait({task}, timeout=self._patience.journal)
+            await asyncio.wait({task}, timeout=self._deadlines.journal)
 
     async def warm(self, scope: Scope) -> None:
-        """Load what the first lookup of this owner needs."""
+        """Load what the owner's first lookup needs."""
         await self._run(partial(self._engine.explain, "hello", scope=scope, limit=1), DRAIN_SECONDS)
 
     async def close(self) -> None:
-        """Wait for what is being kept."""
-        if self._keeping:
-            _, left = await asyncio.wait(set(self._keeping), timeout=DRAIN_SECONDS)
+        """Wait for turns being stored."""
+        if self._storing:
+            _, left = await asyncio.wait(set(self._storing), timeout=DRAIN_SECONDS)
             if left:
                 _log.error("%d turns were not stored before shutdown", len(left))
         self._readers.shutdown(wait=False, cancel_futures=True)
         self._writers.shutdown(wait=False)
 
-    def _context(self, query: str, caller: Caller) -> Context:
-        ask = partial(self._engine.context, _short(query), scope=caller.scope, session=caller.session)
+    def _build_context(self, query: str, caller: ChatCaller) -> Context:
+        ask = partial(self._engine.context, _shorten(query), scope=caller.scope, session=caller.session)
         context = ask(limit=caller.top_k)
         above = sum(hit.score >= caller.threshold for hit in context.hits)
         return context if above == len(context.hits) else ask(limit=above)
 
-    def _with(self, asked: Asked, context: Context) -> Memory:
-        """Only what came near, and only what the conversation does not hold already."""
-        known = all(asked.said_here(hit.record.text) for hit in context.hits)
+    def _use_context(self, chat_request: ProxyRequest, context: Context) -> RequestMemory:
+        """Drop irrelevant memories and those the conversation already holds."""
+        known = all(chat_request.contains(hit.record.text) for hit in context.hits)
         hits = () if context.abstain or known else context.hits
         text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
-        return Memory(text, hits, note)
+        return RequestMemory(text, hits, note)
 
-    def _without(self, reason: str) -> Memory:
+    def _skip_memory(self, reason: str) -> RequestMemory:
         self._counts[f"skipped:{reason}"] += 1
-        return Memory("", (), f"skipped:{reason}")
+        return RequestMemory("", (), f"skipped:{reason}")
 
     async def _run(self, work: Callable[[], Any], seconds: float) -> tuple[Any, str]:
-        """Its result; None and a reason when there is none in time."""
-        if self._looking >= _QUEUE:
+        """Run in a thread; None and a reason without a timely result."""
+        if self._waiting >= _MAX_WAITING:
             return None, "busy"
         future = asyncio.get_running_loop().run_in_executor(self._readers, work)
-        self._looking += 1
-        future.add_done_callback(self._looked)
+        self._waiting += 1
+        future.add_done_callback(self._end_lookup)
         await asyncio.wait({future}, timeout=seconds)
         if not future.done():
             _log.warning("memory lookup took longer than %.2f s; the request went on without it", seconds)
             return None, "timeout"
         return (None, "error") if future.exception() else (future.result(), "")
 
-    def _looked(self, future: asyncio.Future[Any]) -> None:
-        self._looking -= 1
+    def _end_lookup(self, future: asyncio.Future[Any]) -> None:
+        self._waiting -= 1
         if not future.cancelled() and (fault := future.exception()):
-            _report("memory lookup failed", fault)
+            _log_fault("memory lookup failed", fault)
 
-    async def _keep(self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None) -> bool:
+    async def _store(self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None) -> bool:
         if after is not None:
             await asyncio.wait({after})
         work = partial(self._engine.observe, turns, scope=scope)
@@ -158,18 +161,18 @@ class Recall:
         await asyncio.wait({future})
         fault = future.exception()
         if fault:
-            _report("turns were not stored", fault)
+            _log_fault("turns were not stored", fault)
         self._counts["lost" if fault else "kept"] += len(turns)
         return fault is None
 
 
-def _short(query: str) -> str:
-    """A pasted text says what it is about at its beginning and its end."""
+def _shorten(query: str) -> str:
+    """Keep the beginning and end of a pasted text."""
     return query if len(query) <= 2 * _QUERY_END else f"{query[:_QUERY_END]}\n{query[-_QUERY_END:]}"
 
 
-def _report(what: str, fault: BaseException) -> None:
-    """The class and place of a fault, not its message: that may quote what was said."""
+def _log_fault(what: str, fault: BaseException) -> None:
+    """Log a fault's class and place; its message may quote a turn."""
     place = fault.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

@@ -1,4 +1,4 @@
-"""The models of several upstreams as one list."""
+"""Merged model list of several upstreams."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import httpx2
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engrams.surfaces.proxy.errors import failure
-from engrams.surfaces.proxy.upstream import Upstream, Upstreams
+from engrams.surfaces.proxy.errors import error_response
+from engrams.surfaces.proxy.upstream import UpstreamRoutes, UpstreamServer
 from engrams.types import Json
 
 _SECONDS = 10.0
 
 
-class Catalogue:
-    """Asks every upstream; one that does not answer, or speaks another protocol, adds nothing."""
+class ModelCatalogue:
+    """Model lists of all upstreams; failing ones are left out."""
 
-    def __init__(self, upstreams: Upstreams) -> None:
+    def __init__(self, upstreams: UpstreamRoutes) -> None:
         self._upstreams = upstreams
 
     async def models(self, request: Request) -> Response:
-        """``GET /v1/models``."""
-        return await self._merged(request, "data", "id", {"object": "list"})
+        """Answer ``GET /v1/models``."""
+        return await self._merge_lists(request, "data", "id", {"object": "list"})
 
     async def tags(self, request: Request) -> Response:
-        """Ollama's ``GET /api/tags``."""
-        return await self._merged(request, "models", "name", {})
+        """Answer Ollama's ``GET /api/tags``."""
+        return await self._merge_lists(request, "models", "name", {})
 
-    async def _merged(self, request: Request, key: str, name: str, head: dict[str, Json]) -> Response:
-        """The main server's models and, of each other, those that its patterns send there."""
-        servers: list[tuple[tuple[str, ...], Upstream]] = [*self._upstreams.routes]
+    async def _merge_lists(self, request: Request, key: str, name: str, head: dict[str, Json]) -> Response:
+        """Merge the main server's models with those routed to the others."""
+        servers: list[tuple[tuple[str, ...], UpstreamServer]] = [*self._upstreams.routes]
         if self._upstreams.main is not None:
             servers.append((("*",), self._upstreams.main))
-        lists = await asyncio.gather(*(self._list(server, request, key) for _, server in servers))
+        lists = await asyncio.gather(*(self._list_models(server, request, key) for _, server in servers))
         found: dict[str, Json] = {}
         for (models, _), items in zip(servers, lists, strict=True):
             for item in items or ():
@@ -44,15 +44,15 @@ class Catalogue:
                 if isinstance(known, str) and any(fnmatchcase(known, one) for one in models):
                     found.setdefault(known, item)
         if all(items is None for items in lists):
-            return failure(502, "No upstream answered. Are they running? `serve.routes` names them.", "upstream_unreachable")
+            return error_response(502, "No upstream answered. Are they running? `serve.routes` names them.", "upstream_unreachable")
         return Response(json.dumps({**head, key: list(found.values())}), media_type="application/json")
 
-    async def _list(self, server: Upstream, request: Request, key: str) -> list[Json] | None:
-        """None: it does not answer."""
-        headers = server.headers(request.headers.raw, b"accept-encoding", b"content-length")
+    async def _list_models(self, server: UpstreamServer, request: Request, key: str) -> list[Json] | None:
+        """List the models of one server; None: it does not answer."""
+        headers = server.request_headers(request.headers.raw, b"accept-encoding", b"content-length")
         try:
             async with asyncio.timeout(_SECONDS):
-                answer = await server.send("GET", server.target(request.url.path.encode()), headers, None)
+                answer = await server.send("GET", server.url_for(request.url.path.encode()), headers, None)
                 body = json.loads(await answer.aread())
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
             return None

@@ -1,4 +1,4 @@
-"""The proxy as a part of the server: its routes, its start and its end."""
+"""Mount of the proxy."""
 
 from __future__ import annotations
 
@@ -16,63 +16,66 @@ from starlette.types import Receive, Scope, Send
 from engrams import types
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.proxy.chat import CLOSED, Chat
+from engrams.surfaces.proxy.chat import ChatEndpoint
 from engrams.surfaces.proxy.dialect import CHAT, DIALECTS
-from engrams.surfaces.proxy.errors import failure
-from engrams.surfaces.proxy.memory import USUAL, Patience, Recall
-from engrams.surfaces.proxy.models import Catalogue
-from engrams.surfaces.proxy.offline import HOW, Offline
-from engrams.surfaces.proxy.relay import Relay, departure, stop, unless
-from engrams.surfaces.proxy.upstream import Upstreams, down, unrouted
+from engrams.surfaces.proxy.errors import error_response
+from engrams.surfaces.proxy.memory import DEFAULT_DEADLINES, DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.models import ModelCatalogue
+from engrams.surfaces.proxy.offline import HOW, OfflineChat
+from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, wait_disconnect
+from engrams.surfaces.proxy.upstream import UpstreamRoutes, no_upstream_error, response_headers
 from engrams.types import Json
 
 _SWITCH = 0.0005
-"""Seconds after which a thread that computes gives way; Python's own 0.005 is a lookup's and a job's worth for every piece."""
+"""Thread switch interval in seconds; Python's 0.005 would delay every piece of a stream."""
 
 _PEEK = 16_000_000
-"""Bytes of a body in which its model is looked for."""
+"""Bytes of a body searched for its model."""
 
 
-class Proxy:
-    """Conversations with memory; every other path as the upstream has it. Its routes go last: they take what is left."""
+class ProxyMount:
+    """Chat with memory; every other path is relayed unchanged.
 
-    def __init__(self, engine: MemoryEngine, settings: Settings, patience: Patience = USUAL) -> None:
+    Its routes go last.
+    """
+
+    def __init__(self, engine: MemoryEngine, settings: Settings, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._settings = settings
-        self._recall = Recall(engine, patience)
-        self._upstreams = Upstreams(settings.serve)
+        self._memory = DeadlineMemory(engine, deadlines)
+        self._upstreams = UpstreamRoutes(settings.serve)
         self._warming: asyncio.Task[None] | None = None
         self._interval = sys.getswitchinterval()
 
     def install(self, app: FastAPI) -> None:
         if not self._upstreams:
-            offline = Offline(self._recall, self._settings)
+            offline = OfflineChat(self._memory, self._settings)
             app.router.routes.append(Route(CHAT.path, offline.chat, methods=["POST"]))
             app.router.routes.append(Route("/v1/models", offline.models, methods=["GET"]))
             app.router.routes.append(Route("/v1/models/{name}", offline.models, methods=["GET"]))
         else:
             for dialect in DIALECTS:
-                chat = Chat(self._upstreams, self._recall, self._settings, dialect)
+                chat = ChatEndpoint(self._upstreams, self._memory, self._settings, dialect)
                 app.router.routes.append(Route(dialect.path, chat.__call__, methods=["POST"]))
             if self._upstreams.routes:
-                catalogue = Catalogue(self._upstreams)
+                catalogue = ModelCatalogue(self._upstreams)
                 app.router.routes.append(Route("/v1/models", catalogue.models, methods=["GET"]))
                 app.router.routes.append(Route("/api/tags", catalogue.tags, methods=["GET"]))
-        app.mount("/", self._rest)
+        app.mount("/", self._relay_any)
 
     async def start(self) -> None:
-        """The first request of the day should find memory awake, and a stream's next piece should not wait for memory's threads."""
+        """Warm memory, and switch threads faster for streams."""
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH)
         if self._settings.enabled:
             owner = types.Scope(("user", self._settings.owner))
-            self._warming = asyncio.create_task(self._recall.warm(owner))
+            self._warming = asyncio.create_task(self._memory.warm(owner))
 
     async def stop(self) -> None:
-        """Turns still being kept are waited for."""
+        """Wait for turns being stored."""
         sys.setswitchinterval(self._interval)
         if self._warming is not None:
-            await stop(self._warming)
-        await self._recall.close()
+            await cancel_task(self._warming)
+        await self._memory.close()
         await self._upstreams.close()
 
     def health(self) -> Mapping[str, Json]:
@@ -81,58 +84,54 @@ class Proxy:
             "openai_base_url": self._upstreams.main.address if self._upstreams.main else "",
             "routes": {model: server.address for models, server in self._upstreams.routes for model in models},
             "default_top_k": serve.top_k,
-            "memory": dict(self._recall.counts()),
+            "memory": dict(self._memory.counts()),
         }
 
-    async def _rest(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Any method, any path."""
+    async def _relay_any(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Relay any method and path."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1003, "reason": "engrams relays no web sockets"})
             return
         if not self._upstreams:
-            response: Response = failure(404, f"There is nothing at {scope['path']} without an upstream. {HOW}", "not_found")
+            response: Response = error_response(404, f"There is nothing at {scope['path']} without an upstream. {HOW}", "not_found")
             await response(scope, receive, send)
             return
-        response = await self._pass(scope, receive)
+        response = await self._relay(scope, receive)
         await response(scope, receive, send)
 
-    async def _pass(self, scope: Scope, receive: Receive) -> Response:
+    async def _relay(self, scope: Scope, receive: Receive) -> Response:
         names = {name for name, _ in scope["headers"]}
-        inbound = Inbound(receive, b"content-length" in names or b"transfer-encoding" in names)
-        model = await self._model(scope, inbound) if self._upstreams.routes else ""
-        upstream = self._upstreams.of(model)
+        inbound = InboundRequest(receive, b"content-length" in names or b"transfer-encoding" in names)
+        model = await self._find_model(scope, inbound) if self._upstreams.routes else ""
+        upstream = self._upstreams.find(model)
         if upstream is None:
-            return unrouted(model)
-        url = upstream.target(scope["raw_path"], scope["query_string"])
-        headers = upstream.headers(scope["headers"])
-        gone = asyncio.create_task(inbound.left())
+            return no_upstream_error(model)
+        url = upstream.url_for(scope["raw_path"], scope["query_string"])
+        headers = upstream.request_headers(scope["headers"])
 
-        async def answer() -> Response:
+        async def answer(gone: asyncio.Task[None]) -> Response:
             try:
-                found = await upstream.send(scope["method"], url, headers, inbound.body() if inbound.given else None)
+                found = await upstream.send(scope["method"], url, headers, inbound.body() if inbound.has_body else None)
             except httpx2.HTTPError as fault:
-                return upstream.unreachable(fault)
-            return Relay(found, down(found, decoded=False), gone=gone)
+                return upstream.unreachable_error(fault)
+            return RelayResponse(found, response_headers(found, decoded=False), gone)
 
-        response = await unless(gone, answer)
-        if not isinstance(response, Relay):
-            await stop(gone)
-        return response or Response(status_code=CLOSED)
+        return await run_call(inbound.wait_departure(), answer)
 
-    async def _model(self, scope: Scope, inbound: Inbound) -> str:
-        """Which model a request names, in its path or its JSON body; where there is only one upstream nobody looks."""
+    async def _find_model(self, scope: Scope, inbound: InboundRequest) -> str:
+        """Find the model in the path or JSON body, for several upstreams."""
         path: str = scope["path"]
         if path.startswith("/v1/models/"):
             return path.removeprefix("/v1/models/")
         kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        return model_of(await inbound.peek()) if b"json" in kind else ""
+        return model_name(await inbound.peek()) if b"json" in kind else ""
 
 
-class Inbound:
-    """A client's request as it comes in: first its body, then, some time, its leaving."""
+class InboundRequest:
+    """Client's request: its body, then its disconnect."""
 
     def __init__(self, receive: Receive, open: bool) -> None:
-        self.given = open
+        self.has_body = open
         self.open = open
         self._receive = receive
         self._seen: list[bytes] = []
@@ -141,10 +140,10 @@ class Inbound:
             self._over.set()
 
     async def peek(self) -> bytes:
-        """The body up to ``_PEEK`` bytes; ``body`` gives it again."""
+        """Read up to ``_PEEK`` bytes of the body; ``body`` repeats them."""
         size = 0
         while self.open and size < _PEEK:
-            piece = await self._next()
+            piece = await self._next_piece()
             if piece is None:
                 break
             self._seen.append(piece)
@@ -156,14 +155,14 @@ class Inbound:
             for piece in self._seen:
                 yield piece
             while self.open:
-                more = await self._next()
+                more = await self._next_piece()
                 if more is None:
                     raise httpx2.WriteError("the client left")
                 yield more
         finally:
             self._over.set()
 
-    async def _next(self) -> bytes | None:
+    async def _next_piece(self) -> bytes | None:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.open = False
@@ -171,13 +170,13 @@ class Inbound:
         self.open = bool(message.get("more_body"))
         return bytes(message.get("body", b""))
 
-    async def left(self) -> None:
+    async def wait_departure(self) -> None:
         await self._over.wait()
-        await departure(self._receive)
+        await wait_disconnect(self._receive)
 
 
-def model_of(raw: bytes) -> str:
-    """The model that a JSON body names; empty: none."""
+def model_name(raw: bytes) -> str:
+    """Extract the model of a JSON body; empty: none."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -186,6 +185,6 @@ def model_of(raw: bytes) -> str:
     return model if isinstance(model, str) else ""
 
 
-def part(engine: MemoryEngine, settings: Settings) -> Proxy:
-    """What the server asks every part for."""
-    return Proxy(engine, settings)
+def create_mount(engine: MemoryEngine, settings: Settings) -> ProxyMount:
+    """Create the proxy mount."""
+    return ProxyMount(engine, settings)

@@ -1,4 +1,4 @@
-"""Without an upstream: chat answered by quoting memory, and plainly labelled as that."""
+"""Answer chats by quoting memory where there is no upstream."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from starlette.responses import Response, StreamingResponse
 
 from engrams import clock
 from engrams.settings import Settings
-from engrams.surfaces.proxy.chat import BODY_BYTES, body_of, hit_of
-from engrams.surfaces.proxy.errors import NOTE, event, failure
-from engrams.surfaces.proxy.memory import Recall
-from engrams.surfaces.proxy.request import Asked, understand
+from engrams.surfaces.proxy.chat import BODY_BYTES, hit_to_dict, read_body
+from engrams.surfaces.proxy.errors import NOTE, error_response, sse_event
+from engrams.surfaces.proxy.memory import DeadlineMemory
+from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 from engrams.types import Hit, Json, Kind, Turn
 
 MODEL = "engrams-offline"
@@ -25,59 +25,59 @@ _SILENT = "[engrams, offline] No language model is connected, and this request l
 _QUOTE = 300
 
 
-class Offline:
-    """The chat endpoint and the model list of a proxy that has no upstream."""
+class OfflineChat:
+    """Chat endpoint and model list without an upstream."""
 
-    def __init__(self, recall: Recall, settings: Settings) -> None:
-        self._recall, self._settings = recall, settings
+    def __init__(self, memory: DeadlineMemory, settings: Settings) -> None:
+        self._memory, self._settings = memory, settings
 
     async def chat(self, request: Request) -> Response:
-        raw = await body_of(request)
-        asked = understand(request.headers, raw or b"", self._settings)
-        if raw is None or asked.envelope is None:
+        raw = await read_body(request)
+        chat_request = parse_request(request.headers, raw or b"", self._settings)
+        if raw is None or chat_request.envelope is None:
             status, what = (413, f"over {BODY_BYTES:,} bytes") if raw is None else (400, "not a JSON object with a list of messages")
-            return failure(status, f"The request is {what}. Send an OpenAI chat request.", "invalid_request")
+            return error_response(status, f"The request is {what}. Send an OpenAI chat request.", "invalid_request")
         hits: tuple[Hit, ...] | None = ()
-        if asked.caller and asked.said and asked.caller.top_k:
-            found = await self._recall.search(asked.said.text, asked.caller.scope, 2 * asked.caller.top_k + 1)
-            hits = None if found is None else _worth(found, asked.said.text)[: asked.caller.top_k]
+        if chat_request.caller and chat_request.question and chat_request.caller.top_k:
+            found = await self._memory.search(chat_request.question.text, chat_request.caller.scope, 2 * chat_request.caller.top_k + 1)
+            hits = None if found is None else _drop_own_quotes(found, chat_request.question.text)[: chat_request.caller.top_k]
         if hits is None:
-            return failure(503, "Memory could not be read. `engrams doctor` says why.", "memory_unavailable")
-        text = answer(asked, hits)
-        await self._keep(asked, text)
-        note = {NOTE: f"used:{len(hits)}" if hits else f"skipped:{asked.skip}" if asked.skip else "none"}
-        if asked.streams:
-            return StreamingResponse(_chunks(asked, text), headers=note, media_type="text/event-stream")
-        body = {**_completion(text), "memory_hits": [hit_of(hit) for hit in hits]}
+            return error_response(503, "Memory could not be read. `engrams doctor` says why.", "memory_unavailable")
+        text = quote_hits(chat_request, hits)
+        await self._store_turns(chat_request, text)
+        note = {NOTE: f"used:{len(hits)}" if hits else f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"}
+        if chat_request.wants_stream:
+            return StreamingResponse(_chunks(chat_request, text), headers=note, media_type="text/event-stream")
+        body = {**_completion_body(text), "memory_hits": [hit_to_dict(hit) for hit in hits]}
         return Response(json.dumps(body), headers=note, media_type="application/json")
 
     async def models(self, request: Request) -> Response:
-        """The list of models, or the one asked for."""
+        """List the models, or return the one asked for."""
         model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "engrams"}
         name = request.path_params.get("name")
         if name not in (None, MODEL):
-            return failure(404, f"There is only {MODEL}. {HOW}", "model_not_found")
+            return error_response(404, f"There is only {MODEL}. {HOW}", "model_not_found")
         body = model if name else {"object": "list", "data": [model]}
         return Response(json.dumps(body), media_type="application/json")
 
-    async def _keep(self, asked: Asked, text: str) -> None:
-        if asked.caller is None or asked.said is None:
+    async def _store_turns(self, chat_request: ProxyRequest, text: str) -> None:
+        if chat_request.caller is None or chat_request.question is None:
             return
-        reply = asked.reply(text)
+        reply = chat_request.answer_turn(text)
         kept = Turn(reply.text, "assistant", session=reply.session, external_id=reply.external_id, meta={"model": MODEL})
-        await self._recall.settle(self._recall.keep([asked.said, kept], asked.caller.scope))
+        await self._memory.wait_stored(self._memory.store([chat_request.question, kept], chat_request.caller.scope))
 
 
-def answer(asked: Asked, hits: Sequence[Hit]) -> str:
-    """The label, one dated quote a line, and how to get a real answer."""
-    if asked.caller is None:
+def quote_hits(chat_request: ProxyRequest, hits: Sequence[Hit]) -> str:
+    """Format label, dated quotes, and the way to a real answer."""
+    if chat_request.caller is None:
         return f"{_SILENT} {HOW}"
     if not hits:
         return f"{_NOTHING} {HOW}"
-    return "\n".join([_LABEL, "", *(_quote(hit) for hit in hits), "", HOW])
+    return "\n".join([_LABEL, "", *(_format_quote(hit) for hit in hits), "", HOW])
 
 
-def _quote(hit: Hit) -> str:
+def _format_quote(hit: Hit) -> str:
     record = hit.record
     text = " ".join(record.text.split())
     text = text if len(text) <= _QUOTE else text[: _QUOTE - 1].rstrip() + "…"
@@ -88,29 +88,29 @@ def _quote(hit: Hit) -> str:
     return f"- {day}{', ' + who if who else ''}: “{text}”{over}"
 
 
-def _worth(hits: Sequence[Hit], question: str) -> tuple[Hit, ...]:
-    """Without earlier offline answers, which only quote, and without the question itself."""
+def _drop_own_quotes(hits: Sequence[Hit], question: str) -> tuple[Hit, ...]:
+    """Drop earlier offline answers and the question itself."""
     return tuple(hit for hit in hits if hit.record.meta.get("model") != MODEL and hit.record.text.strip() != question.strip())
 
 
-def _completion(text: str) -> dict[str, Json]:
+def _completion_body(text: str) -> dict[str, Json]:
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "logprobs": None, "finish_reason": "stop"}
-    return {**_head("chat.completion"), "choices": [choice], "usage": _usage()}
+    return {**_completion_head("chat.completion"), "choices": [choice], "usage": _usage()}
 
 
-async def _chunks(asked: Asked, text: str) -> AsyncIterator[bytes]:
-    head = _head("chat.completion.chunk")
+async def _chunks(chat_request: ProxyRequest, text: str) -> AsyncIterator[bytes]:
+    head = _completion_head("chat.completion.chunk")
     for place, piece in enumerate(text.splitlines(keepends=True)):
         delta = {"role": "assistant", "content": piece} if place == 0 else {"content": piece}
-        yield event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-    yield event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    options = asked.fields.get("stream_options")
+        yield sse_event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    yield sse_event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    options = chat_request.fields.get("stream_options")
     if isinstance(options, dict) and options.get("include_usage") is True:
-        yield event({**head, "choices": [], "usage": _usage()})
+        yield sse_event({**head, "choices": [], "usage": _usage()})
     yield b"data: [DONE]\n\n"
 
 
-def _head(kind: str) -> dict[str, Json]:
+def _completion_head(kind: str) -> dict[str, Json]:
     now = clock.now()
     return {"id": f"chatcmpl-{clock.new_id(now)}", "object": kind, "created": int(now.timestamp()), "model": MODEL}
 

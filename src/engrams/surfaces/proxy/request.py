@@ -1,4 +1,4 @@
-"""What a request asks of memory, worked out before anything is looked up or sent."""
+"""Parse a request for memory, before any lookup."""
 
 from __future__ import annotations
 
@@ -7,55 +7,58 @@ from dataclasses import dataclass, replace
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.body import PROMPT, Envelope, attachments, read, text_of
-from engrams.surfaces.proxy.dialect import CHAT, Dialect
-from engrams.surfaces.proxy.identity import Caller, identify, turn_id
-from engrams.surfaces.proxy.tasks import is_chore
-from engrams.surfaces.proxy.threads import Threads
+from engrams.surfaces.proxy.body import PROMPT, ChatEnvelope, attachment_types, parse_envelope, text_of
+from engrams.surfaces.proxy.dialect import CHAT, ChatDialect
+from engrams.surfaces.proxy.identity import ChatCaller, identify, turn_id
+from engrams.surfaces.proxy.tasks import is_client_task
+from engrams.surfaces.proxy.threads import ThreadSessions
 from engrams.types import Json, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request. ``caller`` None: memory stays out of it, for the reason ``skip``; otherwise its turns are kept."""
+class ProxyRequest:
+    """Parsed request; without ``caller`` memory is not used.
+
+    ``skip_reason`` says why; with a caller its turns are stored.
+    """
 
     raw: bytes
-    envelope: Envelope | None
-    caller: Caller | None
-    skip: str
-    said: Turn | None = None
-    dialect: Dialect = CHAT
-    threads: Threads | None = None
+    envelope: ChatEnvelope | None
+    caller: ChatCaller | None
+    skip_reason: str
+    question: Turn | None = None
+    dialect: ChatDialect = CHAT
+    threads: ThreadSessions | None = None
 
     @property
     def fields(self) -> Mapping[str, Json]:
         return self.envelope.fields if self.envelope else {}
 
     @property
-    def streams(self) -> bool:
-        return self.dialect.streams(self.fields)
+    def wants_stream(self) -> bool:
+        return self.dialect.wants_stream(self.fields)
 
     @property
     def model(self) -> str:
         model = self.fields.get("model")
         return model if isinstance(model, str) else ""
 
-    def body(self, memory: str = "") -> bytes:
-        """What goes upstream: the request as it came, without our fields, with ``memory`` where there is some."""
-        return self.envelope.forward(memory) if self.envelope else self.raw
+    def upstream_body(self, memory: str = "") -> bytes:
+        """Render the request for the upstream, with ``memory`` if any."""
+        return self.envelope.render(memory) if self.envelope else self.raw
 
-    def said_here(self, text: str) -> bool:
-        """Whether a message of this very request holds the text: no need to recall it."""
+    def contains(self, text: str) -> bool:
+        """Return True if a message of this request holds the text."""
         messages = self.envelope.messages if self.envelope else ()
         return any(text in text_of(message.get("content")) for message in messages if isinstance(message, dict))
 
-    def answered(self, id: str) -> None:
-        """The answer's own id, by which the next request of the conversation may name it."""
+    def note_answer(self, id: str) -> None:
+        """Remember the answer's id, which the next request may name."""
         if id and self.threads is not None and self.caller is not None:
             self.threads.note(id, self.caller.session)
 
-    def reply(self, text: str, partial: bool = False) -> Turn:
-        """The answer as a turn; ``partial``: it broke off."""
+    def answer_turn(self, text: str, partial: bool = False) -> Turn:
+        """Build the turn of the answer; ``partial``: it broke off."""
         assert self.envelope is not None
         assert self.caller is not None
         meta: dict[str, Json] = {"model": self.model} if self.model else {}
@@ -69,44 +72,47 @@ class Asked:
         )
 
 
-def understand(
-    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: Dialect = CHAT, threads: Threads | None = None
-) -> Asked:
-    """Never raises: a request that memory cannot make sense of goes upstream as it is."""
-    envelope = read(raw, dialect.shape)
+def parse_request(
+    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ThreadSessions | None = None
+) -> ProxyRequest:
+    """Parse a request; never raises.
+
+    A request that memory cannot use goes upstream as it is.
+    """
+    envelope = parse_envelope(raw, dialect.shape)
     if envelope is None:
-        return Asked(raw, None, None, "request", dialect=dialect)
+        return ProxyRequest(raw, None, None, "request", dialect=dialect)
     try:
         caller = identify(headers, envelope, settings)
     except ScopeError:
-        return Asked(raw, envelope, None, "identity", dialect=dialect)
-    if caller.silence:
-        return Asked(raw, envelope, None, caller.silence, dialect=dialect)
-    if is_chore(headers, envelope) or _is_filling(envelope):
-        return Asked(raw, envelope, None, "task", dialect=dialect)
-    if threads is not None and envelope.thread and caller.session == envelope.thread:
-        session = threads.session(envelope.thread)
+        return ProxyRequest(raw, envelope, None, "identity", dialect=dialect)
+    if caller.skip_reason:
+        return ProxyRequest(raw, envelope, None, caller.skip_reason, dialect=dialect)
+    if is_client_task(headers, envelope) or _is_completion(envelope):
+        return ProxyRequest(raw, envelope, None, "task", dialect=dialect)
+    if threads is not None and envelope.thread_id and caller.session == envelope.thread_id:
+        session = threads.session(envelope.thread_id)
         caller = replace(caller, session=session, message=caller.message or threads.latest(session))
-    said = _said(caller, envelope)
+    said = _question_turn(caller, envelope)
     skip = "" if said else "no_question"
-    return Asked(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
+    return ProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
 
 
-def _is_filling(envelope: Envelope) -> bool:
-    """Completion of a text or of code, which nobody says to anybody."""
+def _is_completion(envelope: ChatEnvelope) -> bool:
+    """Detect completions of text or code, which are no conversation."""
     return envelope.shape is PROMPT and bool(envelope.fields.get("raw") or envelope.fields.get("suffix"))
 
 
-def _said(caller: Caller, envelope: Envelope) -> Turn | None:
-    """The last user message: the only new one, since a client sends the whole history each time."""
-    place = envelope.last_user
+def _question_turn(caller: ChatCaller, envelope: ChatEnvelope) -> Turn | None:
+    """Build the turn of the last user message, the only new one."""
+    place = envelope.last_user_index
     if place < 0:
         return None
     message = envelope.messages[place]
     text = text_of(message.get("content"))
     if not text.strip():
         return None
-    kinds = attachments(message.get("content"))
+    kinds = attachment_types(message.get("content"))
     name = message.get("name")
     return Turn(
         text=text,

@@ -1,15 +1,15 @@
-"""Requests that a chat client makes for itself (a title, tags, follow-up questions): no person said anything."""
+"""Detect a client's own requests: titles, tags, follow-up questions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from engrams.surfaces.proxy.body import Envelope, text_of
+from engrams.surfaces.proxy.body import ChatEnvelope, text_of
 from engrams.types import Json
 
 _HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
-_TALK = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
+_CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
 
 # Open WebUI sends its chores as a user message made of these sections.
 _SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
@@ -26,18 +26,18 @@ _JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORE
 _HEAD = 600
 
 
-def is_chore(headers: Mapping[str, str], envelope: Envelope) -> bool:
-    """Whether the request is a client's own errand, by its header, its metadata or its prompt."""
+def is_client_task(headers: Mapping[str, str], envelope: ChatEnvelope) -> bool:
+    """Detect a client task by header, metadata or prompt."""
     metadata = envelope.fields.get("metadata")
     named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
-    if any(isinstance(name, str) and name.strip().casefold() not in _TALK for name in named):
+    if any(isinstance(name, str) and name.strip().casefold() not in _CHAT_NAMES for name in named):
         return True
     orders = [{"role": "system", "content": envelope.fields.get(name)} for name in ("instructions", "system")]
     said = [*envelope.messages, *orders]
-    return any(_reads_like_chore(message, place == envelope.last_user) for place, message in enumerate(said))
+    return any(_is_task_prompt(message, place == envelope.last_user_index) for place, message in enumerate(said))
 
 
-def _reads_like_chore(message: Json, last: bool) -> bool:
+def _is_task_prompt(message: Json, last: bool) -> bool:
     if not isinstance(message, dict):
         return False
     text = text_of(message.get("content"))

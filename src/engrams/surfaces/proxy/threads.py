@@ -1,4 +1,4 @@
-"""Conversations whose history the upstream keeps: a request names only the response that it goes on from."""
+"""Sessions of conversations whose history the upstream keeps."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from collections import OrderedDict
 _MOST = 10_000
 
 
-class Threads:
-    """Which session a response belongs to. The latest ten thousand are known, in this process only; thread of the event loop."""
+class ThreadSessions:
+    """Sessions by response id; the latest ten thousand, event loop only."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, str] = OrderedDict()
         self._latest: OrderedDict[str, str] = OrderedDict()
 
     def session(self, name: str) -> str:
-        """The session that ``name`` (a conversation or a response) belongs to; one never seen before begins its own."""
+        """Return the session of a conversation or response, else ``name``."""
         return self._sessions.get(name, name)
 
     def latest(self, session: str) -> str:
-        """The latest response in a session: what tells two equal messages in it apart."""
+        """Return the latest response of a session.
+
+        It tells two equal messages apart.
+        """
         return self._latest.get(session, "")
 
     def note(self, response: str, session: str) -> None:
-        """A new response in a session."""
+        """Remember a new response of a session."""
         for known, name, value in ((self._sessions, response, session), (self._latest, session, response)):
             known[name] = value
             known.move_to_end(name)

@@ -45,7 +45,7 @@ _REVALIDATE = "no-cache"
 
 
 class PageMount:
-    """Serve the page's static files; its data comes from the API with the reader's key."""
+    """Serve the page's static files; its data comes from the API."""
 
     def __init__(self) -> None:
         self._files = PageFiles()

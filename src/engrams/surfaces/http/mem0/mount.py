@@ -231,7 +231,7 @@ def _no_expiry_error() -> InputError:
 
 
 def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
-    """Create the mount; its paths end in a slash or are v2, v3."""
+    """Create the mount of the mem0 paths."""
     routes = APIRouter(tags=["mem0"], route_class=limited_route(settings.limits.text_bytes))
     for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes):
         add_routes(routes, settings)

@@ -14,11 +14,11 @@ from engrams.ports import Reach
 from engrams.types import Scope
 
 if TYPE_CHECKING:
-    from engrams.apikeys import Key
+    from engrams.apikeys import ApiKey
 
 KEY = "engrams.key"
 OWNER = "engrams.owner"
-"""Where a request's scope (ASGI's word) holds the key that opened it, and whose memory it turned out to be about."""
+"""Entries of the ASGI scope: the key of a request, and the owner it concerns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Caller:
     engine: MemoryEngine
     owner: Scope
     scope: Scope
-    key: Key | None = None
+    key: ApiKey | None = None
 
     @property
     def is_admin(self) -> bool:
         """Return True for callers who may see everybody's data."""
-        return self.key is None or self.key.may("admin")
+        return self.key is None or self.key.allows("admin")
 
     def owner_filter(self, own: Scope, everyone: bool, what: str) -> str:
         """Return the key of ``own``, or empty for everybody's entries.
@@ -89,7 +89,7 @@ def find_caller(request: Request, user: str) -> Caller:
     A key never leaves its owner: another user's name is a part of that owner's memory.
     """
     engine: MemoryEngine = request.app.state.engine
-    key: Key | None = request.scope.get(KEY)
+    key: ApiKey | None = request.scope.get(KEY)
     owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner
     request.scope[OWNER] = owner.key
     scope = owner if key is None else user_scope(owner, user)

@@ -122,7 +122,7 @@ def etag(version: int) -> str:
 
 
 def matches_etag(header: str, version: int) -> bool:
-    """Return True if a list of entity tags holds this version (``*``: any)."""
+    """Return True if a tag list holds this version (``*``: any)."""
     return any(tag in ("*", etag(version)) for tag in (part.strip().removeprefix("W/") for part in header.split(",")))
 
 

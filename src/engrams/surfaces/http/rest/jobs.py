@@ -60,7 +60,7 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.get("/jobs", responses=error_responses())
     def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobsResponse:  # noqa: B006 - FastAPI copies defaults
-        """Count jobs by kind and state; list failed jobs and those of `state`."""
+        """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
         numbers = {kind: dict(states) for kind, states in work["jobs"].items()}
         listed = _list_own_jobs(caller, state)[:limit] if state else []

@@ -139,9 +139,9 @@ def _add_count_routes(routes: APIRouter) -> None:
 
         Since the server started.
         """
-        pulse: ActivityChart = request.app.state.pulse
+        chart: ActivityChart = request.app.state.activity
         now = int(caller.engine.now().timestamp() // 60)
-        points = [_to_point(minute) for minute in pulse.minutes_since(caller.owner.key, now - minutes + 1)]
+        points = [_to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)]
         spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
         return SeriesResponse(points=points, spent=ModelUsage(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
 

@@ -15,23 +15,27 @@ from tests.surfaces.proxy.raw import Raw
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.mounts import load_mounts
-from engrams.surfaces.proxy.errors import event
-from engrams.surfaces.proxy.memory import Patience
-from engrams.surfaces.proxy.mount import Proxy
-from engrams.types import Kind, Record
+from engrams.surfaces.proxy.dialect import CHAT, ChatDialect
+from engrams.surfaces.proxy.errors import sse_event
+from engrams.surfaces.proxy.identity import ChatCaller
+from engrams.surfaces.proxy.memory import MemoryDeadlines
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.surfaces.proxy.observer import StreamObserver
+from engrams.surfaces.proxy.request import ProxyRequest
+from engrams.types import Kind, Record, Scope
 
-PATIENCE = Patience(lookup=30, cold=30, journal=30)
+PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)
 """What a request may wait for memory here, where other work shares the machine: what is tested is what it finds."""
 
 
 def patient(engine: MemoryEngine) -> FastAPI:
     """The whole server, in which the proxy is as patient."""
     *others, _ = load_mounts(engine, engine.settings)
-    return create_app(engine, engine.settings, [*others, Proxy(engine, engine.settings, PATIENCE)])
+    return create_app(engine, engine.settings, [*others, ProxyMount(engine, engine.settings, PATIENCE)])
 
 
 @dataclass
-class Bench:
+class Harness:
     """The proxy at ``url``, its engine, what is behind it, and a client."""
 
     url: str
@@ -76,7 +80,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def chunk(text: str | None, **more: Any) -> bytes:
-    return event(
+    return sse_event(
         {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]}
     )
 
@@ -86,9 +90,16 @@ ANSWER = [
     b": keep-alive\n\n",
     chunk("Wörld 東").replace(b"\\u00f6", "ö".encode()),
     chunk("京!", finish_reason="stop"),
-    event({"choices": [], "usage": {"total_tokens": 3}}),
+    sse_event({"choices": [], "usage": {"total_tokens": 3}}),
     DONE,
 ]
+
+
+def observer(limit: int, dialect: ChatDialect = CHAT) -> StreamObserver:
+    """An observer of a stream that nobody asked for: it reads, and has nothing to store."""
+    memory: Any = None
+    caller = ChatCaller(Scope(("user", "ann")), "s", 0)
+    return StreamObserver(memory, ProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
 
 
 def eventually(what: Callable[[], bool]) -> None:

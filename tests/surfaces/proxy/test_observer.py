@@ -7,14 +7,14 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.surfaces.proxy.harness import observer
 
-from engrams.surfaces.proxy.dialect import chat_answer as answer_of
-from engrams.surfaces.proxy.errors import event
-from engrams.surfaces.proxy.tee import Tee
+from engrams.surfaces.proxy.dialect import parse_chat_answer as answer_of
+from engrams.surfaces.proxy.errors import sse_event
 
 
 def chunk(text: object, **more: object) -> bytes:
-    return event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]})
+    return sse_event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]})
 
 
 STREAM = (
@@ -26,51 +26,51 @@ STREAM = (
 def test_cuts_make_no_difference(cuts: list[int]) -> None:
     """However the bytes are cut, in the midst of a letter too, the text is the same."""
     places = [0, *sorted(cuts), len(STREAM)]
-    tee = Tee(1000)
+    seen = observer(1000)
     for start, end in itertools.pairwise(places):
-        tee.feed(STREAM[start:end])
-    assert (tee.text, tee.finished, tee.failed) == ("Grüße, 東京 😀!", True, False)
+        seen.feed(STREAM[start:end])
+    assert (seen.text, seen.finished, seen.failed) == ("Grüße, 東京 😀!", True, False)
 
 
 def test_what_is_not_text_is_passed_over() -> None:
     """Tool calls, a second choice, usage, nonsense and deep nesting add no text and raise nothing."""
-    tee = Tee(1000)
-    tee.feed(event({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}}]}))
-    tee.feed(event({"choices": [{"index": 1, "delta": {"content": "other"}}]}) + event({"choices": [], "usage": {}}))
+    seen = observer(1000)
+    seen.feed(sse_event({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}}]}))
+    seen.feed(sse_event({"choices": [{"index": 1, "delta": {"content": "other"}}]}) + sse_event({"choices": [], "usage": {}}))
     for data in (b"nonsense", b"[]", b"5", b'{"choices": 5}', b'{"choices": [5, {"delta": 5}]}', b"[" * 100_000, b"\xff\xfe"):
-        tee.feed(b"data: " + data + b"\n\n")
-    assert (tee.text, tee.finished, tee.failed) == ("", False, False)
+        seen.feed(b"data: " + data + b"\n\n")
+    assert (seen.text, seen.finished, seen.failed) == ("", False, False)
 
 
 def test_parts_and_null_content() -> None:
     """Content may be null or a list of parts."""
-    tee = Tee(1000)
-    tee.feed(chunk(None) + chunk([{"type": "text", "text": "a"}]) + chunk("b"))
-    assert tee.text == "ab"
+    seen = observer(1000)
+    seen.feed(chunk(None) + chunk([{"type": "text", "text": "a"}]) + chunk("b"))
+    assert seen.text == "ab"
 
 
 def test_an_error_is_seen() -> None:
     """An error object in the stream marks it failed."""
-    tee = Tee(1000)
-    tee.feed(chunk("a") + event({"error": {"message": "overloaded"}}))
-    assert (tee.text, tee.failed) == ("a", True)
+    seen = observer(1000)
+    seen.feed(chunk("a") + sse_event({"error": {"message": "overloaded"}}))
+    assert (seen.text, seen.failed) == ("a", True)
 
 
 def test_a_long_answer_is_cut_at_the_limit() -> None:
     """No more than the limit is kept in memory, and that it was cut is known."""
-    tee = Tee(5)
+    seen = observer(5)
     for _ in range(10):
-        tee.feed(chunk("abc"))
-    assert (tee.text, tee.cut) == ("abcab", True)
+        seen.feed(chunk("abc"))
+    assert (seen.text, seen.is_cut) == ("abcab", True)
 
 
 def test_a_line_without_end_is_given_up() -> None:
     """A line that never ends is not collected for ever, and the lines after it are read."""
-    tee = Tee(100)
+    seen = observer(100)
     for _ in range(20):
-        tee.feed(b"data: " + b"x" * 1_000_000)
-    tee.feed(b"\n" + chunk("ok"))
-    assert tee.text == "ok"
+        seen.feed(b"data: " + b"x" * 1_000_000)
+    seen.feed(b"\n" + chunk("ok"))
+    assert seen.text == "ok"
 
 
 def test_the_answer_of_a_whole_completion() -> None:

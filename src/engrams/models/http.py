@@ -1,7 +1,8 @@
-"""JSON over HTTP with one deadline for the whole call: name lookup, connecting and every byte of the answer.
+"""Post JSON over HTTP with one deadline for the whole call.
 
-A synchronous HTTP client only bounds each single read, so a server that sends a byte now and then holds its caller for
-ever. Here calls run on an event loop of their own, where a deadline cancels whatever is going on and closes the socket.
+It bounds name lookup, connecting and every byte of the answer. A synchronous HTTP client only bounds each single read, so a
+server that sends a byte now and then holds its caller for ever. Here calls run on an event loop of their own, where a deadline
+cancels the call and closes the socket.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ _GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """An HTTP answer. ``headers``: names in lower case."""
+    """HTTP answer; ``headers``: names in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Json:
-        """The body as JSON, None where it is none."""
+        """Parse the body; None where it is no JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -53,10 +54,10 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Posts to one server. Threads may share it; connections are kept open between calls."""
+    """Client of one server; threads share it and its open connections."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        """SettingsError: the address or a header cannot be used."""
+        """Check the address and headers. SettingsError: one cannot be used."""
         self.url = parse_address(url)
         self._headers = {"content-type": "application/json", "accept": "application/json", **headers}
         if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
@@ -66,14 +67,17 @@ class HttpClient:
         self._closed = False
 
     def post(self, path: str, body: Json, seconds: float) -> HttpResponse:
-        """Whatever the server answers, of any status. ModelError (retryable): no complete answer within ``seconds``."""
-        got = self.fetch(path, body, seconds)
-        if got is None:
+        """Post JSON; return the answer, of any status.
+
+        ModelError (retryable): no complete answer within ``seconds``.
+        """
+        response = self.fetch(path, body, seconds)
+        if response is None:
             raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)
-        return got
+        return response
 
     def fetch(self, path: str, body: Json, seconds: float) -> HttpResponse | None:
-        """The same, but None when the time was too short."""
+        """Post JSON; return None when the time was too short."""
         # Lone surrogates cannot be sent; servers refuse them even when escaped.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         engine = self._open_loop()
@@ -109,7 +113,7 @@ _SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a sma
 
 
 class _HttpLoop:
-    """An event loop in a thread, and its HTTP client."""
+    """Event loop in a thread, with its HTTP client."""
 
     def __init__(self, *, local: bool) -> None:
         import httpx2
@@ -166,7 +170,7 @@ class _HttpLoop:
 
 @cache
 def _load_certificates() -> ssl.SSLContext:
-    """Reading the certificates takes longer than a call on this machine; once is enough."""
+    """Load the certificates once: that takes longer than a local call."""
     import httpx2
 
     return httpx2.create_ssl_context()
@@ -200,7 +204,10 @@ def _connection_error(url: str, problem: httpx2.HTTPError) -> ModelError:
 
 
 def parse_address(url: str) -> str:
-    """The base URL without a trailing slash. SettingsError where it is no http(s) address."""
+    """Return the base URL without a trailing slash.
+
+    SettingsError: it is no http(s) address.
+    """
     import httpx2
 
     try:

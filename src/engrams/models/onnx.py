@@ -1,4 +1,4 @@
-"""Load an ONNX model and its tokenizer from a folder or the Hugging Face hub."""
+"""Load ONNX models and tokenizers from a folder or the hub."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _EXTRA = "pip install 'engrams[local]'"
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """A loaded model. ``file``: its ONNX file in ``folder``. ``inputs``, ``outputs``: names in the graph."""
+    """Loaded model with its tokenizer.
+
+    ``file``: its ONNX file in ``folder``. ``inputs``, ``outputs``: names in the graph.
+    """
 
     folder: Path
     file: Path
@@ -33,10 +36,11 @@ class OnnxModel:
 
 
 def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], threads: int) -> OnnxModel:
-    """Load the first of ``files`` in the folder ``name``, or its only ONNX file.
+    """Load the first of ``files`` in a folder, or its only one.
 
-    A name that is no folder is fetched from the hub, but only the ``fetched`` files and tokenizer.json. ``threads``: 0 for
-    all cores. ExtraError: a package is not installed. ModelError: there is no such model, or it cannot be loaded.
+    A ``name`` that is no folder is fetched from the Hugging Face hub, but only the ``fetched`` files and tokenizer.json.
+    ``threads``: 0 for all cores. ExtraError: a package is not installed. ModelError: there is no such model, or it cannot be
+    loaded.
     """
     try:
         import onnxruntime

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait before it."""
+"""Retry model calls and turn HTTP failures into errors."""
 
 from __future__ import annotations
 
@@ -36,15 +36,18 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``tries``: after the first one. The n-th wait is between half and all of ``first`` * 2^n, ``most`` at most,
-    seconds; never shorter than what the server asked for."""
+    """Number of retries and bounds of the waits before them.
+
+    ``retries``: after the first try. The n-th wait (from 0) is between half and all of ``first_wait`` * 2^n seconds, at most
+    ``max_wait``, and never shorter than the server asked for.
+    """
 
     retries: int = 3
     first_wait: float = 0.5
     max_wait: float = 30.0
 
     def wait_seconds(self, attempt: int, problem: ModelError) -> float:
-        """Seconds to wait after the failed ``attempt`` (0, 1, …)."""
+        """Return the seconds to wait after the failed ``attempt`` (0, 1, …)."""
         longest = min(self.max_wait, self.first_wait * 2.0 ** min(attempt, 30))
         # Spread, so that workers that failed together do not come back together.
         return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311  no secret depends on it
@@ -53,7 +56,7 @@ class RetryPolicy:
 def with_retries(call: Callable[[], _Result], retry: RetryPolicy, deadline: float, closed: Event) -> _Result:
     """Repeat ``call`` while its ModelError is worth a wait.
 
-    The error is raised when it is permanent, after ``retry.tries`` repetitions, once ``closed`` is set, or at once where the
+    The error is raised when it is permanent, after ``retry.retries`` repetitions, once ``closed`` is set, or at once where the
     next wait would pass ``deadline`` (``time.monotonic``). Setting ``closed`` ends a wait.
     """
     attempt = 0
@@ -71,8 +74,10 @@ def with_retries(call: Callable[[], _Result], retry: RetryPolicy, deadline: floa
 def status_error(
     name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock, hints: Mapping[int, str] = _HINTS
 ) -> ModelError:
-    """The error for an HTTP answer other than 200. It carries the server's error code but none of its prose, which may
-    quote the request, that is, somebody's memory."""
+    """Build the error for an HTTP answer other than 200.
+
+    It carries the server's error code but none of its prose, which may quote the request, that is, somebody's memory.
+    """
     code = error_code(body)
     detail = f" ({code})" if code else ""
     retryable = (status in _WORTH_WAITING or status >= 500) and code not in _SPENT
@@ -85,7 +90,7 @@ def status_error(
 
 
 def error_code(body: Json) -> str:
-    """The server's word for what went wrong (``context_length_exceeded``), empty where it gives none."""
+    """Find the server's error code, such as ``context_length_exceeded``; empty: none."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping):
         for key in ("code", "type"):
@@ -96,7 +101,10 @@ def error_code(body: Json) -> str:
 
 
 def parse_retry_after(headers: Mapping[str, str], clock: Clock) -> float:
-    """Seconds that the server asks to wait: 0 to a day; 0 where it does not say or makes no sense."""
+    """Return the seconds that the server asks to wait.
+
+    At most a day; 0 where it does not say or makes no sense.
+    """
     wanted = _parse_number(headers.get("retry-after-ms", ""), 1000.0)
     text = headers.get("retry-after", "")
     if wanted is None:

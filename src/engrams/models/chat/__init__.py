@@ -1,1 +1,4 @@
-"""Chat models: one file per kind of server, and what every one of them gets: retries, corrections, a meter, a budget."""
+"""Chat models over servers, functions and clients.
+
+One file per kind of server; retries, corrections, meter and budget are shared.
+"""

@@ -1,4 +1,4 @@
-"""A limit on what may be spent on a model in one day (UTC)."""
+"""Limit the daily (UTC) calls and tokens of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAYS_KEPT = 8
 
 
 class InMemorySpend:
-    """A ledger in memory: a restart begins a new budget."""
+    """Ledger of daily spending in memory; a restart begins anew."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,10 +29,10 @@ class InMemorySpend:
 
 
 class ModelBudget:
-    """``calls``, ``tokens``: the most for a day, 0: no limit.
+    """Daily limit of calls and tokens; 0 is no limit.
 
-    Calls never exceed their limit. A call is let in while tokens are left, counting what calls under way may still
-    use, so the last call of a day can exceed the token limit, by no more than its own answer.
+    Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the
+    last call of a day can exceed the token limit, by no more than its own answer.
     """
 
     def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: Ledger | None = None) -> None:
@@ -42,7 +42,10 @@ class ModelBudget:
         self._ledger = ledger or InMemorySpend()
 
     def reserve(self, tokens: int) -> str:
-        """Take one call and the tokens that it may use; returns the day, for ``settle``. BudgetError: none are left."""
+        """Reserve one call and its tokens; return the day.
+
+        The day is for ``settle_reservation``. BudgetError: the day's calls or tokens are used up.
+        """
         now = self._clock().astimezone(UTC)
         day = now.date().isoformat()
         calls, used = self._ledger.spend(day, 1, tokens)
@@ -56,12 +59,12 @@ class ModelBudget:
         return day
 
     def settle_reservation(self, day: str, reserved: int, used: int) -> None:
-        """Put what the call really used in the place of what was reserved."""
+        """Replace the reserved tokens of a call by the used ones."""
         if used != reserved:
             self._ledger.spend(day, 0, used - reserved)
 
     def spent_today(self) -> tuple[int, int]:
-        """Calls and tokens of today."""
+        """Return the calls and tokens of today."""
         return self._ledger.spend(self._clock().astimezone(UTC).date().isoformat(), 0, 0)
 
 

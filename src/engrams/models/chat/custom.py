@@ -1,4 +1,4 @@
-"""A chat model that the user brings along: a function, or an OpenAI client."""
+"""Wrap a user's function or OpenAI client as a chat server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _LONGEST = 86_400.0
 
 
 class CallableChat:
-    """``function(messages: list[dict]) -> str``; messages are ``{"role": …, "content": …}``. JSON is asked for in the prompt."""
+    """Chat server over a user's function.
+
+    It is called as ``function(messages: list[dict]) -> str`` with messages ``{"role": …, "content": …}``. JSON is asked for in
+    the prompt.
+    """
 
     def __init__(self, function: Callable[[list[dict[str, str]]], Any]) -> None:
         self._function = function
@@ -45,11 +49,11 @@ class CallableChat:
         )
 
     def close(self) -> None:
-        """Nothing of ours."""
+        """Do nothing: there is nothing to close."""
 
 
 class OpenAIClientChat:
-    """An object with ``chat.completions.create(**body)``, such as ``openai.OpenAI()``."""
+    """Chat server over a client with ``chat.completions.create``, such as ``openai.OpenAI()``."""
 
     def __init__(self, client: Any, model: str, clock: Clock) -> None:
         self._create = client.chat.completions.create
@@ -69,7 +73,7 @@ class OpenAIClientChat:
         return parse_reply(self.name, _to_json(answer), self._clock)
 
     def close(self) -> None:
-        """The client is its owner's."""
+        """Do nothing: the client belongs to the user."""
 
     def _handle_error(self, call: ServerCall, problem: Exception) -> ServerResult:
         status = getattr(problem, "status_code", None)
@@ -87,7 +91,10 @@ class OpenAIClientChat:
 
 
 def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
-    """The result of foreign code, or what it raised. After ``seconds`` it is left to itself: a thread cannot be stopped."""
+    """Run foreign code; return its result or its exception.
+
+    After ``seconds`` a ModelError is raised and the code runs on, because a thread cannot be stopped.
+    """
     results: list[tuple[Any, Exception | None]] = []
 
     def run() -> None:
@@ -105,7 +112,10 @@ def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tup
 
 
 def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChat | OpenAIClientChat:
-    """What speaks to ``thing``. SettingsError: it is neither a function nor a synchronous OpenAI client."""
+    """Wrap a user's function or client.
+
+    SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a model's name.
+    """
     create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)
     if any(inspect.iscoroutinefunction(inspect.unwrap(call)) for call in (create, thing) if callable(call)):
         raise SettingsError("The chat model is asynchronous.", hint="Give a synchronous function or client, such as openai.OpenAI().")

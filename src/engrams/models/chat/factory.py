@@ -1,4 +1,4 @@
-"""From settings to a chat model."""
+"""Build a chat model from settings or a user's object."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def choose_chat(
     settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: UsageMeter | None = None
 ) -> ServedChat | None:
-    """The configured model, None where there is none. Calls nothing. SettingsError: an address or name is missing or wrong.
+    """Build the configured model, None where there is none; calls nothing.
 
-    ``ledger``: where the day's spending is kept (default: in memory, so a restart begins a new budget).
+    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or
+    name is missing or wrong.
     """
     server: ChatServer
     if settings.provider == "none":
@@ -38,8 +39,11 @@ def choose_chat(
 
 
 def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: UsageMeter | None = None) -> Chat:
-    """A chat model that the user brings: an object with ``ask`` and ``name`` as it is; a function from messages to text, or an
-    ``openai.OpenAI`` client, with the same retries, checks, meter and budget as a configured one. SettingsError: neither."""
+    """Build a chat model from a user's object.
+
+    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client,
+    gets the retries, checks, meter and budget of a configured model. SettingsError: it is none of these.
+    """
     if callable(getattr(thing, "ask", None)):
         chat: Chat = thing
         return chat
@@ -52,16 +56,16 @@ def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger |
 
 
 def _make_model(
-    server: ChatServer, settings: ChatSettings, clock: Clock, ledger: Ledger | None, way: JsonMode | None, meter: UsageMeter | None
+    server: ChatServer, settings: ChatSettings, clock: Clock, ledger: Ledger | None, mode: JsonMode | None, meter: UsageMeter | None
 ) -> ServedChat:
-    """``way``: how it is asked for JSON; None: found out."""
+    """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.budget import ModelBudget
     from engrams.models.chat.model import RequestLimits, ServedChat
     from engrams.models.chat.structured import JsonModeLadder
     from engrams.models.retry import RetryPolicy
 
-    ways = JsonModeLadder() if way is None else JsonModeLadder(way)
+    modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)
     budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger)
     limits = RequestLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
-    return ServedChat(server, budget, limits=limits, ways=ways, meter=meter)
+    return ServedChat(server, budget, limits=limits, modes=modes, meter=meter)

@@ -1,4 +1,4 @@
-"""What calls to a model cost, counted per purpose."""
+"""Count calls, failures, corrections and tokens per purpose."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CallUsage:
-    """``calls``: requests sent, repeated ones included. ``failures``: those that brought no answer. ``corrections``: answers
-    that the model had to give again. ``tokens``: prompt and answer, as the server counts them; estimated where it does
-    not say."""
+    """Usage of a model for one purpose.
+
+    ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer. ``corrections``: answers that
+    the model had to give again. ``tokens``: of prompts and answers, as the server counts them, or estimated where it does not.
+    """
 
     calls: int = 0
     failures: int = 0
@@ -29,20 +31,20 @@ class CallUsage:
 
 
 class UsageMeter:
-    """Exact under any number of threads."""
+    """Counter of usage by purpose, exact under any number of threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, purpose: str, **counts: int) -> None:
-        """Add to the fields of ``Usage``."""
+        """Add counts to the ``CallUsage`` fields of a purpose."""
         with self._lock:
             for field, count in counts.items():
                 self._counts[purpose, field] += count
 
     def snapshot(self) -> Mapping[str, CallUsage]:
-        """Usage by purpose, as of one moment."""
+        """Return the usage by purpose, as of one moment."""
         with self._lock:
             counts = dict(self._counts)
         return {
@@ -55,5 +57,5 @@ class UsageMeter:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has, for servers that do not say: a token for every 4 bytes of UTF-8."""
+    """Estimate the tokens of a text: one per 4 bytes of UTF-8."""
     return -(-len(text.encode("utf-8", "replace")) // 4)

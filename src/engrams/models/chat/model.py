@@ -1,4 +1,4 @@
-"""A chat model as the engine sees it: retried, corrected, metered and held to a budget."""
+"""Ask a chat server with retries, corrections, meter and budget."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _CLOSED = "The model was closed."
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """``timeout``: seconds for one request. ``corrections``: how often the model may mend an unusable answer."""
+    """Limits of one ask.
+
+    ``timeout``: seconds for one request. ``corrections``: requests to mend an unusable answer.
+    """
 
     timeout: float = 60.0
     corrections: int = _CORRECTIONS
@@ -45,7 +48,7 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class _AskRun:
-    """What one ask has used."""
+    """State of one ask; ``partial``: valid data of a cut answer."""
 
     ask: Ask
     deadline: float
@@ -62,7 +65,7 @@ class _AskRun:
 
 
 class ServedChat:
-    """The Chat port over one server. Threads share it.
+    """Chat port over one server; threads share it.
 
     One ``ask`` lasts at most its ``timeout``, waits and corrections included; one request at most ``limits.timeout``.
     """
@@ -73,12 +76,12 @@ class ServedChat:
         budget: ModelBudget,
         *,
         limits: RequestLimits | None = None,
-        ways: JsonModeLadder | None = None,
+        modes: JsonModeLadder | None = None,
         meter: UsageMeter | None = None,
     ) -> None:
         self._server = server
         self._limits = limits or RequestLimits()
-        self._modes = ways or JsonModeLadder()
+        self._modes = modes or JsonModeLadder()
         self._closed = threading.Event()
         self._reported = ""
         self.budget = budget
@@ -90,14 +93,14 @@ class ServedChat:
 
     @property
     def json_mode(self) -> JsonMode:
-        """How the server is asked for JSON at present."""
+        """Return the current way of asking the server for JSON."""
         return self._modes.current()
 
     def ask(self, ask: Ask) -> Answer:
-        """The answer; with a schema, ``data`` satisfies it.
+        """Return the model's answer; with a schema, its ``data`` satisfies it.
 
-        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the
-        day's calls or tokens are used up.
+        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls
+        or tokens are used up.
         """
         run = _AskRun(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
@@ -119,7 +122,7 @@ class ServedChat:
         raise unusable_error(self.name, 1 + self._limits.corrections, problem)
 
     def close(self) -> None:
-        """End waits and requests; asks under way raise ModelError."""
+        """End waits and requests; running asks raise ModelError."""
         self._closed.set()
         self._server.close()
 
@@ -134,7 +137,7 @@ class ServedChat:
         run.messages = compose_correction(ask.messages, reply.text, verdict.problem, ask.schema)
 
     def _exchange(self, run: _AskRun) -> ServerReply:
-        """Get one reply, in the best mode that the server takes, with retries."""
+        """Get one reply, with retries, in the best mode the server takes."""
         run.mode, run.refusals = self._modes.current(), 0
         try:
             reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, run.deadline, self._closed)
@@ -158,15 +161,15 @@ class ServedChat:
         raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
     def _send(self, run: _AskRun) -> ServerResult:
-        ask, way = run.ask, run.mode
+        ask, mode = run.ask, run.mode
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
         seconds = min(self._limits.timeout, run.seconds_left())
         if seconds <= 0:
             raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
-        messages = compose_messages(run.messages, ask.schema, way)
+        messages = compose_messages(run.messages, ask.schema, mode)
         schema = None if ask.schema is None else wrap_schema(ask.schema)
-        call = ServerCall(messages, seconds, schema, way, run.limit, ask.temperature)
+        call = ServerCall(messages, seconds, schema, mode, run.limit, ask.temperature)
         prompt = sum(estimate_tokens(message.content) for message in messages)
         day = self.budget.reserve(prompt + run.limit)
         used, failures = 0, 1
@@ -183,7 +186,7 @@ class ServedChat:
             self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
 
     def _log_once(self, problem: ModelError) -> None:
-        """A permanent failure is logged once, until a call succeeds; the errors raised say the rest."""
+        """Log a permanent failure once, until a call succeeds."""
         if not problem.retryable and self._reported != problem.message:
             self._reported = problem.message
             _LOG.warning("%s %s", problem.message, problem.hint)

@@ -1,4 +1,4 @@
-"""Ollama's own /api/chat, which takes a JSON schema as ``format``."""
+"""Ask Ollama's /api/chat, which takes a JSON schema as ``format``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ _LARGEST_WINDOW = 131_072
 
 
 class OllamaChat:
-    """One model on one server."""
+    """One model on one Ollama server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
-        """``url``: the server's root. SettingsError: it is no http(s) address."""
+        """Connect to the root of a server; calls nothing.
+
+        SettingsError: ``url`` is no http(s) address.
+        """
         base = parse_address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
-        self._wire = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
         self._model = model
         self._clock = clock
         self._thinks = True
@@ -35,21 +38,21 @@ class OllamaChat:
         return self._model
 
     def send(self, call: ServerCall) -> ServerResult:
-        got = self._wire.post("/api/chat", self._request(call), call.seconds)
-        if got.status == 200:
-            return _parse_reply(self._model, got.json())
-        if got.status in (400, 501):
-            if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(got.body, "format", "schema", "grammar"):
+        response = self._client.post("/api/chat", self._request(call), call.seconds)
+        if response.status == 200:
+            return _parse_reply(self._model, response.json())
+        if response.status in (400, 501):
+            if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(response.body, "format", "schema", "grammar"):
                 return ServerRefusal(JsonMode.SCHEMA)
-            if call.schema is not None and call.mode is JsonMode.TOOL and mentions(got.body, "tool"):
+            if call.schema is not None and call.mode is JsonMode.TOOL and mentions(response.body, "tool"):
                 return ServerRefusal(JsonMode.TOOL)
-            if self._thinks and mentions(got.body, "think"):
+            if self._thinks and mentions(response.body, "think"):
                 self._thinks = False
                 return ServerRefusal(None)
-        raise status_error(self._model, got.status, got.headers, got.json(), self._clock)
+        raise status_error(self._model, response.status, response.headers, response.json(), self._clock)
 
     def close(self) -> None:
-        self._wire.close()
+        self._client.close()
 
     def _request(self, call: ServerCall) -> dict[str, Any]:
         options: dict[str, Any] = {"num_predict": call.max_tokens}

@@ -1,4 +1,7 @@
-"""Servers that speak OpenAI's /v1/chat/completions: OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more."""
+"""Ask servers that speak OpenAI's /v1/chat/completions.
+
+These are OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ TOOL = "answer"
 
 @dataclass(slots=True)
 class ServerDialect:
-    """What this server's models do not take; learned from refusals, never unlearned."""
+    """Parameters that a server takes; learned from its refusals, never unlearned."""
 
     limit: str = "max_tokens"
     temperature: bool = True
 
     def learn(self, body: bytes) -> bool:
-        """Whether the refusal names something that can be left out."""
+        """Drop a parameter that a refusal names; False: it names none."""
         if self.limit == "max_tokens" and mentions(body, "max_completion_tokens"):
             self.limit = "max_completion_tokens"
             return True
@@ -41,36 +44,39 @@ class OpenAIChat:
     """One model on one server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
-        """``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path.
-        SettingsError: it is no http(s) address."""
+        """Connect to a server; calls nothing.
+
+        ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError:
+        it is no http(s) address.
+        """
         base = parse_address(url or _DEFAULT)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
-        self._wire = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
         self._model = model
         self._clock = clock
         self._dialect = ServerDialect()
 
     @property
     def name(self) -> str:
-        return self._model or self._wire.host
+        return self._model or self._client.host
 
     def send(self, call: ServerCall) -> ServerResult:
-        got = self._wire.post("/chat/completions", build_request(call, self._model, self._dialect), call.seconds)
-        if got.status == 200:
-            return parse_reply(self.name, got.json(), self._clock)
-        if got.status in _REFUSALS:
-            refused = parse_refusal(call, got.body, self._dialect)
+        response = self._client.post("/chat/completions", build_request(call, self._model, self._dialect), call.seconds)
+        if response.status == 200:
+            return parse_reply(self.name, response.json(), self._clock)
+        if response.status in _REFUSALS:
+            refused = parse_refusal(call, response.body, self._dialect)
             if refused is not None:
                 return refused
-        raise status_error(self.name, got.status, got.headers, got.json(), self._clock)
+        raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
 
     def close(self) -> None:
-        self._wire.close()
+        self._client.close()
 
 
 def build_request(call: ServerCall, model: str, dialect: ServerDialect) -> dict[str, Any]:
-    """The body of /v1/chat/completions."""
+    """Build the body of /v1/chat/completions."""
     body: dict[str, Any] = {
         "messages": to_messages(call),
         dialect.limit: call.max_tokens,
@@ -92,7 +98,7 @@ def build_request(call: ServerCall, model: str, dialect: ServerDialect) -> dict[
 
 
 def parse_refusal(call: ServerCall, body: bytes, dialect: ServerDialect) -> ServerRefusal | None:
-    """What a refusal complains about, None where it is something else."""
+    """Find what a refusal declines; None where it is something else."""
     if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
         return ServerRefusal(JsonMode.SCHEMA)
     if call.schema is not None and call.mode is JsonMode.TOOL and mentions(body, "tool", "function"):
@@ -101,7 +107,7 @@ def parse_refusal(call: ServerCall, body: bytes, dialect: ServerDialect) -> Serv
 
 
 def parse_reply(name: str, body: Json, clock: Clock) -> ServerReply:
-    """The answer in a response body. ModelError: there is none."""
+    """Parse a response body. ModelError: it holds no answer."""
     if not isinstance(body, Mapping):
         raise ModelError(f"{name} answered with something that is not JSON.", hint="Is `chat.url` the address of its API?")
     choices = body.get("choices")

@@ -1,4 +1,4 @@
-"""What a chat server is to the rest of this package: something that sends one request and reads one answer."""
+"""Port of a chat server: one request, one answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from engrams.types import Json
 
 
 class JsonMode(StrEnum):
-    """How JSON is asked for, best first: the server enforces a schema, the model calls a tool, the prompt says so."""
+    """Ways to ask for JSON, best first.
+
+    The server enforces a schema, the model calls a tool, or the prompt says so.
+    """
 
     SCHEMA = "schema"
     TOOL = "tool"
@@ -21,8 +24,11 @@ class JsonMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """One request. ``schema``: an object schema (None: free text). ``way`` says what to do with it; for ``prompt`` the
-    messages hold it already. ``seconds``: until there must be a complete answer."""
+    """One request.
+
+    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already.
+    ``seconds``: until there must be a complete answer.
+    """
 
     messages: tuple[Message, ...]
     seconds: float
@@ -34,7 +40,10 @@ class ServerCall:
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """``tokens``: 0 where the server does not say. ``cut``: it stopped at the token limit."""
+    """Answer of a server.
+
+    ``tokens``: 0 where the server does not say. ``cut``: it stopped at the token limit.
+    """
 
     text: str
     tokens: int = 0
@@ -44,7 +53,7 @@ class ServerReply:
 
 @dataclass(frozen=True, slots=True)
 class ServerRefusal:
-    """The server cannot do what was asked: that ``way``, or (None) some parameter that is left out from now on."""
+    """Refusal of a ``mode``, or (None) of a parameter, dropped henceforth."""
 
     mode: JsonMode | None
 
@@ -53,24 +62,24 @@ ServerResult: TypeAlias = ServerReply | ServerRefusal
 
 
 class ChatServer(Protocol):
-    """Anything that can answer a Call. Threads share it."""
+    """Port of anything that answers a ServerCall; threads share it."""
 
     @property
     def name(self) -> str: ...
 
     def send(self, call: ServerCall) -> ServerResult:
-        """ModelError when there is no answer."""
+        """Send one request. ModelError: there is no answer."""
         ...
 
     def close(self) -> None: ...
 
 
 def mentions(body: bytes, *words: str) -> bool:
-    """Whether a refusal speaks of one of these."""
+    """Return True where a refusal holds one of the words."""
     text = body[:20_000].decode("utf-8", "replace").lower()
     return any(word in text for word in words)
 
 
 def to_messages(call: ServerCall) -> list[dict[str, str]]:
-    """The messages as every protocol writes them, without lone surrogates, which no client can send."""
+    """Convert messages to JSON, without lone surrogates, which cannot be sent."""
     return [{"role": message.role, "content": message.content.encode("utf-8", "replace").decode("utf-8")} for message in call.messages]

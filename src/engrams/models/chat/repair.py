@@ -1,4 +1,7 @@
-"""The JSON that a model meant: inside fences, after its thoughts, among prose, badly punctuated or cut off."""
+"""Find the JSON in a model's answer.
+
+It may stand in fences, after thoughts, among prose, badly punctuated or cut off.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,23 @@ _CLOSER = {"{": "}", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class ParsedJson:
-    """``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early:
-    ``data`` holds what was complete before the end, None where nothing was)."""
+    """JSON found in an answer.
+
+    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early: ``data``
+    holds what was complete before the end, None where nothing was).
+    """
 
     data: Json
     how: Literal["exact", "inside", "repaired", "cut"]
 
 
 def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | None:
-    """The JSON object or array in a model's answer, None where there is none. Never raises.
+    """Parse the JSON object or array in an answer; never raises.
 
-    Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model corrects itself
-    downwards), else the longest. An answer that stops in the middle is never completed by guessing: a half sentence would
-    become a memory. Only the list items that stood complete before the cut are returned, as ``cut``. An answer is read up
-    to its 200,000th character.
+    None: there is none. Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model
+    corrects itself downwards), else the longest. An answer that stops in the middle is never completed by guessing, because
+    half a sentence would become a memory: only list items that were complete before the cut are returned, as ``cut``. An answer
+    is read up to its 200,000th character.
     """
     whole = text[:_LONGEST].strip().removeprefix("\ufeff")
     found, data = _loads(whole)
@@ -67,7 +73,7 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | N
 
 
 def strip_thoughts(text: str) -> str:
-    """The answer without the reasoning that some models write in front of it."""
+    """Remove the reasoning that some models write before the answer."""
     if _THOUGHT.match(text):
         return _THOUGHT.sub("", text, count=1).strip()
     if "<think" not in text.lower() and _STRAY.match(text):
@@ -83,7 +89,7 @@ def _loads(text: str) -> tuple[bool, Json]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, Json]]:
-    """Well-formed objects and arrays in the text, with their lengths."""
+    """Yield well-formed objects and arrays in a text, with their lengths."""
     decoder = json.JSONDecoder()
     at = 0
     for _ in range(_STARTS):
@@ -103,7 +109,7 @@ def _spans(text: str) -> Iterator[tuple[int, Json]]:
 
 
 def _parse_before_cut(text: str) -> tuple[bool, Json]:
-    """Whether JSON in the text ends early, and what was complete in it: whole items of the outermost list."""
+    """Detect JSON that ends early; return its outermost list's complete items."""
     first = _BROKEN.search(text)
     stack: list[str] = []
     kept: tuple[int, str] | None = None
@@ -145,5 +151,5 @@ def _repair(text: str) -> Json | None:
 
 
 def _nesting_depth(text: str) -> int:
-    """At least how deep its brackets nest; the repair takes seconds for thousands of them."""
+    """Bound the nesting depth: repairing thousands of brackets takes seconds."""
     return max(accumulate(1 if char in "{[" else -1 for char in text if char in "{[]}"), default=0)

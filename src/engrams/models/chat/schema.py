@@ -1,8 +1,8 @@
-"""A small JSON schema check, whose complaints a model can act on and a log may hold.
+"""Check data against a small JSON schema dialect.
 
 Own code instead of the ``jsonschema`` package: that one brings four more packages and a compiled extension for a dozen
-keywords, and its messages quote the offending value, which here is somebody's memory. These name only places and
-what the schema says; text that came from the model never appears in them.
+keywords, and its messages quote the offending value, which here is somebody's memory. These messages name only places and what
+the schema says; a model can act on them and a log may hold them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _Problems = Iterator[str]
 
 
 def check(data: Json, schema: Mapping[str, Json]) -> list[str]:
-    """What is wrong with ``data``; empty when it satisfies ``schema``. At most 8 complaints, none of them quotes the data.
+    """List at most 8 problems of ``data``; none quotes the data.
 
-    Understood: type, enum, const, required, properties, additionalProperties, items, minItems, maxItems, minimum,
-    maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, anyOf, oneOf (as anyOf), allOf and local ``$ref``.
-    Other keywords are ignored. Stricter than the standard in one thing: 3.0 is no integer, because callers index with it.
+    Understood: type, enum, const, required, properties, additionalProperties, items, minItems, maxItems, minimum, maximum,
+    exclusiveMinimum, exclusiveMaximum, minLength, maxLength, anyOf, oneOf (as anyOf), allOf and local ``$ref``. Other keywords
+    are ignored. Stricter than the standard in one thing: 3.0 is no integer, because callers index with it.
     """
     found: list[str] = []
     for problem in _check(data, schema, "$", schema, 0):
@@ -33,7 +33,10 @@ def check(data: Json, schema: Mapping[str, Json]) -> list[str]:
 
 
 def is_strict(schema: Mapping[str, Json]) -> bool:
-    """Whether every object in it is closed and requires all its properties, which OpenAI's strict mode demands."""
+    """Return True where OpenAI's strict mode takes the schema.
+
+    Every object in it must be closed and require all its properties.
+    """
     if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
         names = set(schema.get("properties", {}))
         if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != names:

@@ -1,4 +1,7 @@
-"""Getting an answer that satisfies a schema: by the server's own schema support, by a tool call, or by asking nicely."""
+"""Get answers that satisfy a schema.
+
+By the server's own schema support, by a tool call, or by asking in the prompt.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _UNPARSEABLE = "the answers did not satisfy the schema"
 
 
 class JsonModeLadder:
-    """Which way of asking for JSON works with one server; it starts with the best and never goes back up."""
+    """Best JSON mode that works with one server; never climbs back."""
 
     def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
         self._lock = threading.Lock()
@@ -32,26 +35,28 @@ class JsonModeLadder:
     def current(self) -> JsonMode:
         return _ORDER[self._place]
 
-    def record_answer(self, way: JsonMode, *, json: bool) -> None:
-        """An answer came that way, so those above it are refused for good: a refusal alone proves nothing, because it may
-        speak of a schema only in quoting the prompt. Some servers accept a schema and ignore it: two answers in a row
-        without any JSON tell as much as a refusal."""
+    def record_answer(self, mode: JsonMode, *, json: bool) -> None:
+        """Keep the mode that an answer came by; drop those above it.
+
+        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt. Some servers accept a
+        schema and ignore it: two answers in a row without any JSON count as a refusal.
+        """
         with self._lock:
-            place = max(self._place, _ORDER.index(way))
+            place = max(self._place, _ORDER.index(mode))
             self._silent = 0 if json or place != self._place else self._silent + 1
             if self._silent >= _SILENT and place + 1 < len(_ORDER):
                 place, self._silent = place + 1, 0
             self._place = place
 
 
-def next_mode(way: JsonMode) -> JsonMode:
-    """The next way to try."""
-    return _ORDER[min(_ORDER.index(way) + 1, len(_ORDER) - 1)]
+def next_mode(mode: JsonMode) -> JsonMode:
+    """Return the next mode to try."""
+    return _ORDER[min(_ORDER.index(mode) + 1, len(_ORDER) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidAnswer:
-    """A usable answer; ``data`` is None where no schema was asked for."""
+    """Usable answer; ``data`` is None where no schema was asked for."""
 
     text: str
     data: Json = None
@@ -59,8 +64,11 @@ class ValidAnswer:
 
 @dataclass(frozen=True, slots=True)
 class InvalidAnswer:
-    """An answer that must be given again. ``problem`` quotes nothing of it. ``json``: it held some. ``rest``: what was
-    complete and right in an answer that was cut off, None where nothing was."""
+    """Answer that must be given again.
+
+    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and valid in an answer that was cut
+    off, None where nothing was.
+    """
 
     problem: str
     json: bool = True
@@ -72,7 +80,7 @@ Verdict: TypeAlias = ValidAnswer | InvalidAnswer
 
 
 def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdict:
-    """Whether the answer can be used."""
+    """Check a reply against a schema."""
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text:
         return InvalidAnswer("It is empty.", json=False, cut=reply.cut)
@@ -95,7 +103,10 @@ def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdic
 
 
 def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    """An object schema for any schema: servers take no other. Lists and scalars travel as ``{"value": …}``."""
+    """Make an object schema of any schema: servers take no other.
+
+    Lists and scalars travel as ``{"value": …}``.
+    """
     if not _needs_wrapping(schema):
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
@@ -103,9 +114,9 @@ def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     return outer | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
-def compose_messages(messages: tuple[Message, ...], schema: Mapping[str, Json] | None, way: JsonMode) -> tuple[Message, ...]:
-    """The messages to send; for ``prompt`` they say which JSON is wanted."""
-    if schema is None or way is not JsonMode.PROMPT:
+def compose_messages(messages: tuple[Message, ...], schema: Mapping[str, Json] | None, mode: JsonMode) -> tuple[Message, ...]:
+    """Add the wanted JSON to the messages, in the mode ``prompt``."""
+    if schema is None or mode is not JsonMode.PROMPT:
         return messages
     wanted = f"Answer with one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
     if messages and messages[0].role == "system":
@@ -114,17 +125,17 @@ def compose_messages(messages: tuple[Message, ...], schema: Mapping[str, Json] |
 
 
 def compose_correction(messages: tuple[Message, ...], answer: str, problem: str, schema: Mapping[str, Json] | None) -> tuple[Message, ...]:
-    """The same question again, with the answer that was no use and what was wrong with it."""
+    """Ask again, with the unusable answer and its problem."""
     again = f"That answer cannot be used. {problem}\nGive the whole answer again"
     if schema is not None:
-        # Stated here whatever the way: a server that ignored the schema has not shown it to the model.
+        # Stated here whatever the mode: a server that ignored the schema has not shown it to the model.
         again += f", as one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
     quoted = (Message("assistant", answer[:_QUOTED]),) if answer.strip() else ()
     return (*messages, *quoted, Message("user", again if schema is not None else again + "."))
 
 
 def unusable_error(name: str, tries: int, problem: str) -> ModelError:
-    """The error for a model that never gave a usable answer."""
+    """Build the error for a model that never gave a usable answer."""
     error = ModelError(
         f"{name} gave no usable answer in {tries} tries. The last one: {problem}",
         hint="A larger model, or one that supports JSON schemas, follows instructions better.",
@@ -134,7 +145,7 @@ def unusable_error(name: str, tries: int, problem: str) -> ModelError:
 
 
 def is_unusable(error: ModelError) -> bool:
-    """Whether the model answered, but never usably; otherwise no answer came."""
+    """Return True where the model answered, but never usably."""
     return _UNPARSEABLE in getattr(error, "__notes__", ())
 
 
@@ -147,7 +158,7 @@ def _dump(schema: Mapping[str, Json]) -> str:
 
 
 def _replace_surrogates(data: Json) -> Json:
-    """Without the lone surrogates that an escape can smuggle in."""
+    """Replace the lone surrogates that an escape can smuggle in."""
     text = json.dumps(data, ensure_ascii=False)
     kept = text.encode("utf-8", "replace")
     return data if kept.decode("utf-8") == text else json.loads(kept)

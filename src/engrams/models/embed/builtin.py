@@ -1,8 +1,8 @@
-"""The embedding model that ships: a static table, one row a word piece, distilled from all-MiniLM-L6-v2.
+"""Embed texts with the shipped table, distilled from all-MiniLM-L6-v2.
 
-A text's vector is the sum of its pieces' rows, which carry their own weight, at unit length. The table knows English
-best. Words of scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of
-their index terms instead: their cosine then says how many words two texts share, and unrelated texts stay apart.
+A text's vector is the sum of its word pieces' rows, which carry their own weight, at unit length. The table knows English best.
+Words of scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of their index
+terms instead: their cosine then says how many words two texts share, and unrelated texts stay apart.
 """
 
 from __future__ import annotations
@@ -44,13 +44,16 @@ class _Table:
 
 
 class BuiltinEmbedder:
-    """The Embedder port over the static table. Loaded at the first use and mapped, not read; threads share it."""
+    """Embedder port over the static table; threads share it.
+
+    The table is mapped at the first use, not read.
+    """
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
 
     def __init__(self, query_prefix: str | None = None) -> None:
-        """``query_prefix``: put before queries; None and empty: nothing."""
+        """Set the text put before queries; None and empty: nothing."""
         self._card = replace(CARD, query_prefix=query_prefix or "")
         self._lock = Lock()
         self._loaded: _Table | None = None
@@ -60,7 +63,7 @@ class BuiltinEmbedder:
         return self._card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
-        """Unit vectors; zero for a text without a letter or digit that the table or a hash could stand for."""
+        """Return unit vectors; zero where neither table nor hash knows a letter."""
         import numpy as np
 
         table = self._table()
@@ -85,7 +88,7 @@ class BuiltinEmbedder:
         return out
 
     def close(self) -> None:
-        """Let the table go; a later use maps it again."""
+        """Release the table; a later use maps it again."""
         with self._lock:
             self._loaded = None
 
@@ -155,7 +158,7 @@ def _sum_rows(table: _Table, ids: Sequence[int]) -> Floats:
 
 @text_cache(4096)
 def _hash_signs(term: str) -> npt.NDArray[np.float32]:
-    """A direction of its own for a term: 256 signs from its hash, the same on every machine."""
+    """Make a term's own direction: 256 signs from its hash."""
     import numpy as np
 
     bits = np.unpackbits(

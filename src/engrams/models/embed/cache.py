@@ -1,4 +1,4 @@
-"""Vectors of the last queries, so that asking again, or paging, costs no call. In memory only."""
+"""Cache the vectors of the last queries, in memory only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _LARGEST = 4096
 
 
 class CachedEmbedder:
-    """An Embedder that remembers the last ``size`` query vectors; documents pass through. Threads share it."""
+    """Embedder that keeps the last ``size`` query vectors; threads share it.
+
+    Documents pass through.
+    """
 
     def __init__(self, inner: Embedder, size: int = 512) -> None:
         self._inner = inner
@@ -34,7 +37,7 @@ class CachedEmbedder:
         return self._inner.card
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
-        """As the Embedder inside. Only queries that are not kept are embedded, each once."""
+        """Embed texts; each query that is not cached is embedded once."""
         if purpose == "document" or not texts:
             return self._inner.embed(texts, purpose)
         import numpy as np
@@ -56,7 +59,7 @@ class CachedEmbedder:
             self._kept.clear()
 
     def close(self) -> None:
-        """Forget, and close what is inside."""
+        """Clear the cache and close the inner embedder."""
         self.cache_clear()
         close = getattr(self._inner, "close", None)
         if close is not None:

@@ -1,4 +1,7 @@
-"""What is known about embedding models by name: prefixes, dimension, pooling, and cosines that mean something."""
+"""Facts about embedding models, found by their names.
+
+Prefixes, dimension, pooling, and cosines that mean something.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unre
 
 @dataclass(frozen=True, slots=True)
 class ModelFamily:
-    """A family of models. ``name``: found anywhere in the model's name, lower case."""
+    """Facts about a family of models.
+
+    ``name``: a pattern found anywhere in the model's name, lower case.
+    """
 
     name: str
     query: str = ""
@@ -70,14 +76,17 @@ _FAMILIES = (
 
 
 def find_family(model: str) -> ModelFamily:
-    """What is known about the model of this name: nothing, for an unknown one."""
+    """Find the family of a model; an empty one where unknown."""
     name = model.lower().replace("_", "-")
     return next((entry for entry in _FAMILIES if re.search(entry.name, name)), ModelFamily(""))
 
 
 def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:
-    """The card of a model by its name. ``dimension``: where the caller knows it; a shortened vector keeps no floors.
-    ``query_prefix``: None takes the model's own, empty means none."""
+    """Make the card of a model by its name.
+
+    ``dimension``: where the caller knows it; a shortened vector keeps no floors. ``query_prefix``: None takes the model's own,
+    empty means none.
+    """
     entry = find_family(model)
     return EmbedderCard(
         id,
@@ -89,11 +98,14 @@ def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | No
 
 
 def with_dimension(of: EmbedderCard, dimension: int) -> EmbedderCard:
-    """The card once the model's dimension is known."""
+    """Copy a card with the model's real dimension."""
     return replace(of, dimension=dimension)
 
 
 def add_prefixes(of: EmbedderCard, texts: Sequence[str], purpose: Purpose) -> list[str]:
-    """The texts as the model wants them for this purpose. A blank text stays blank."""
+    """Put the model's prefix for a purpose before each text.
+
+    A blank text stays blank.
+    """
     prefix = of.query_prefix if purpose == "query" else of.document_prefix
     return [prefix + text if text.strip() else "" for text in texts]

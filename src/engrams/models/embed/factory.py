@@ -1,4 +1,4 @@
-"""From settings to an embedding model."""
+"""Build an embedding model from settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from engrams.settings import EmbedSettings
 
 
 def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
-    """The configured model, with a cache of queries where a query costs more than a look-up. Loads and calls nothing.
+    """Build the configured model; loads and calls nothing.
 
-    ``clock``: to understand a server's Retry-After date. SettingsError: a model's name or an address is missing or wrong.
+    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's Retry-After date.
+    SettingsError: a model's name or an address is missing or wrong.
     """
     match settings.provider:
         case "builtin":

@@ -1,4 +1,4 @@
-"""No vectors: for a memory that is searched by words alone."""
+"""Embed nothing: for a memory that is searched by words alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CARD = EmbedderCard("null", 0, inline=True)
 
 
 class NullEmbedder:
-    """The Embedder port with dimension 0."""
+    """Embedder port with dimension 0."""
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
@@ -24,11 +24,11 @@ class NullEmbedder:
         return _CARD
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
-        """float32 [len(texts), 0], whatever the purpose."""
+        """Return float32 [len(texts), 0]."""
         import numpy as np
 
         del purpose
         return np.zeros((len(texts), 0), dtype=np.float32)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

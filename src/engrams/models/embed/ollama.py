@@ -1,4 +1,4 @@
-"""Ollama's own /api/embed."""
+"""Embed texts through Ollama's /api/embed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _DEFAULT = "http://localhost:11434"
 
 
 class OllamaApi:
-    """``dimension``: asked for where it is not 0."""
+    """Ollama's requests and answers.
+
+    ``dimension``: asked for where it is not 0.
+    """
 
     path = "/api/embed"
 
@@ -38,10 +41,13 @@ class OllamaApi:
 
 
 def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
-    """``settings.url``: the server's root. Calls nothing. SettingsError: it is no http(s) address."""
+    """Build the embedder of an Ollama server; calls nothing.
+
+    ``settings.url``: the server's root. SettingsError: it is no http(s) address.
+    """
     base = parse_address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
     key = settings.api_key.strip()
-    wire = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
+    client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
     name = f"ollama:{settings.model.removesuffix(':latest')}" + (f"@{settings.dimension}" if settings.dimension else "")
     about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(wire, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    return RemoteEmbedder(client, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

@@ -1,4 +1,4 @@
-"""An embedding model on this machine, as ONNX: a folder, or a name on the Hugging Face hub."""
+"""Embed texts with an ONNX model on this machine."""
 
 from __future__ import annotations
 
@@ -39,29 +39,33 @@ class _LoadedEmbedder:
 
 
 class OnnxEmbedder:
-    """The Embedder port over onnxruntime. Loaded at the first use; threads share it.
+    """Embedder port over onnxruntime; threads share it.
 
-    The graph takes ``input_ids`` and ``attention_mask`` (and ``token_type_ids`` or ``position_ids`` where it asks) and
-    gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension], which is pooled here: as the
-    folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut at 256 tokens.
+    The model is loaded at the first use. The graph takes ``input_ids`` and ``attention_mask`` (and ``token_type_ids`` or
+    ``position_ids`` where it asks) and gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension],
+    which is pooled here: as the folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean.
+    Texts are cut at 256 tokens.
     """
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
 
     def __init__(self, settings: EmbedSettings) -> None:
-        """``settings.model``: the folder or hub name."""
+        """Set the model; ``settings.model``: a folder or a hub name."""
         self._settings = settings
         self._lock = Lock()
         self._model: _LoadedEmbedder | None = None
 
     @property
     def card(self) -> EmbedderCard:
-        """Loads the model. ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
+        """Load the model and return its card.
+
+        ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded.
+        """
         return self._load_once().card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
-        """Unit vectors, zero for a blank text. Errors as for ``card``."""
+        """Return unit vectors, zero for a blank text; errors as for ``card``."""
         import numpy as np
 
         loaded = self._load_once()
@@ -76,7 +80,7 @@ class OnnxEmbedder:
         return out
 
     def close(self) -> None:
-        """Let the model go; a later use loads it again."""
+        """Release the model; a later use loads it again."""
         with self._lock:
             self._model = None
 
@@ -116,7 +120,7 @@ def _run(loaded: _LoadedEmbedder, encoded: Sequence[Any]) -> Floats:
 
 
 def _pool(states: Floats, mask: npt.NDArray[np.int64], pooling: Pooling) -> Floats:
-    """[texts, tokens, dimension] to [texts, dimension]; padding is on the right."""
+    """Pool [texts, tokens, dimension] to [texts, dimension]; padding is on the right."""
     import numpy as np
 
     if pooling == "cls":
@@ -158,7 +162,7 @@ def _fill_card(loaded: _LoadedEmbedder, query_prefix: str | None) -> EmbedderCar
 
 
 def _fingerprint(file: Path) -> str:
-    """A short fingerprint: another model under the same name must not be taken for this one."""
+    """Fingerprint a file, to tell models of one name apart."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         mark = zlib.crc32(stream.read(65_536), size & 0xFFFFFFFF)

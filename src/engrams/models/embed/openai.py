@@ -1,4 +1,7 @@
-"""Servers that speak OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more."""
+"""Embed texts through servers that speak OpenAI's /v1/embeddings.
+
+These are OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _DEFAULT = "https://api.openai.com"
 
 
 class OpenAIApi:
-    """``dimension``: asked for where it is not 0."""
+    """OpenAI's requests and answers.
+
+    ``dimension``: asked for where it is not 0.
+    """
 
     path = "/embeddings"
 
@@ -35,7 +41,10 @@ class OpenAIApi:
         return {**self._fixed, "input": list(texts)}
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
-        """Rows by their ``index``, as servers may answer out of order; vectors as lists or as base64."""
+        """Read the rows in the order of their ``index``.
+
+        Servers may answer out of order; vectors are lists or base64.
+        """
         entries = parse_list(body, "data")
         if not all(isinstance(entry, Mapping) for entry in entries):
             raise ModelError("The embedding server's data are no objects.", hint=NO_API, retryable=False)
@@ -47,13 +56,15 @@ class OpenAIApi:
 
 
 def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
-    """``settings.url``: with its version path; ``/v1`` is added where there is no path. Calls nothing.
-    SettingsError: it is no http(s) address."""
+    """Build the embedder of a server; calls nothing.
+
+    ``settings.url``: with its version path; ``/v1`` is added where there is no path. SettingsError: it is no http(s) address.
+    """
     base = parse_address(settings.url or _DEFAULT).removesuffix("/embeddings")
     if "/" not in base.split("://", 1)[1]:
         base += "/v1"
     key = settings.api_key.strip()
-    wire = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
-    name = f"openai:{settings.model or wire.host}" + (f"@{settings.dimension}" if settings.dimension else "")
+    client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
+    name = f"openai:{settings.model or client.host}" + (f"@{settings.dimension}" if settings.dimension else "")
     about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(wire, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    return RemoteEmbedder(client, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

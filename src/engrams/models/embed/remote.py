@@ -1,4 +1,4 @@
-"""An embedding model behind HTTP: batches, retries, texts that are too long, and answers that cannot be trusted."""
+"""Embed texts through a server: batches, retries, limits and checks."""
 
 from __future__ import annotations
 
@@ -34,33 +34,36 @@ _RETRY = RetryPolicy()
 
 
 class EmbeddingApi(Protocol):
-    """How one kind of server is asked."""
+    """Requests and answers of one kind of server."""
 
     path: str
 
     def request(self, texts: Sequence[str]) -> Json: ...
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
-        """The vectors, in the order of the texts. ModelError: the answer holds none."""
+        """Read the vectors, in the order of the texts.
+
+        ModelError: the answer holds none.
+        """
         ...
 
 
 class _TooLongError(ModelError):
-    """The server refused the texts for their length."""
+    """Refusal of texts for their length."""
 
 
 class RemoteEmbedder:
-    """The Embedder port over one server. Threads share it.
+    """Embedder port over one server; threads share it.
 
-    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and
-    three retries. Blank texts are not sent; their row is zero. A text that the server finds too long is embedded by
-    as much of its beginning as it takes.
+    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and three
+    retries. Blank texts are not sent; their row is zero. A text that the server finds too long is embedded by as much of its
+    beginning as the server takes.
     """
 
     def __init__(
-        self, wire: HttpClient, api: EmbeddingApi, card: EmbedderCard, settings: EmbedSettings, clock: Clock, retry: RetryPolicy = _RETRY
+        self, client: HttpClient, api: EmbeddingApi, card: EmbedderCard, settings: EmbedSettings, clock: Clock, retry: RetryPolicy = _RETRY
     ) -> None:
-        self._client = wire
+        self._client = client
         self._api = api
         self._card = card
         self._settings = settings
@@ -71,11 +74,17 @@ class RemoteEmbedder:
 
     @property
     def card(self) -> EmbedderCard:
-        """``dimension``: -1 until the first answer, where neither the settings nor the model's name tell it."""
+        """Return the card; its ``dimension`` is -1 until it is known.
+
+        The first answer tells it where neither the settings nor the model's name do.
+        """
         return self._card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
-        """Unit vectors, zero for a blank text. ModelError: the server failed, or its vectors have a wrong dimension."""
+        """Return unit vectors, zero for a blank text.
+
+        ModelError: the server failed, or its vectors have a wrong dimension.
+        """
         import numpy as np
 
         wanted = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]
@@ -89,7 +98,7 @@ class RemoteEmbedder:
         return out
 
     def close(self) -> None:
-        """End waits and calls; those under way raise ModelError."""
+        """End waits and calls; running ones raise ModelError."""
         self._closed.set()
         self._client.close()
 
@@ -111,13 +120,13 @@ class RemoteEmbedder:
     def _call(self, texts: Sequence[str], seconds: float) -> list[npt.NDArray[np.float32]]:
         if self._closed.is_set():
             raise ModelError("The connection to the embedding model was closed.", hint="Open a new engine.", retryable=False)
-        got = self._client.fetch(self._api.path, self._api.request(texts), seconds)
-        if got is None:
+        response = self._client.fetch(self._api.path, self._api.request(texts), seconds)
+        if response is None:
             hint = "Is the server overloaded? Raise `embed.timeout_seconds`, or lower `embed.batch_size`."
             raise ModelError(f"The embedding server {self._client.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
-        if got.status != 200:
-            raise _refusal_error(self._card.id, got, self._clock)
-        rows = self._api.read(got.json())
+        if response.status != 200:
+            raise _refusal_error(self._card.id, response, self._clock)
+        rows = self._api.read(response.json())
         if len(rows) != len(texts):
             raise ModelError(f"{self._card.id} gave {len(rows)} vectors for {len(texts)} texts.", retryable=False)
         return [self._to_unit(row) for row in rows]
@@ -141,7 +150,10 @@ class RemoteEmbedder:
 
 
 def parse_vector(row: Json) -> npt.NDArray[np.float32]:
-    """A vector from a JSON list or base64 of little-endian float32. ModelError: it is neither."""
+    """Parse a JSON list or base64 of little-endian float32.
+
+    ModelError: it is neither.
+    """
     import base64
 
     import numpy as np
@@ -161,9 +173,11 @@ def parse_vector(row: Json) -> npt.NDArray[np.float32]:
 NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
 
 
-def _refusal_error(name: str, got: HttpResponse, clock: Clock) -> ModelError:
-    error = status_error(name, got.status, got.headers, got.json(), clock, _HINTS)
-    if got.status in (400, 413, 422, 500) and mentions(got.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"):
+def _refusal_error(name: str, response: HttpResponse, clock: Clock) -> ModelError:
+    error = status_error(name, response.status, response.headers, response.json(), clock, _HINTS)
+    if response.status in (400, 413, 422, 500) and mentions(
+        response.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"
+    ):
         return _TooLongError(error.message, hint="The text is longer than the model takes.", retryable=False)
     return error
 
@@ -175,7 +189,7 @@ def _cut_bytes(text: str, size: int) -> str:
 
 
 def parse_list(body: Json, name: str) -> list[Json]:
-    """The list ``name`` of an answer. ModelError: there is none."""
+    """Return the list ``name`` of an answer. ModelError: there is none."""
     found = body.get(name) if isinstance(body, Mapping) else None
     if not isinstance(found, list):
         problem = "something that is not JSON" if body is None else f"no {name!r}"

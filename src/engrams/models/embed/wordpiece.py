@@ -1,4 +1,4 @@
-"""BERT's uncased word-piece tokenizer over a vocabulary: the same ids as the original, without a dependency."""
+"""BERT's uncased word-piece tokenizer, without a dependency; equal ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _HAN = (
 
 
 class _CleanTable(dict[int, str]):
-    """A character before its accents go: control characters vanish, blanks are blanks, Han stands alone."""
+    """Table from characters to cleaned ones, made as needed.
+
+    Control characters vanish, blanks are blanks, Han stands alone.
+    """
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -38,7 +41,10 @@ class _CleanTable(dict[int, str]):
 
 
 class _LowerTable(dict[int, str]):
-    """A character of a decomposed text: accents vanish, punctuation stands alone."""
+    """Table from decomposed characters to lower case, without accents.
+
+    Punctuation stands alone.
+    """
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -59,7 +65,10 @@ _LOWERED = _LowerTable()
 
 
 def split_words(text: str) -> list[str]:
-    """Lower-case words, marks of punctuation and single Han characters, accents stripped."""
+    """Split text into lower-case words, punctuation and single Han characters.
+
+    Accents are stripped.
+    """
     if text.isascii():
         # Control characters vanish rather than separate.
         return _ASCII.findall(_ASCII_CONTROL.sub("", text.lower()))
@@ -67,9 +76,10 @@ def split_words(text: str) -> list[str]:
 
 
 class WordPiece:
-    """Greedy longest match over a vocabulary in which pieces that continue a word begin with ``##``.
+    """Greedy longest match over a vocabulary of word pieces.
 
-    ``unknown``: the id of a word that cannot be spelled with the vocabulary; None: such a word gives no id.
+    Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be spelled with the vocabulary;
+    None: such a word gives no id.
     """
 
     def __init__(self, vocabulary: Mapping[str, int], unknown: int | None = None) -> None:
@@ -79,12 +89,12 @@ class WordPiece:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:
-        """From a vocabulary file, one piece a line; its number is its id."""
+        """Make it from a vocabulary file, whose line numbers are the ids."""
         ids = {piece: number for number, piece in enumerate(lines)}
         return cls(ids, ids[unknown] if unknown else None)
 
     def ids(self, text: str) -> list[int]:
-        """The ids of ``text``, without special tokens."""
+        """Return the ids of a text, without special tokens."""
         found: list[int] = []
         for word in split_words(text):
             found.extend(self.spell(word))

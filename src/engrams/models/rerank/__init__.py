@@ -1,1 +1,1 @@
-"""Rerankers: a cross-encoder on this machine, a rerank server, or a chat model asked which memories help."""
+"""Rerankers: a local cross-encoder, a rerank server, or a chat model."""

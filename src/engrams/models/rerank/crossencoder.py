@@ -1,4 +1,4 @@
-"""A cross-encoder on this machine: an ONNX model that reads the query and a text together."""
+"""Rerank with a local ONNX model that reads query and text together."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _BATCH = 8
 
 
 class CrossEncoder:
-    """Relevance = sigmoid(logit), absolute: it means the same for every query. Loaded at the first use; threads share it.
+    """Reranker of absolute relevance, sigmoid(logit); threads share it.
 
-    ``place``: a folder with an ONNX file and tokenizer.json, or a model's name on the Hugging Face hub.
-    ``timer``: seconds, monotonic.
+    A score means the same for every query. The model is loaded at the first use. ``place``: a folder with an ONNX file and
+    tokenizer.json, or a model's name on the Hugging Face hub. ``timer``: seconds, monotonic.
     """
 
     def __init__(self, place: str, *, batch: int = _BATCH, threads: int = 0, timer: Callable[[], float] = time.monotonic) -> None:
@@ -41,13 +41,19 @@ class CrossEncoder:
         return f"crossencoder:{Path(self._place).name}"
 
     def warm(self) -> None:
-        """Load the model now. ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
+        """Load the model now.
+
+        ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded.
+        """
         with self._lock:
             if self._model is None:
                 self._model = _load(self._place, self._threads)
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
-        """Scores in the order of the texts; those that the time did not reach get None. Errors as in ``warm``."""
+        """Score the texts in their order; None: not reached in time.
+
+        Errors as in ``warm``.
+        """
         deadline = self._timer() + rank.seconds
         if not rank.texts or rank.seconds <= 0:
             return (None,) * len(rank.texts)

@@ -1,4 +1,4 @@
-"""From a choice to a reranker."""
+"""Build a reranker from a choice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from engrams.ports import Chat, Clock, Reranker
 
 @dataclass(frozen=True, slots=True)
 class RerankerChoice:
-    """``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server."""
+    """Choice of a reranker.
+
+    ``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server.
+    """
 
     provider: Literal["none", "crossencoder", "http", "listwise"] = "none"
     model: str = ""
@@ -20,7 +23,10 @@ class RerankerChoice:
 
 
 def choose_reranker(choice: RerankerChoice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
-    """The chosen reranker, None for ``none``. Loads and calls nothing. SettingsError: something is missing or wrong."""
+    """Build the chosen reranker, None for ``none``; calls nothing.
+
+    SettingsError: something is missing or wrong.
+    """
     match choice.provider:
         case "none":
             return None

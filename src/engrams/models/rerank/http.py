@@ -1,4 +1,7 @@
-"""Rerank servers: POST /rerank as Cohere, Jina, vLLM, LocalAI, llama.cpp and text-embeddings-inference speak it."""
+"""Rerank through servers that take POST /rerank.
+
+Cohere, Jina, vLLM, LocalAI, llama.cpp and text-embeddings-inference speak it.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,28 @@ from engrams.types import Json
 
 
 class HttpReranker:
-    """One model on one server."""
+    """One model on one rerank server."""
 
     def __init__(self, model: str, url: str, clock: Clock, key: str = "") -> None:
-        """``url``: with or without ``/rerank`` at its end. SettingsError: it is no http(s) address."""
+        """Connect to a server, with or without ``/rerank`` in its address.
+
+        SettingsError: it is no http(s) address.
+        """
         headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
-        self._wire = HttpClient(parse_address(url).removesuffix("/rerank"), headers)
+        self._client = HttpClient(parse_address(url).removesuffix("/rerank"), headers)
         self._model = model
         self._clock = clock
         self._logits = False
 
     @property
     def name(self) -> str:
-        return self._model or self._wire.host
+        return self._model or self._client.host
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
-        """None for all of them when the time was too short. ModelError: the server failed."""
+        """Score the texts; all None when the time was too short.
+
+        ModelError: the server failed.
+        """
         nothing = (None,) * len(rank.texts)
         if not rank.texts or rank.seconds <= 0:
             return nothing
@@ -38,19 +47,19 @@ class HttpReranker:
         body: dict[str, Any] = {"query": rank.query[-QUERY_TAIL:], "documents": texts, "top_n": len(texts)}
         if self._model:
             body["model"] = self._model
-        got = self._wire.fetch("/rerank", body, rank.seconds)
-        if got is None:
+        response = self._client.fetch("/rerank", body, rank.seconds)
+        if response is None:
             return nothing
-        if got.status != 200:
-            raise status_error(self.name, got.status, got.headers, got.json(), self._clock)
-        scores = dict(self._read_scores(got.json(), len(texts)))
+        if response.status != 200:
+            raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
+        scores = dict(self._read_scores(response.json(), len(texts)))
         if any(not 0.0 <= score <= 1.0 for score in scores.values()):
             # Known for good then: the next answer may by chance lie within 0..1.
             self._logits = True
         return tuple(self._to_relevance(scores.get(place)) for place in range(len(texts)))
 
     def close(self) -> None:
-        self._wire.close()
+        self._client.close()
 
     def _to_relevance(self, score: float | None) -> float | None:
         return sigmoid(score) if self._logits and score is not None else score

@@ -1,4 +1,4 @@
-"""A chat model asked which of the numbered memories help now. It must say so twice."""
+"""Rerank by asking a chat model twice which memories help now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANSWER_TOKENS = 512
 
 
 class JudgementStatus(StrEnum):
-    """How a judgement came about."""
+    """Outcomes of a judgement."""
 
     RAN = "ran"
     OPTED_OUT = "opted_out"
@@ -40,7 +40,10 @@ class JudgementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgementCase:
-    """One turn to judge. ``session``: unique over all owners. ``candidates``: (id, text), best first."""
+    """One turn to judge.
+
+    ``session``: unique over all owners. ``candidates``: (id, text), best first.
+    """
 
     session: str
     query: str
@@ -52,7 +55,10 @@ class JudgementCase:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``ids``: what helps, most helpful first. Unless ``ran``, they are what was last verified and is still a candidate."""
+    """Memories that help, most helpful first.
+
+    Unless ``ran``, they are those last verified that are still candidates.
+    """
 
     status: JudgementStatus
     ids: tuple[str, ...] = ()
@@ -60,8 +66,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgementPace:
-    """``every``: turns from one judgement to the next. ``limit``: memories a turn. ``backoff``: seconds without a call
-    after a failure."""
+    """Frequency of judgements.
+
+    ``every``: turns from one to the next. ``limit``: memories a turn. ``backoff``: seconds without a call after a failure.
+    """
 
     every: int = 3
     limit: int = 5
@@ -92,7 +100,7 @@ class _SessionJudgement:
 
 
 class ListwiseReranker:
-    """A Reranker, and with ``judge`` the memory of what each conversation was last shown to need. Threads share it."""
+    """Reranker that also keeps each session's last judgement; threads share it."""
 
     def __init__(self, chat: Chat | None, clock: Clock, pace: JudgementPace | None = None) -> None:
         self._chat = chat
@@ -109,9 +117,11 @@ class ListwiseReranker:
         return f"listwise:{self._chat.name if self._chat else 'none'}"
 
     def judge(self, case: JudgementCase) -> Judgement:
-        """Which candidates help in this turn. Calls the model on a session's first turn, when the topic changed, and
-        every third turn; in between, and when the model fails, what was verified last goes on. No failure of
-        the model leaves this."""
+        """Judge the candidates of a turn; model failures never raise.
+
+        The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it
+        fails, the memories verified last are kept.
+        """
         if case.opted_out:
             return self._count(Judgement(JudgementStatus.OPTED_OUT))
         if self._chat is None:
@@ -130,8 +140,11 @@ class ListwiseReranker:
         return self._count(Judgement(JudgementStatus.RAN, ids))
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
-        """Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. None for all of them when
-        there is no verdict. Not bound to a session: asks the model each time, except within the backoff."""
+        """Score the texts by two votes; all None without a verdict.
+
+        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the
+        model each time, except within the backoff.
+        """
         nothing = (None,) * len(rank.texts)
         if self._chat is None:
             self._count(Judgement(JudgementStatus.NO_BACKEND))
@@ -151,12 +164,12 @@ class ListwiseReranker:
         return tuple(scores.get(place, 0.0) for place in range(len(rank.texts)))
 
     def counts(self) -> Mapping[str, int]:
-        """How often each status came about."""
+        """Count the judgements by status."""
         with self._lock:
             return {status.value: self._counts[status] for status in JudgementStatus}
 
     def forget(self, session: str) -> None:
-        """Drop what is known of a session."""
+        """Drop the judgements of a session."""
         with self._lock:
             self._sessions.pop(session, None)
 
@@ -203,7 +216,7 @@ class ListwiseReranker:
         return lost.status
 
     def _collect_votes(self, chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
-        """The votes, up to the first that settles the matter: a lost one, or one that names nothing."""
+        """Ask for votes up to the first lost or empty one."""
         limit, seconds = bounds
         deadline = time.monotonic() + seconds
         ballots: list[_Ballot] = []
@@ -265,6 +278,6 @@ def _answer_schema(count: int) -> dict[str, Any]:
 
 
 def _find_consensus(votes: Sequence[_Vote]) -> list[int]:
-    """Places that every vote names, by their mean rank."""
+    """Return the places that every vote names, by mean rank."""
     named = set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
     return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))

@@ -1,4 +1,4 @@
-"""What the rerankers share: how much text they see, and what a logit means."""
+"""Limits and scores that the rerankers share."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ CANDIDATE = 600
 
 
 def sigmoid(logit: float) -> float:
-    """1 / (1 + e^-logit), for any finite or infinite logit."""
+    """Return 1 / (1 + e^-logit), for any finite or infinite logit."""
     return 0.5 * (1.0 + math.tanh(0.5 * logit))

@@ -1,1 +1,1 @@
-"""How many tokens a text costs: an estimate, or a real tokenizer where there is one on this machine."""
+"""Token counters: an estimate, or a tokenizer on this machine."""

@@ -1,9 +1,9 @@
-"""An estimate of the tokens of a text, without a vocabulary.
+"""Estimate the tokens of a text without a vocabulary.
 
-Calibrated on 7,624 texts (English chats, questions, code, JSON, numbers, hashes, 30 other languages) against the larger of
-the counts of two vocabularies, of 100,000 and of 200,000 entries: half of the estimates lie within 0 to 21 % above it, the
-median 10 %; 17 % lie below it, 5 % by more than a fifth, which are single sentences of Latin-script languages other than
-English. Other scripts cost up to three times less with the newer vocabulary; a budget kept by this estimate is kept there.
+Calibrated on 7,624 texts (English chats, questions, code, JSON, numbers, hashes, 30 other languages) against the larger of the
+counts of two vocabularies, of 100,000 and of 200,000 entries: half of the estimates lie within 0 to 21 % above it, the median
+10 %; 17 % lie below it, 5 % by more than a fifth, which are single sentences of Latin-script languages other than English.
+Other scripts cost up to three times less with the newer vocabulary; a budget kept by this estimate is kept there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ _SCRIPTS = tuple(
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of ``text``, 0 for empty; more often a little too many than too few."""
+    """Estimate the tokens of a text; 0 for empty.
+
+    More often a little too many than too few.
+    """
     if not text:
         return 0
     runs = [] if text.isascii() else _LETTERS.findall(text)
@@ -75,7 +78,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _is_foreign(text: str) -> bool:
-    """Prose in another language than English: its words are cut into more pieces."""
+    """Detect prose other than English, whose words have more tokens."""
     words = re.findall(r"[a-z]+", text[:_SAMPLE].lower())
     marks = len(re.findall(r"[^\w\s]", text[:_SAMPLE]))
     return len(words) >= 3 and sum(word in _ENGLISH for word in words) < 0.1 * len(words) and marks < 0.5 * len(words)

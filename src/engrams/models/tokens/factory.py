@@ -1,4 +1,4 @@
-"""From a setting to a token counter."""
+"""Build a token counter from a setting."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _LONG = 8000
 
 
 class EstimateCounter:
-    """The estimate as a TokenCounter; its patterns are compiled when the first text is counted.
+    """TokenCounter by estimate, which remembers short texts.
 
-    What a context begins with is counted again for every request, a dozen times while it is fitted: short texts are remembered.
+    The beginning of a context is counted again for every request, a dozen times while it is fitted. The patterns are compiled
+    when the first text is counted.
     """
 
     name = "estimate"
@@ -32,7 +33,10 @@ def _estimate_cached(text: str) -> int:
 
 
 def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
-    """``estimate``, or the name of a tiktoken encoding. Loads nothing. SettingsError: it is neither."""
+    """Build a counter: ``estimate``, or a tiktoken encoding; loads nothing.
+
+    SettingsError: the name is neither.
+    """
     if name == "estimate":
         return EstimateCounter()
     from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter

@@ -1,4 +1,4 @@
-"""Counts by a vocabulary of tiktoken, where it is installed and its file is on this machine already."""
+"""Count tokens by a tiktoken vocabulary that is already on this machine."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ ENCODINGS = tuple(_FILES)
 
 
 class TiktokenCounter:
-    """The TokenCounter port. Where the vocabulary cannot be had, it estimates, and looks again after 600 seconds."""
+    """TokenCounter over a vocabulary of tiktoken.
+
+    Without the vocabulary it estimates, and looks again after 600 seconds.
+    """
 
     def __init__(self, name: str, clock: Clock) -> None:
-        """``name``: one of ENCODINGS. Loads nothing yet."""
+        """Set the encoding, one of ENCODINGS; loads nothing."""
         self.name = name
         self._clock = clock
         self._lock = Lock()
@@ -40,7 +43,10 @@ class TiktokenCounter:
         self._again: datetime | None = None
 
     def count(self, text: str) -> int:
-        """0 for empty text. Special tokens written in the text count as the text they are."""
+        """Count the tokens of a text; 0 for empty.
+
+        Special tokens written in the text count as the text they are.
+        """
         encoding = self._load_once() if text else None
         return len(encoding.encode_ordinary(text)) if encoding else estimate_tokens(text)
 

@@ -8,11 +8,11 @@ from engrams import demo
 HOME = ("user", "mina-and-theo")
 
 with engrams.open(store__url=":memory:") as memory:
-    report = memory.load(demo.sample(), scope=HOME)
+    report = memory.load(demo.sample_path(), scope=HOME)
     memory.drain()
     print(f"Loaded {report.stored} turns of a year in the life of Mina, Theo and Bruno the beagle.\n")
 
-    for question in demo.questions()[:12]:
+    for question in demo.load_questions()[:12]:
         start = time.perf_counter()
         found = memory.search(question.text, scope=HOME, limit=1)
         milliseconds = 1000 * (time.perf_counter() - start)

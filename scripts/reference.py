@@ -12,8 +12,8 @@ from typing import Any, get_args
 from pythonpage import python_page
 
 from engrams.settings import SettingInfo, describe, presets
-from engrams.surfaces.cli.main import COMMANDS, Commands
-from engrams.surfaces.cli.options import Frame
+from engrams.surfaces.cli.main import COMMANDS, LazyCommands
+from engrams.surfaces.cli.options import GlobalOptions
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
@@ -111,9 +111,9 @@ def main(arguments: list[str]) -> int:
 
 def cli() -> str:
     """The page of commands."""
-    group = Commands()
+    group = LazyCommands()
     loaded = {name: group.get_command(None, name) for name in COMMANDS}
-    names = set(Frame.__dataclass_fields__)
+    names = set(GlobalOptions.__dataclass_fields__)
     common = [param for param in loaded["stats"].params if param.name in names]
     summary = table(("command", ""), [(f"[`{name}`](#{name})", text) for name, (_, text) in COMMANDS.items()])
     parts = [section(name, command, names) for name, command in loaded.items()]

@@ -27,7 +27,7 @@ _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """One key. ``digest``: SHA-256 of it, hex; it is 256 random bits, so that no slower hash is needed."""
 
     id: str
@@ -39,25 +39,25 @@ class Key:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
 
-    def live(self, now: datetime) -> bool:
+    def is_live(self, now: datetime) -> bool:
         """Neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
-    def may(self, right: str) -> bool:
+    def allows(self, right: str) -> bool:
         return right in self.rights
 
 
-class Keyring:
+class ApiKeyStore:
     """The keys of one home, a file each: adding and revoking are one rename, and hold at once for every process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
-    def of(cls, home: Path) -> Keyring:
+    def open(cls, home: Path) -> ApiKeyStore:
         return cls(home.expanduser() / "keys")
 
-    def add(self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0) -> tuple[Key, str]:
+    def add(self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0) -> tuple[ApiKey, str]:
         """A new key and its secret, which nothing can show again. ``days`` until it expires; 0: never. InputError: no such right."""
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
@@ -68,17 +68,17 @@ class Keyring:
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         ends = now + timedelta(days=days) if days > 0 else None
         ordered = tuple(right for right in RIGHTS if right in rights)
-        key = Key(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends)
+        key = ApiKey(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends)
         self._write(key)
         return key, secret
 
-    def list(self) -> tuple[Key, ...]:
+    def list(self) -> tuple[ApiKey, ...]:
         """Oldest first, those that no longer open anything too."""
         names = sorted(path.stem for path in self._folder.glob("*.json")) if self._folder.is_dir() else []
         found = (self._read(name) for name in names if _ID.fullmatch(name))
         return tuple(sorted((key for key in found if key is not None), key=lambda key: (key.created_at, key.id)))
 
-    def revoke(self, id: str, now: datetime) -> Key:
+    def revoke(self, id: str, now: datetime) -> ApiKey:
         """The key opens nothing from now on. NotFoundError: there is none of that id."""
         key = self._read(id) if _ID.fullmatch(id) else None
         if key is None:
@@ -88,25 +88,25 @@ class Keyring:
             self._write(key)
         return key
 
-    def find(self, secret: str, now: datetime) -> Key | None:
+    def find(self, secret: str, now: datetime) -> ApiKey | None:
         """The live key that this is; None for any other text."""
         shape = _KEY.fullmatch(secret)
         key = self._read(shape.group(1)) if shape else None
-        if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.live(now):
+        if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.is_live(now):
             return None
         return key
 
-    def _read(self, id: str) -> Key | None:
+    def _read(self, id: str) -> ApiKey | None:
         try:
             held = json.loads((self._folder / f"{id}.json").read_text("utf-8"))
             times = {name: held[name] and datetime.fromisoformat(held[name]) for name in ("created_at", "expires_at", "revoked_at")}
-            return Key(held["id"], held["name"], Scope.parse(held["owner"]), tuple(held["rights"]), held["digest"], **times)
+            return ApiKey(held["id"], held["name"], Scope.parse(held["owner"]), tuple(held["rights"]), held["digest"], **times)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise StoreError(f"The key file {id}.json cannot be read: {problem}.", hint="Delete it and add a new key.") from None
 
-    def _write(self, key: Key) -> None:
+    def _write(self, key: ApiKey) -> None:
         """Whole or not at all, and for nobody else to read."""
         times = {name: _to_iso(getattr(key, name)) for name in ("created_at", "expires_at", "revoked_at")}
         held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times}

@@ -43,7 +43,7 @@ class _IdSequence:
     def reset(self) -> None:
         self._lock, self._stamp, self._tail = threading.Lock(), -1, 0
 
-    def tail(self, stamp: int) -> int:
+    def next_tail(self, stamp: int) -> int:
         """80 bits: random, or one more than the last of the same stamp."""
         with self._lock:
             self._tail = self._tail + 1 if stamp == self._stamp else int.from_bytes(os.urandom(10), "big") >> 1
@@ -60,7 +60,7 @@ def new_id(moment: datetime) -> str:
     Ids of one millisecond that are made one after the other sort in that order: turns of one time keep their places.
     """
     stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
-    value = stamp << 80 | _id_sequence.tail(stamp)
+    value = stamp << 80 | _id_sequence.next_tail(stamp)
     digits = []
     for _ in range(26):
         digits.append(_ALPHABET[value & 31])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.testing import Fault, Request, ScriptedModel, Ticker
+from engrams.testing import ScriptedFault, ScriptedModel, ScriptedRequest, Ticker
 from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
@@ -36,7 +36,7 @@ FAULTS = (
 )
 
 
-def answer(request: Request) -> dict[str, Any]:
+def answer(request: ScriptedRequest) -> dict[str, Any]:
     """A model that does its work: one statement a message, all committed, the later home replacing the earlier."""
     prompt = request.prompt
     if STAGES["policy"] in prompt:
@@ -79,7 +79,9 @@ def memory(model: ScriptedModel, ticker: Ticker, home: Any) -> Iterator[engrams.
         "chat__timeout_seconds": 0.3,
         "chat__retries": 0,
     }
-    with engrams.open(home=home, clock=ticker, jobs__workers=0, jobs__max_attempts=2, write__policy="llm", write__debounce_seconds=0, **given) as made:
+    with engrams.open(
+        home=home, clock=ticker, jobs__workers=0, jobs__max_attempts=2, write__policy="llm", write__debounce_seconds=0, **given
+    ) as made:
         yield made
 
 
@@ -111,7 +113,7 @@ def test_no_failure_of_a_model_loses_anything(
             settle(memory, ticker)
             seen = memory.status()
     else:
-        model.fail(Fault(fault), times=1000, when=STAGES[stage])
+        model.fail(ScriptedFault(fault), times=1000, when=STAGES[stage])
         (receipt,) = memory.observe(Turn(SECOND), scope=OWNER)
         settle(memory, ticker)
         seen = memory.status()

@@ -17,7 +17,7 @@ from tests.faults.test_model import FAULTS
 import engrams
 from engrams import MemoryEngine, build
 from engrams.ports import CONDENSE, JUDGE, ROLL
-from engrams.testing import Fault, HashEmbedder, Request, ScriptedModel, Ticker
+from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, ScriptedRequest, Ticker
 from engrams.types import Kind, Scope, Turn
 
 OWNER = ("user", "ada")
@@ -32,7 +32,7 @@ UNREAD = frozenset(("bad_json", "fenced", "truncated", "wrong_ids", "deletes_onl
 """Faults in what the model says. A text or a number has no form that could be checked: what can be read of it counts."""
 
 
-def answer(request: Request) -> Any:
+def answer(request: ScriptedRequest) -> Any:
     """A model that does its work."""
     prompt = request.prompt
     if STAGES["account"] in prompt:
@@ -61,7 +61,14 @@ def model() -> Iterator[ScriptedModel]:
 def opened(model: ScriptedModel, home: Path, clock: Ticker, **more: Any) -> MemoryEngine:
     """An engine with that model and no worker of its own."""
     chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__timeout_seconds": 0.5, "chat__retries": 0}
-    given: dict[str, Any] = {"jobs__workers": 0, "jobs__max_attempts": 2, "write__debounce_seconds": 0.0, "embedder": HashEmbedder(), **chat, **more}
+    given: dict[str, Any] = {
+        "jobs__workers": 0,
+        "jobs__max_attempts": 2,
+        "write__debounce_seconds": 0.0,
+        "embedder": HashEmbedder(),
+        **chat,
+        **more,
+    }
     return engrams.open(home=home, clock=clock, **given)
 
 
@@ -75,7 +82,7 @@ def settle(memory: MemoryEngine, clock: Ticker) -> None:
 def failing(model: ScriptedModel, stage: str, fault: str, work: Callable[[], None]) -> None:
     """Do some work while the model fails at one place."""
     if fault != "refused":
-        model.fail(Fault(fault), times=1000, when=STAGES[stage])
+        model.fail(ScriptedFault(fault), times=1000, when=STAGES[stage])
     with model.down() if fault == "refused" else nullcontext():
         work()
     model.heal()

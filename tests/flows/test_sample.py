@@ -19,13 +19,13 @@ HOME = ("user", "mina")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engrams.MemoryEngine]:
     """The sample, imported and settled."""
     with engrams.open(home=tmp_path_factory.mktemp("sample")) as engine:
-        engine.load(demo.sample(), scope=HOME)
+        engine.load(demo.sample_path(), scope=HOME)
         assert engine.drain(timeout=120)
         yield engine
 
 
 def rows() -> list[dict[str, str]]:
-    return [json.loads(line) for line in demo.sample().read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in demo.sample_path().read_text("utf-8").splitlines()]
 
 
 def found(memory: engrams.MemoryEngine, question: str, limit: int = 10) -> list[str]:
@@ -46,7 +46,7 @@ def test_the_sample_is_what_it_says() -> None:
     assert len({turn["session"] for turn in turns}) >= 12
     assert {turn["speaker"] for turn in turns} == {"Mina", "Theo", "Sol"}
     assert [turn["at"] for turn in turns] == sorted(turn["at"] for turn in turns)
-    questions = demo.questions()
+    questions = demo.load_questions()
     assert len(questions) == 25
     assert sum(not question.answerable for question in questions) == 5
     assert all(set(question.evidence) <= set(ids) and question.answerable == bool(question.evidence) for question in questions)
@@ -67,13 +67,13 @@ def test_every_turn_is_stored_as_it_was_said(memory: engrams.MemoryEngine) -> No
 
 def test_importing_again_stores_nothing_twice(memory: engrams.MemoryEngine) -> None:
     """A second import of the same file adds no turn."""
-    memory.load(demo.sample(), scope=HOME)
+    memory.load(demo.sample_path(), scope=HOME)
     assert len(memory.list(scope=HOME, kinds=(Kind.TURN,), statuses=tuple(Status), limit=1000).records) == len(rows())
 
 
 def test_questions_find_their_turns(memory: engrams.MemoryEngine) -> None:
     """Nine of ten questions about what was said find a turn that answers them among the first ten."""
-    asked = [question for question in demo.questions() if question.answerable]
+    asked = [question for question in demo.load_questions() if question.answerable]
     missed = [question.text for question in asked if not set(question.evidence) & set(found(memory, question.text))]
     assert len(missed) <= len(asked) // 10, missed
 
@@ -81,7 +81,7 @@ def test_questions_find_their_turns(memory: engrams.MemoryEngine) -> None:
 def test_answers_stand_out_from_what_was_never_said(memory: engrams.MemoryEngine) -> None:
     """The best score of a question with an answer is, in the middle, above that of one without."""
     best: dict[bool, list[float]] = {True: [], False: []}
-    for question in demo.questions():
+    for question in demo.load_questions():
         hits = memory.search(question.text, scope=HOME, limit=1).hits
         best[question.answerable].append(hits[0].score if hits else 0.0)
     middle = {kind: sorted(scores)[len(scores) // 2] for kind, scores in best.items()}

@@ -28,11 +28,13 @@ def save(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def load(save: Callable[..., Path]) -> Callable[..., tuple[list[Any], list[formats.Bad]]]:
+def load(save: Callable[..., Path]) -> Callable[..., tuple[list[Any], list[formats.UnreadablePiece]]]:
     """The items of a content, and what was bad in it."""
 
-    def read(content: Any, format: str = "auto") -> tuple[list[Any], list[formats.Bad]]:
+    def read(content: Any, format: str = "auto") -> tuple[list[Any], list[formats.UnreadablePiece]]:
         pieces = list(formats.read(save(content), format))
-        return [p for p in pieces if not isinstance(p, formats.Bad)], [p for p in pieces if isinstance(p, formats.Bad)]
+        return [p for p in pieces if not isinstance(p, formats.UnreadablePiece)], [
+            p for p in pieces if isinstance(p, formats.UnreadablePiece)
+        ]
 
     return read

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engrams import formats
 from engrams.errors import InputError
 from engrams.formats.detect import FORMATS
-from engrams.formats.stream import elements
+from engrams.formats.stream import read_elements
 
 TURN = json.dumps({"text": "schön 京都 🎉", "speaker": "Zoë"}, ensure_ascii=False)
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -57,15 +57,15 @@ def test_deep_nesting_is_bad_not_fatal(load: Any, wrap: str) -> None:
     for named in ("auto", *FORMATS):
         items, bad = load(wrap.format(DEEP), named)
         assert bad or named in ("auto", "lines")
-        assert all(len(item.turn.text) > 1000 for item in items if isinstance(item, formats.Parsed))
+        assert all(len(item.turn.text) > 1000 for item in items if isinstance(item, formats.ParsedTurn))
 
 
 def test_bad_elements_between_good_ones() -> None:
     """A list goes on after an element that is broken, too deep, or has a number of ten thousand digits."""
     pieces = ['[{"a":1}, {"b": nope "]" , "\\"" }, ', DEEP, ', {"n": ', "9" * 10_000, '}, {"c":"', "\\", '"]', '"}, 5]']
-    found = list(elements(pieces))
+    found = list(read_elements(pieces))
     assert [piece[1] for piece in found if isinstance(piece, tuple)] == [{"a": 1}, {"c": '"]'}, 5]
-    assert len([piece for piece in found if isinstance(piece, formats.Bad)]) == 3
+    assert len([piece for piece in found if isinstance(piece, formats.UnreadablePiece)]) == 3
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
@@ -73,7 +73,7 @@ def test_pieces_of_any_size_give_the_same(size: int) -> None:
     """How a text is cut into pieces changes nothing."""
     values = [{"a": 'x\\"]}', "b": [1.5, -2e3, True, None]}, [], "é\u2028", 12345, {"k": {}}]
     text = " [" + " ,\n".join(json.dumps(value) for value in values) + "] \n{} "
-    found = list(elements(text[at : at + size] for at in range(0, len(text), size)))
+    found = list(read_elements(text[at : at + size] for at in range(0, len(text), size)))
     assert [piece[1] for piece in found if isinstance(piece, tuple)] == [*values, {}]
     assert [piece[0] for piece in found if isinstance(piece, tuple)] == [1, 2, 3, 4, 5, 6]
 
@@ -83,7 +83,7 @@ def test_pieces_of_any_size_give_the_same(size: int) -> None:
 )
 def test_cut_or_broken_json_ends_with_a_reason(text: str) -> None:
     """Broken JSON gives what was whole before the break and at least one reason, and always ends."""
-    assert any(isinstance(piece, formats.Bad) for piece in elements([text], "list"))
+    assert any(isinstance(piece, formats.UnreadablePiece) for piece in read_elements([text], "list"))
 
 
 def test_ten_megabytes_in_one_line(load: Any) -> None:
@@ -151,7 +151,7 @@ def test_wrong_types_anywhere(load: Any, value: Any) -> None:
             except InputError:
                 assert "engrams" in content
                 continue
-            assert all(item.turn.external_id and item.turn.text for item in items if isinstance(item, formats.Parsed))
+            assert all(item.turn.external_id and item.turn.text for item in items if isinstance(item, formats.ParsedTurn))
 
 
 @settings(max_examples=150, deadline=None)

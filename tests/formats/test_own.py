@@ -66,13 +66,17 @@ def test_export_and_import_give_equal_items(tmp_path: Path) -> None:
     """Records with every field, their history and edges, and edges of their own come back equal and in order."""
     edge = Edge(OWNER, "01", "tag:a", EdgeType.HAS_TAG, 0.25, 3)
     past = HistoryEntry("01", 2, NOW, "edit", "user", "why", {"text": "old"}, {"text": "new", "tags": ["a"]})
-    loose = formats.Linked(Edge(OWNER, "topic:x", "topic:y", EdgeType.CO_OCCURS))
-    items = [formats.Restored(record("01"), (edge,), (past,)), formats.Restored(Record("02", OWNER, Kind.NOTE, "b", NOW)), loose]
+    loose = formats.ExportedEdge(Edge(OWNER, "topic:x", "topic:y", EdgeType.CO_OCCURS))
+    items = [
+        formats.RestoredRecord(record("01"), (edge,), (past,)),
+        formats.RestoredRecord(Record("02", OWNER, Kind.NOTE, "b", NOW)),
+        loose,
+    ]
     path = tmp_path / "memory.jsonl"
     assert formats.write(path, items, header={"exported_at": NOW.isoformat()}) == 2
     assert json.loads(path.read_text("utf-8").split("\n")[0]) == {"engrams": 1, "exported_at": NOW.isoformat()}
     assert formats.detect(path) == "engrams"
-    assert formats.count(path) == 2
+    assert formats.count_items(path) == 2
     assert list(formats.read(path)) == items
 
 
@@ -87,8 +91,8 @@ def test_export_and_import_give_equal_items(tmp_path: Path) -> None:
 def test_any_record_survives_the_trip(text: str, when: datetime, share: float, meta: dict[str, Any]) -> None:
     """Whatever text, time, number and metadata a record has, writing and reading gives an equal one."""
     one = record(text=text, recorded_at=when, importance=share, meta=meta, valid_from=None)
-    lines = "".join(own.write([one], {})).split("\n")
-    assert [item.record for item in own.read(enumerate(lines, 1)) if isinstance(item, formats.Restored)] == [one]
+    lines = "".join(own.to_lines([one], {})).split("\n")
+    assert [item.record for item in own.read(enumerate(lines, 1)) if isinstance(item, formats.RestoredRecord)] == [one]
 
 
 @pytest.mark.covers("S3.50")
@@ -96,8 +100,8 @@ def test_a_second_export_is_the_same_file(tmp_path: Path) -> None:
     """Exporting what was imported gives the same bytes."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     edges = (Edge(OWNER, "01", "02", EdgeType.SUPERSEDES),)
-    formats.write(first, [formats.Restored(record("01"), edges), formats.Restored(record("02"))])
-    formats.write(second, [item for item in formats.read(first) if not isinstance(item, formats.Bad | formats.Parsed)])
+    formats.write(first, [formats.RestoredRecord(record("01"), edges), formats.RestoredRecord(record("02"))])
+    formats.write(second, [item for item in formats.read(first) if not isinstance(item, formats.UnreadablePiece | formats.ParsedTurn)])
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -123,7 +127,7 @@ def test_a_second_export_is_the_same_file(tmp_path: Path) -> None:
 )
 def test_wrong_fields_are_named(change: dict[str, Any], named: str, load: Any) -> None:
     """A record with a field of the wrong type is Bad, by line and field, and the next one is read."""
-    lines = [{"engrams": 1}, {"record": own.record_out(record()) | change}, {"record": own.record_out(record("02"))}]
+    lines = [{"engrams": 1}, {"record": own.record_to_json(record()) | change}, {"record": own.record_to_json(record("02"))}]
     items, bad = load("\n".join(json.dumps(line, default=str) for line in lines))
     assert [item.record.id for item in items] == ["02"]
     assert [piece.line for piece in bad] == [2]
@@ -139,11 +143,11 @@ def test_pieces_that_belong_nowhere(load: Any) -> None:
         {"edge": edge},
         {"history": past},
         {"else": 1},
-        {"record": own.record_out(record()) | {"new_field": 1}},
+        {"record": own.record_to_json(record()) | {"new_field": 1}},
         {"edge": {}},
     ]
     items, bad = load("\n".join(json.dumps(line) for line in lines))
-    assert isinstance(items[0], formats.Linked)
+    assert isinstance(items[0], formats.ExportedEdge)
     assert items[1].record == record()
     assert [piece.line for piece in bad] == [3, 4, 6]
 

@@ -101,7 +101,7 @@ def test_json_list_of_turns_and_strings(load: Any) -> None:
 @pytest.mark.covers("S2.48")
 def test_bullets_and_numbers_are_stripped(line: str, kept: str) -> None:
     """A line loses its bullet, number or check box, and nothing else."""
-    assert [item.turn.text for item in formats.memories(line)] == [kept]
+    assert [item.turn.text for item in formats.parse_memories(line)] == [kept]
 
 
 @pytest.mark.covers("S2.48")
@@ -109,7 +109,11 @@ def test_memories_by_hand() -> None:
     """A JSON list, ``{"memories"}``, a conversation per item and plain lines are understood; broken JSON is read as lines."""
 
     def texts(content: str, conversation: str = "default") -> list[tuple[str, str]]:
-        return [(item.turn.text, item.conversation) for item in formats.memories(content, conversation) if isinstance(item, formats.Parsed)]
+        return [
+            (item.turn.text, item.conversation)
+            for item in formats.parse_memories(content, conversation)
+            if isinstance(item, formats.ParsedTurn)
+        ]
 
     assert texts('["a", "b"]') == [("a", "default"), ("b", "default")]
     assert texts('{"memories": ["a", {"content": "b", "conversation_id": "work"}]}', "home") == [("a", "home"), ("b", "work")]
@@ -120,8 +124,12 @@ def test_memories_by_hand() -> None:
     assert texts('{"memories": 3}') == [('{"memories": 3}', "default")]
     assert texts("") == []
     assert texts("\ufeff- a") == [("a", "default")]
-    assert [type(item) for item in formats.memories('["a", 3, {"x": 1}]')] == [formats.Parsed, formats.Bad, formats.Bad]
-    assert {item.kind for item in formats.memories("a\nb")} == {Kind.NOTE}
+    assert [type(item) for item in formats.parse_memories('["a", 3, {"x": 1}]')] == [
+        formats.ParsedTurn,
+        formats.UnreadablePiece,
+        formats.UnreadablePiece,
+    ]
+    assert {item.kind for item in formats.parse_memories("a\nb")} == {Kind.NOTE}
 
 
 def test_markdown_headings_and_front_matter(load: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import engrams
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 from engrams.build import audit, uploads
 from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
@@ -38,7 +38,7 @@ def real(home: Path) -> Path:
         engine.add("My bicycle is red.", scope=ANN)
         engine.drain()
     audit(settings).note("add", owner="user/ann")
-    Keyring.of(settings.home).add("laptop", Scope(ANN), ("write",), engine.now())
+    ApiKeyStore.open(settings.home).add("laptop", Scope(ANN), ("write",), engine.now())
     return home
 
 
@@ -59,7 +59,7 @@ def test_the_real_home_stays_as_it_is(real: Path) -> None:
         kept.close()
         assert engine.status()["test"] is True
     audit(settings).note("add", owner="user/ann")
-    Keyring.of(settings.home).add("phone", Scope(ANN), ("read",), engine.now())
+    ApiKeyStore.open(settings.home).add("phone", Scope(ANN), ("read",), engine.now())
     assert contents(real) == before
     inside = {path.name for path in (real / FOLDER).iterdir()}
     assert {"memory.db", "vault", "audit", "keys", "uploads"} <= inside

@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from engrams.errors import InputError
-from engrams.testing import Fault, Reply, ScriptedModel, Tool
+from engrams.testing import ScriptedFault, ScriptedModel, ScriptedReply, ScriptedToolCall
 
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello there"}]
 LOOKUP = {
@@ -76,7 +76,7 @@ def test_a_stream_with_usage(server, client) -> None:
 
 def test_tool_calls(server, client) -> None:
     """Tool calls come whole and as deltas that the client joins; a forced tool gets the smallest arguments by itself."""
-    server.say(Reply(tools=(Tool("lookup", {"q": "a b"}), Tool("lookup", {"q": "c"}))))
+    server.say(ScriptedReply(tools=(ScriptedToolCall("lookup", {"q": "a b"}), ScriptedToolCall("lookup", {"q": "c"}))))
     found = client.chat.completions.create(model="m", messages=ASKED, tools=[LOOKUP]).choices[0]
     assert [json.loads(call.function.arguments) for call in found.message.tool_calls] == [{"q": "a b"}, {"q": "c"}]
     assert (found.finish_reason, found.message.content) == ("tool_calls", None)
@@ -107,7 +107,7 @@ def test_responses_whole_and_as_events(server, client) -> None:
     assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "one two three"
     assert events[-1].response.output_text == "one two three"
     assert [event.sequence_number for event in events] == list(range(len(events)))
-    server.say(Reply(tools=(Tool("lookup", {"q": "x"}),)))
+    server.say(ScriptedReply(tools=(ScriptedToolCall("lookup", {"q": "x"}),)))
     with client.responses.stream(
         model="m", input="x", tools=[{"name": "lookup", "type": "function", **LOOKUP["function"], "strict": False}]
     ) as stream:
@@ -260,7 +260,7 @@ def test_content_that_is_not_plain_json(server, client, kind: str) -> None:
 
 def test_faults_can_be_for_one_route(server, client) -> None:
     """A fault for embeddings leaves chat alone, unknown faults are refused, and what is queued can be dropped."""
-    server.fail("http_500", only="embeddings").fail(Fault("http_429"), only="rerank")
+    server.fail("http_500", only="embeddings").fail(ScriptedFault("http_429"), only="rerank")
     assert client.chat.completions.create(model="m", messages=ASKED).choices[0].message.content
     with pytest.raises(openai.InternalServerError):
         client.embeddings.create(model="e", input="x")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampleQuestion:
     """One question about the sample; ``evidence`` is empty where nothing said answers it."""
 
     id: str
@@ -25,12 +25,12 @@ class Question:
     answerable: bool
 
 
-def sample() -> Path:
+def sample_path() -> Path:
     """The file of the conversation, ready for ``engine.load``."""
     return Path(str(resources.files(__name__) / "sample.jsonl"))
 
 
-def questions() -> tuple[Question, ...]:
+def load_questions() -> tuple[SampleQuestion, ...]:
     """The questions, in the order of the file."""
     rows = json.loads((resources.files(__name__) / "questions.json").read_text("utf-8"))
-    return tuple(Question(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)
+    return tuple(SampleQuestion(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)

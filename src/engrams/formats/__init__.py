@@ -16,30 +16,30 @@ from engrams.errors import EngramsError, InputError
 from engrams.formats import chatgpt, claude, lines, locomo, markdown, mcp, mem0, own, turns
 from engrams.formats.detect import FORMATS as FORMATS
 from engrams.formats.detect import Format as Format
-from engrams.formats.detect import recognise
-from engrams.formats.items import Bad as Bad
-from engrams.formats.items import Item as Item
-from engrams.formats.items import Linked as Linked
-from engrams.formats.items import Parsed as Parsed
-from engrams.formats.items import Restored as Restored
-from engrams.formats.lines import memories as memories
+from engrams.formats.detect import recognise_format
+from engrams.formats.items import ExportedEdge as ExportedEdge
+from engrams.formats.items import ImportItem as ImportItem
+from engrams.formats.items import ParsedTurn as ParsedTurn
+from engrams.formats.items import RestoredRecord as RestoredRecord
+from engrams.formats.items import UnreadablePiece as UnreadablePiece
+from engrams.formats.lines import parse_memories as parse_memories
 from engrams.formats.source import STDIN as STDIN
-from engrams.formats.source import Feed, Origin, opened, scan
-from engrams.formats.stream import elements
+from engrams.formats.source import Origin, TextFeed, iter_bytes, open_text
+from engrams.formats.stream import read_elements
 from engrams.types import NO_META, Meta, Record
 
-_ReadFunction: TypeAlias = Callable[[Feed], Iterator[Item | Bad]]
+_ReadFunction: TypeAlias = Callable[[TextFeed], Iterator[ImportItem | UnreadablePiece]]
 
 _READERS: dict[str, _ReadFunction] = {
     "engrams": lambda feed: own.read(feed.lines()),
-    "turns": lambda feed: turns.from_lines(feed.lines()),
-    "json": lambda feed: turns.from_values(elements(feed.pieces(), "memories")),
+    "turns": lambda feed: turns.read_lines(feed.lines()),
+    "json": lambda feed: turns.read_values(read_elements(feed.pieces(), "memories")),
     "lines": lambda feed: lines.read(feed.lines()),
-    "chatgpt": lambda feed: chatgpt.read(elements(feed.pieces())),
-    "claude": lambda feed: claude.read(elements(feed.pieces())),
-    "locomo": lambda feed: locomo.read(elements(feed.pieces(), "conversations")),
-    "mem0": lambda feed: mem0.read(elements(feed.pieces(), "results")),
-    "mcp": lambda feed: mcp.from_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(elements(feed.pieces())),
+    "chatgpt": lambda feed: chatgpt.read(read_elements(feed.pieces())),
+    "claude": lambda feed: claude.read(read_elements(feed.pieces())),
+    "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
+    "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
+    "mcp": lambda feed: mcp.read_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(read_elements(feed.pieces())),
 }
 
 _ITEM_PATTERNS: dict[str, bytes] = {
@@ -57,38 +57,42 @@ _ITEM_PATTERNS: dict[str, bytes] = {
 
 def detect(origin: Path | str) -> Format:
     """The format of a file. InputError where it cannot be read."""
-    with opened(origin) as feed:
-        return recognise(feed.head, whole=feed.whole)
+    with open_text(origin) as feed:
+        return recognise_format(feed.head, whole=feed.whole)
 
 
-def read(origin: Origin, format: str = "auto") -> Iterator[Item | Bad]:
+def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
     """The pieces of a file (``-``: standard input) or open stream of bytes or text, in order. ``format``: auto, or one of FORMATS.
 
     InputError where the file cannot be read at all or the format is unknown.
     """
     if format != "auto" and format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
-    with opened(origin) as feed:
-        chosen = _READERS.get(format) or _READERS[recognise(feed.head, whole=feed.whole)]
+    with open_text(origin) as feed:
+        chosen = _READERS.get(format) or _READERS[recognise_format(feed.head, whole=feed.whole)]
         yield from chosen(feed)
 
 
-def text(origin: Origin) -> str:
+def read_text(origin: Origin) -> str:
     """The whole text of a file, whatever its encoding (``-``: standard input)."""
-    with opened(origin) as feed:
+    with open_text(origin) as feed:
         return "".join(feed.pieces())
 
 
-def count(origin: Path | str, format: str = "auto") -> int:
+def count_items(origin: Path | str, format: str = "auto") -> int:
     """About how many items the file holds, for progress: from counting, without parsing. 0 for standard input."""
     if str(origin) == STDIN:
         return 0
     pattern = re.compile(_ITEM_PATTERNS.get(format) or _ITEM_PATTERNS[detect(origin)])
-    return sum(sum(1 for _ in pattern.finditer(piece)) for piece in scan(origin))
+    return sum(sum(1 for _ in pattern.finditer(piece)) for piece in iter_bytes(origin))
 
 
 def write(
-    target: Path, items: Iterable[Restored | Linked | Record], format: Literal["jsonl", "markdown"] = "jsonl", *, header: Meta = NO_META
+    target: Path,
+    items: Iterable[RestoredRecord | ExportedEdge | Record],
+    format: Literal["jsonl", "markdown"] = "jsonl",
+    *,
+    header: Meta = NO_META,
 ) -> int:
     """Write an export and give the number of records: ``jsonl``, a file that appears only when it is complete, or
     ``markdown``, a folder to read. ``header``: JSON values for the first line of the JSONL. InputError where the place
@@ -105,12 +109,12 @@ def write(
         raise InputError(f"{target} cannot be written: {problem.strerror or problem}.", hint="Choose another place.") from None
 
 
-def _write_lines(target: Path, items: Iterable[Restored | Linked | Record], header: Meta) -> int:
+def _write_lines(target: Path, items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> int:
     records = 0
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            for line in own.write(items, header):
+            for line in own.to_lines(items, header):
                 records += line.startswith('{"record":')
                 file.write(line)
             file.flush()

@@ -6,28 +6,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fields import first, label, made_id, moment, scoped
-from engrams.formats.items import Bad, Parsed
+from engrams.formats.fields import clean_label, derive_id, first_filled, parse_moment, scope_label
+from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Role, Turn
 
 _TEXT_TYPES = frozenset({"text", "multimodal_text"})
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300}】")
 
 
-def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
+def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """The user's and the assistant's words on the current branch; system, tool and hidden messages are no memory."""
     for value in values:
-        if isinstance(value, Bad):
+        if isinstance(value, UnreadablePiece):
             yield value
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("mapping"), dict):
-            yield Bad(value[0], "A conversation with a mapping was expected.")
+            yield UnreadablePiece(value[0], "A conversation with a mapping was expected.")
         else:
             yield from _read_conversation(value[0], value[1])
 
 
-def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
-    name = scoped(first(talk, "conversation_id", "id")) or made_id(talk.get("title"), talk.get("create_time"))
-    meta = {"title": title} if (title := label(talk.get("title"))) else {}
+def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:
+    name = scope_label(first_filled(talk, "conversation_id", "id")) or derive_id(talk.get("title"), talk.get("create_time"))
+    meta = {"title": title} if (title := clean_label(talk.get("title"))) else {}
     last = talk.get("create_time")
     for place, message in enumerate(_current_branch(talk)):
         role = _message_role(message)
@@ -36,13 +36,13 @@ def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | 
             continue
         last = message.get("create_time") or last
         try:
-            at = moment(last)
+            at = parse_moment(last)
         except ValueError as problem:
-            yield Bad(line, f"A message of {name} was left out: {problem}.")
+            yield UnreadablePiece(line, f"A message of {name} was left out: {problem}.")
             continue
-        source = label(message.get("id")) or made_id(name, place, text)
+        source = clean_label(message.get("id")) or derive_id(name, place, text)
         turn = Turn(text or caption, role, "", at, name, source, caption if text else "", meta)
-        yield Parsed(turn, name)
+        yield ParsedTurn(turn, name)
 
 
 def _current_branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -81,15 +81,15 @@ def _content_text(content: Json) -> str:
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, list):
         return ""
-    texts = [part if isinstance(part, str) else label(_as_dict(part).get("text")) for part in parts]
+    texts = [part if isinstance(part, str) else clean_label(_as_dict(part).get("text")) for part in parts]
     return _CITATION.sub("", "\n".join(text for text in texts if text)).strip("\0 \t\r\n")
 
 
 def _message_caption(message: Mapping[str, Any]) -> str:
     """What is known in words about pictures and files: the prompt of a drawn picture, the names of attachments."""
     parts = _as_dict(message.get("content")).get("parts")
-    words = [label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt")) for part in _as_list(parts)]
-    words += [label(_as_dict(file).get("name")) for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))]
+    words = [clean_label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt")) for part in _as_list(parts)]
+    words += [clean_label(_as_dict(file).get("name")) for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))]
     return ", ".join(word for word in words if word)
 
 

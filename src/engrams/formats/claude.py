@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fields import first, label, made_id, moment, scoped
-from engrams.formats.items import Bad, Parsed
+from engrams.formats.fields import clean_label, derive_id, first_filled, parse_moment, scope_label
+from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Role, Turn
 
 
-def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
+def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """What was written by both sides; thinking, tool calls and their results are no memory."""
     for value in values:
-        if isinstance(value, Bad):
+        if isinstance(value, UnreadablePiece):
             yield value
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("chat_messages"), list):
-            yield Bad(value[0], "A conversation with chat_messages was expected.")
+            yield UnreadablePiece(value[0], "A conversation with chat_messages was expected.")
         else:
             yield from _read_conversation(value[0], value[1])
 
 
-def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[Parsed | Bad]:
-    name = scoped(first(talk, "uuid", "id")) or made_id(talk.get("name"), talk.get("created_at"))
-    meta = {"title": title} if (title := label(talk.get("name"))) else {}
+def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:
+    name = scope_label(first_filled(talk, "uuid", "id")) or derive_id(talk.get("name"), talk.get("created_at"))
+    meta = {"title": title} if (title := clean_label(talk.get("name"))) else {}
     for place, message in enumerate(_current_branch(talk)):
         if not isinstance(message, dict) or message.get("sender") not in ("human", "assistant"):
-            yield Bad(line, f"Message {place + 1} of {name} has no sender.")
+            yield UnreadablePiece(line, f"Message {place + 1} of {name} has no sender.")
             continue
         text, caption = _message_text(message), _message_caption(message)
         if not (text or caption):
             continue
         try:
-            at = moment(first(message, "created_at", "updated_at") or talk.get("created_at"))
+            at = parse_moment(first_filled(message, "created_at", "updated_at") or talk.get("created_at"))
         except ValueError as problem:
-            yield Bad(line, f"A message of {name} was left out: {problem}.")
+            yield UnreadablePiece(line, f"A message of {name} was left out: {problem}.")
             continue
-        source = label(message.get("uuid")) or made_id(name, place, text)
+        source = clean_label(message.get("uuid")) or derive_id(name, place, text)
         role: Role = "user" if message["sender"] == "human" else "assistant"
-        yield Parsed(Turn(text or caption, role, "", at, name, source, caption if text else "", meta), name)
+        yield ParsedTurn(Turn(text or caption, role, "", at, name, source, caption if text else "", meta), name)
 
 
 def _current_branch(talk: Mapping[str, Any]) -> list[Any]:
@@ -67,5 +67,5 @@ def _message_text(message: Mapping[str, Any]) -> str:
 
 def _message_caption(message: Mapping[str, Any]) -> str:
     lists = [held for name in ("attachments", "files", "files_v2") if isinstance(held := message.get(name), list)]
-    names = [label(file.get("file_name")) for files in lists for file in files if isinstance(file, dict)]
+    names = [clean_label(file.get("file_name")) for files in lists for file in files if isinstance(file, dict)]
     return ", ".join(dict.fromkeys(name for name in names if name))

@@ -26,7 +26,7 @@ class _JsonShape:
     inner: dict[str, str]
 
 
-def recognise(head: str, *, whole: bool) -> Format:
+def recognise_format(head: str, *, whole: bool) -> Format:
     """The format of a text that begins so; ``whole``: the head is all of it."""
     text = head.lstrip("\ufeff\0 \t\r\n")
     if not text.startswith(("{", "[")):

@@ -40,12 +40,12 @@ _ROLES: Mapping[str, Role] = {
 }
 
 
-def first(data: Mapping[str, Any], *names: str) -> Json:
+def first_filled(data: Mapping[str, Any], *names: str) -> Json:
     """The first of these fields that holds anything (0 and False count)."""
     return next((data[name] for name in names if data.get(name) not in (None, "", [], {})), None)
 
 
-def label(value: Json) -> str:
+def clean_label(value: Json) -> str:
     """A name or id: text, or a number as text; empty for anything else."""
     if isinstance(value, str):
         return " ".join(value.replace("\0", "").split())
@@ -54,13 +54,13 @@ def label(value: Json) -> str:
     return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else str(value)
 
 
-def scoped(value: Json) -> str:
+def scope_label(value: Json) -> str:
     """The name of a conversation: a label that can be part of a scope (200 characters, none of them a control character)."""
-    name = "".join(char for char in label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
-    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{made_id(name)[:16]}"
+    name = "".join(char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
+    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{derive_id(name)[:16]}"
 
 
-def prose(value: Json) -> str:
+def message_text(value: Json) -> str:
     """The text of a message: a string, a list of parts, or an object that holds either."""
     if isinstance(value, str):
         return value.strip("\0 \t\r\n")
@@ -73,7 +73,7 @@ def _part_text(value: Json) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, dict):
-        inner = first(value, "text", "content", "parts")
+        inner = first_filled(value, "text", "content", "parts")
         return inner.strip() if isinstance(inner, str) else "\n".join(map(_inner_text, inner)) if isinstance(inner, list) else ""
     return ""
 
@@ -83,18 +83,18 @@ def _inner_text(part: Json) -> str:
     return text.strip() if isinstance(text, str) else ""
 
 
-def part_of(role: Json, speaker: Json = None) -> tuple[Role, str]:
+def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
     """Role and speaker; a role that nobody knows is somebody's name."""
-    name = label(speaker)
-    known = _ROLES.get(label(role).casefold())
+    name = clean_label(speaker)
+    known = _ROLES.get(clean_label(role).casefold())
     if known:
         return known, "" if _ROLES.get(name.casefold()) == known else name
-    named = name or label(role)
+    named = name or clean_label(role)
     spoken = _ROLES.get(named.casefold())
     return (spoken, "") if spoken else ("user", named)
 
 
-def moment(value: Json) -> datetime | None:
+def parse_moment(value: Json) -> datetime | None:
     """A time, UTC: ISO 8601, seconds, milliseconds or microseconds since 1970, or "1:56 pm on 8 May, 2023".
 
     None for no time at all; ValueError for one that cannot be understood.
@@ -150,7 +150,7 @@ def _to_utc(time: datetime) -> datetime:
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def made_id(*parts: object) -> str:
+def derive_id(*parts: object) -> str:
     """An id for something that its source gave none: the same for the same parts, 32 hex digits."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:

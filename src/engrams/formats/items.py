@@ -9,7 +9,7 @@ from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedTurn:
     """Something said, or a memory that another system had made of it.
 
     ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty
@@ -27,7 +27,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredRecord:
     """A record of an earlier export, as it was, with its outgoing edges and its history (oldest first)."""
 
     record: Record
@@ -36,18 +36,18 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class ExportedEdge:
     """An exported edge that starts at no record of the export: between tags or topics, for instance."""
 
     edge: Edge
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class UnreadablePiece:
     """A piece that could not be read; the rest of the file goes on. ``line`` counts from 1 (0: unknown)."""
 
     line: int
     message: str
 
 
-Item: TypeAlias = Parsed | Restored | Linked
+ImportItem: TypeAlias = ParsedTurn | RestoredRecord | ExportedEdge

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from engrams.formats.fields import first, made_id, moment, part_of
-from engrams.formats.items import Bad, Parsed
+from engrams.formats.fields import derive_id, first_filled, parse_moment, role_and_speaker
+from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.formats.stream import MalformedError, parse
-from engrams.formats.turns import ID
-from engrams.formats.turns import read as read_value
+from engrams.formats.turns import ID_FIELDS
+from engrams.formats.turns import read_value as read_value
 from engrams.types import Json, Kind, Turn
 
 _PREFIX = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+•–‣·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)?(?:\[[ xX]\]\s+)?")
@@ -26,21 +26,21 @@ _CHAT_SHARE = 0.6
 _FRONT = "---"
 
 
-def read(lines: Iterable[tuple[int, str] | Bad], conversation: str = "") -> Iterator[Parsed | Bad]:
+def read(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str = "") -> Iterator[ParsedTurn | UnreadablePiece]:
     """Every line of a text. It is a chat where most of its first lines read "Name: text" with names that come back."""
     source = iter(lines)
-    sample: list[tuple[int, str] | Bad] = []
+    sample: list[tuple[int, str] | UnreadablePiece] = []
     for line in source:
         sample.append(line)
         if len(sample) == _SAMPLE:
             break
     sample = _skip_front_matter(sample)
-    chat = _is_chat([line[1] for line in sample if not isinstance(line, Bad)])
+    chat = _is_chat([line[1] for line in sample if not isinstance(line, UnreadablePiece)])
     rest = _chain(sample, source)
     yield from _read_chat(rest, conversation) if chat else _read_list(rest, conversation)
 
 
-def memories(text: str, conversation: str = "default") -> Iterator[Parsed | Bad]:
+def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedTurn | UnreadablePiece]:
     """Memories given by hand: a JSON list or ``{"memories": [...]}`` of strings or objects (each may name its
     ``conversation_id``), else plain lines. What is no valid JSON is read as lines. Unlike what is read from a file of
     another system, such a memory has an ``external_id`` only where it names one."""
@@ -63,17 +63,17 @@ def strip_prefix(line: str) -> str:
     return _PREFIX.sub("", line, count=1).strip()
 
 
-def _read_values(values: list[Json], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_values(values: list[Json], conversation: str) -> Iterator[ParsedTurn | UnreadablePiece]:
     for place, value in enumerate(values, 1):
         for item in read_value(value, place, kind=Kind.NOTE):
-            if isinstance(item, Bad):
+            if isinstance(item, UnreadablePiece):
                 yield item
                 continue
             kept = item if item.conversation else replace(item, conversation=conversation)
-            yield kept if isinstance(value, dict) and first(value, *ID) is not None else _without_id(kept)
+            yield kept if isinstance(value, dict) and first_filled(value, *ID_FIELDS) is not None else _without_id(kept)
 
 
-def _without_id(item: Parsed) -> Parsed:
+def _without_id(item: ParsedTurn) -> ParsedTurn:
     """Without the id made for it: what is typed twice is meant twice."""
     return replace(item, turn=replace(item.turn, external_id=""))
 
@@ -85,14 +85,16 @@ def _find_entries(value: Json) -> list[Json] | None:
     return value if isinstance(value, list) else None
 
 
-def _chain(sample: Iterable[tuple[int, str] | Bad], rest: Iterable[tuple[int, str] | Bad]) -> Iterator[tuple[int, str] | Bad]:
+def _chain(
+    sample: Iterable[tuple[int, str] | UnreadablePiece], rest: Iterable[tuple[int, str] | UnreadablePiece]
+) -> Iterator[tuple[int, str] | UnreadablePiece]:
     yield from sample
     yield from rest
 
 
-def _skip_front_matter(sample: list[tuple[int, str] | Bad]) -> list[tuple[int, str] | Bad]:
+def _skip_front_matter(sample: list[tuple[int, str] | UnreadablePiece]) -> list[tuple[int, str] | UnreadablePiece]:
     """Without YAML front matter."""
-    texts = ["" if isinstance(line, Bad) else line[1].rstrip() for line in sample]
+    texts = ["" if isinstance(line, UnreadablePiece) else line[1].rstrip() for line in sample]
     if texts[:1] == [_FRONT] and _FRONT in texts[1:]:
         return sample[texts.index(_FRONT, 1) + 1 :]
     return sample
@@ -105,10 +107,10 @@ def _is_chat(texts: Sequence[str]) -> bool:
     return said >= _CHAT_SHARE * len(kept) and 2 <= len(names) <= (said + 1) // 2
 
 
-def _read_chat(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_chat(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str) -> Iterator[ParsedTurn | UnreadablePiece]:
     start, name, at, text = 0, "", None, [""]
     for line in lines:
-        if isinstance(line, Bad):
+        if isinstance(line, UnreadablePiece):
             yield line
             continue
         found = _CHAT_LINE.match(line[1])
@@ -118,26 +120,26 @@ def _read_chat(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Ite
         yield from _to_message(start, name, at, text, conversation)
         start, name, text = line[0], found["name"], [found["text"].rstrip()]
         try:
-            at = moment(found["at"])
+            at = parse_moment(found["at"])
         except ValueError as problem:
             at = None
-            yield Bad(line[0], f"Kept without its time: {problem}.")
+            yield UnreadablePiece(line[0], f"Kept without its time: {problem}.")
     yield from _to_message(start, name, at, text, conversation)
 
 
-def _to_message(start: int, name: str, at: datetime | None, text: list[str], conversation: str) -> Iterator[Parsed]:
+def _to_message(start: int, name: str, at: datetime | None, text: list[str], conversation: str) -> Iterator[ParsedTurn]:
     whole = "\n".join(text).strip()
     if whole and start:
-        role, speaker = part_of(None, name)
-        yield Parsed(Turn(whole, role, speaker, at, conversation, made_id(conversation, start, whole)), conversation)
+        role, speaker = role_and_speaker(None, name)
+        yield ParsedTurn(Turn(whole, role, speaker, at, conversation, derive_id(conversation, start, whole)), conversation)
     elif whole:
         yield _to_note(whole, start, conversation)
 
 
-def _read_list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Iterator[Parsed | Bad]:
+def _read_list(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str) -> Iterator[ParsedTurn | UnreadablePiece]:
     heading = ""
     for line in lines:
-        if isinstance(line, Bad):
+        if isinstance(line, UnreadablePiece):
             yield line
         elif _HEADING.match(line[1]):
             heading = line[1].strip(" \t#")
@@ -145,6 +147,8 @@ def _read_list(lines: Iterable[tuple[int, str] | Bad], conversation: str) -> Ite
             yield _to_note(kept, line[0], conversation, heading)
 
 
-def _to_note(text: str, place: int, conversation: str, heading: str = "") -> Parsed:
+def _to_note(text: str, place: int, conversation: str, heading: str = "") -> ParsedTurn:
     meta = {"heading": heading} if heading else {}
-    return Parsed(Turn(text, session=conversation, external_id=made_id(conversation, place, text), meta=meta), conversation, Kind.NOTE)
+    return ParsedTurn(
+        Turn(text, session=conversation, external_id=derive_id(conversation, place, text), meta=meta), conversation, Kind.NOTE
+    )

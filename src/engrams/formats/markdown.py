@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
-from engrams.formats.items import Linked, Restored
+from engrams.formats.items import ExportedEdge, RestoredRecord
 from engrams.types import Kind, Record, Scope, Status
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
@@ -16,7 +16,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECAS
 _MAX_NAME_BYTES = 80
 
 
-def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
+def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record]) -> int:
     """Write the day files, replacing those of the same name, and give the number of records. Oldest first reads best."""
     count = 0
     started: set[Path] = set()
@@ -25,10 +25,10 @@ def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
     file: TextIO | None = None
     try:
         for item in items:
-            if isinstance(item, Linked):
+            if isinstance(item, ExportedEdge):
                 continue
-            record = item.record if isinstance(item, Restored) else item
-            path = folder.joinpath(*place(record.scope), f"{record.recorded_at:%Y-%m-%d}.md")
+            record = item.record if isinstance(item, RestoredRecord) else item
+            path = folder.joinpath(*scope_folders(record.scope), f"{record.recorded_at:%Y-%m-%d}.md")
             if path != open_path or file is None:
                 if file:
                     file.close()
@@ -40,7 +40,7 @@ def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
             if sessions.get(path) != record.session:
                 file.write(f"\n## {_escape(record.session) or 'Memories'}\n\n")
                 sessions[path] = record.session
-            file.write(entry(record))
+            file.write(to_list_item(record))
             count += 1
     finally:
         if file:
@@ -48,12 +48,12 @@ def write(folder: Path, items: Iterable[Restored | Linked | Record]) -> int:
     return count
 
 
-def place(scope: Scope) -> tuple[str, ...]:
+def scope_folders(scope: Scope) -> tuple[str, ...]:
     """Folder names of a scope: each stays inside its parent on every system, and different labels stay different."""
     return tuple(_safe_name(label) for label in scope.labels)
 
 
-def entry(record: Record) -> str:
+def to_list_item(record: Record) -> str:
     """One record as a list item."""
     who = record.speaker or record.role
     lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escape(who)}:** " if who else ""

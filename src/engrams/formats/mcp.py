@@ -5,72 +5,72 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from engrams.formats.fields import label, made_id
-from engrams.formats.items import Bad, Parsed
+from engrams.formats.fields import clean_label, derive_id
+from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.formats.stream import MalformedError, parse
 from engrams.types import Json, Kind, Turn
 
 
-def from_lines(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Parsed | Bad]:
+def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Its file: JSONL with a ``type`` in each line."""
     for line in lines:
-        if isinstance(line, Bad):
+        if isinstance(line, UnreadablePiece):
             yield line
         elif line[1].strip(" \t\r\0"):
             try:
                 yield from _read_entry(line[0], parse(line[1]))
             except MalformedError as problem:
-                yield Bad(line[0], f"This line is {problem}.")
+                yield UnreadablePiece(line[0], f"This line is {problem}.")
 
 
-def read(values: Iterable[tuple[int, Json] | Bad]) -> Iterator[Parsed | Bad]:
+def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """What its ``read_graph`` answers: one object with both lists."""
     for value in values:
-        if isinstance(value, Bad):
+        if isinstance(value, UnreadablePiece):
             yield value
             continue
         line, graph = value
         held = graph if isinstance(graph, dict) else {}
         lists = {"entity": held.get("entities"), "relation": held.get("relations")}
         if not any(isinstance(entries, list) for entries in lists.values()):
-            yield Bad(line, "Entities or relations were expected.")
+            yield UnreadablePiece(line, "Entities or relations were expected.")
         for kind, entries in lists.items():
             for data in entries if isinstance(entries, list) else ():
                 yield from _read_entry(line, {**data, "type": kind} if isinstance(data, dict) else data)
 
 
-def _read_entry(line: int, data: Json) -> Iterator[Parsed | Bad]:
+def _read_entry(line: int, data: Json) -> Iterator[ParsedTurn | UnreadablePiece]:
     match data:
         case {"type": "entity"}:
             yield from _read_entity(line, data)
         case {"type": "relation"}:
             yield _parse_relation(line, data)
         case _:
-            yield Bad(line, "An entity or a relation was expected.")
+            yield UnreadablePiece(line, "An entity or a relation was expected.")
 
 
-def _read_entity(line: int, data: dict[str, Any]) -> Iterator[Parsed | Bad]:
-    name, kind, seen = label(data.get("name")), label(data.get("entityType")), data.get("observations")
+def _read_entity(line: int, data: dict[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:
+    name, kind, seen = clean_label(data.get("name")), clean_label(data.get("entityType")), data.get("observations")
     if not name or not isinstance(seen, list | type(None)):
-        yield Bad(line, "An entity with a name and a list of observations was expected.")
+        yield UnreadablePiece(line, "An entity with a name and a list of observations was expected.")
         return
     tags = (kind,) if kind else ()
-    texts = [label(text) for text in seen or ()]
+    texts = [clean_label(text) for text in seen or ()]
     for text in texts:
         if text:
             whole = text if text.casefold().startswith(name.casefold()) else f"{name}: {text}"
-            turn = Turn(whole, external_id=made_id("observation", name, text), meta={"entity": name})
-            yield Parsed(turn, "", Kind.FACT, subject=name, tags=tags)
+            turn = Turn(whole, external_id=derive_id("observation", name, text), meta={"entity": name})
+            yield ParsedTurn(turn, "", Kind.FACT, subject=name, tags=tags)
         else:
-            yield Bad(line, f"An observation of {name} is no text.")
+            yield UnreadablePiece(line, f"An observation of {name} is no text.")
     if kind and not any(texts):
-        turn = Turn(f"{name} is a {kind}", external_id=made_id("entity", name, kind), meta={"entity": name})
-        yield Parsed(turn, "", Kind.FACT, name, "is", kind, tags)
+        turn = Turn(f"{name} is a {kind}", external_id=derive_id("entity", name, kind), meta={"entity": name})
+        yield ParsedTurn(turn, "", Kind.FACT, name, "is", kind, tags)
 
 
-def _parse_relation(line: int, data: dict[str, Any]) -> Parsed | Bad:
-    ends = [label(data.get(name)) for name in ("from", "relationType", "to")]
+def _parse_relation(line: int, data: dict[str, Any]) -> ParsedTurn | UnreadablePiece:
+    ends = [clean_label(data.get(name)) for name in ("from", "relationType", "to")]
     if not all(ends):
-        return Bad(line, "A relation with from, relationType and to was expected.")
+        return UnreadablePiece(line, "A relation with from, relationType and to was expected.")
     text = " ".join((ends[0], ends[1].replace("_", " "), ends[2]))
-    return Parsed(Turn(text, external_id=made_id("relation", *ends)), "", Kind.FACT, ends[0], ends[1], ends[2])
+    return ParsedTurn(Turn(text, external_id=derive_id("relation", *ends)), "", Kind.FACT, ends[0], ends[1], ends[2])

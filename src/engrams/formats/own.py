@@ -14,7 +14,7 @@ from typing import Any
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError
-from engrams.formats.items import Bad, Linked, Restored
+from engrams.formats.items import ExportedEdge, RestoredRecord, UnreadablePiece
 from engrams.formats.stream import MalformedError, parse
 from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
 
@@ -29,20 +29,20 @@ _FIELDS = {item.name for item in fields(Record)}
 _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
-def write(items: Iterable[Restored | Linked | Record], header: Meta) -> Iterator[str]:
+def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
     """Lines with their ends, header first. Reading them gives equal items."""
     yield _to_line({"engrams": VERSION, **header})
     for item in items:
-        if isinstance(item, Linked):
+        if isinstance(item, ExportedEdge):
             yield _to_line({"edge": _edge_to_json(item.edge)})
             continue
-        whole = item if isinstance(item, Restored) else Restored(item)
-        yield _to_line({"record": record_out(whole.record)})
+        whole = item if isinstance(item, RestoredRecord) else RestoredRecord(item)
+        yield _to_line({"record": record_to_json(whole.record)})
         yield from (_to_line({"history": _history_to_json(entry)}) for entry in whole.history)
         yield from (_to_line({"edge": _edge_to_json(edge)}) for edge in whole.edges)
 
 
-def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked | Bad]:
+def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[RestoredRecord | ExportedEdge | UnreadablePiece]:
     """The items of an export. InputError where a newer engrams wrote it."""
     record: Record | None = None
     edges: list[Edge] = []
@@ -52,28 +52,28 @@ def read(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Restored | Linked |
         match piece:
             case None:
                 continue
-            case Bad():
+            case UnreadablePiece():
                 yield piece
             case Record():
                 if record:
-                    yield Restored(record, tuple(edges), tuple(history))
+                    yield RestoredRecord(record, tuple(edges), tuple(history))
                 record, edges, history = piece, [], []
             case Edge() if record and piece.source == record.id and len(edges) < _MAX_ATTACHED:
                 edges.append(piece)
             case Edge():
                 if record:
-                    yield Restored(record, tuple(edges), tuple(history))
+                    yield RestoredRecord(record, tuple(edges), tuple(history))
                 record = None
-                yield Linked(piece)
+                yield ExportedEdge(piece)
             case HistoryEntry() if record and piece.record == record.id and len(history) < _MAX_ATTACHED:
                 history.append(piece)
             case HistoryEntry():
-                yield Bad(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
+                yield UnreadablePiece(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
     if record:
-        yield Restored(record, tuple(edges), tuple(history))
+        yield RestoredRecord(record, tuple(edges), tuple(history))
 
 
-def record_out(record: Record) -> dict[str, Json]:
+def record_to_json(record: Record) -> dict[str, Json]:
     """A record as JSON values; empty fields are left out."""
     out: dict[str, Json] = {}
     for item in fields(Record):
@@ -93,7 +93,7 @@ def record_out(record: Record) -> dict[str, Json]:
     return out
 
 
-def record_in(data: Json) -> Record:
+def record_from_json(data: Json) -> Record:
     """The inverse of ``record_out``. ValueError names the field that is wrong; unknown fields are passed over."""
     held = _require_object(data, "record")
     if missing := [name for name in _REQUIRED if name not in held]:
@@ -128,8 +128,8 @@ def _parse_value(name: str, value: Json) -> Any:
             return _require_text(value, name)
 
 
-def _parse_line(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | Bad | None:
-    if isinstance(line, Bad):
+def _parse_line(line: tuple[int, str] | UnreadablePiece) -> Record | Edge | HistoryEntry | UnreadablePiece | None:
+    if isinstance(line, UnreadablePiece):
         return line
     number, text = line
     if not text.strip(" \t\r\0"):
@@ -141,19 +141,19 @@ def _parse_line(line: tuple[int, str] | Bad) -> Record | Edge | HistoryEntry | B
                 _check_version(version)
                 return None
             case {"record": held}:
-                return record_in(held)
+                return record_from_json(held)
             case {"edge": held}:
                 return _edge_from_json(held)
             case {"history": held}:
                 return _history_from_json(held)
             case _:
-                return Bad(number, "A record, an edge or a history entry was expected.")
+                return UnreadablePiece(number, "A record, an edge or a history entry was expected.")
     except MalformedError as problem:
-        return Bad(number, f"This line is {problem}.")
+        return UnreadablePiece(number, f"This line is {problem}.")
     except (ValueError, EngramsError) as problem:
         if isinstance(problem, InputError):
             raise
-        return Bad(number, f"This piece cannot be used: {problem}.")
+        return UnreadablePiece(number, f"This piece cannot be used: {problem}.")
 
 
 def _check_version(version: Json) -> None:

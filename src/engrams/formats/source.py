@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
 from engrams.errors import InputError
-from engrams.formats.items import Bad
+from engrams.formats.items import UnreadablePiece
 
 Origin: TypeAlias = Path | str | IO[Any]
 
 
-class Bytes(Protocol):
+class ByteStream(Protocol):
     def read(self, size: int = -1, /) -> Any: ...
 
 
@@ -54,10 +54,10 @@ def _decode_western(problem: UnicodeError) -> tuple[str, int]:
 codecs.register_error("engrams.western", _decode_western)
 
 
-class Feed:
+class TextFeed:
     """One text, read once. ``head`` is its beginning; ``whole`` says that there is no more."""
 
-    def __init__(self, raw: Bytes) -> None:
+    def __init__(self, raw: ByteStream) -> None:
         self._raw = raw
         start = _read_head(raw)
         encoding, skip = _detect_encoding(start)
@@ -77,28 +77,28 @@ class Feed:
             self.whole = not raw
             yield self._decoder.decode(raw, self.whole)
 
-    def lines(self) -> Iterator[tuple[int, str] | Bad]:
+    def lines(self) -> Iterator[tuple[int, str] | UnreadablePiece]:
         """Numbered lines without their ends; Bad for one longer than 64 Mi characters."""
         return _split_lines(self.pieces())
 
 
 @contextmanager
-def opened(origin: Origin) -> Iterator[Feed]:
+def open_text(origin: Origin) -> Iterator[TextFeed]:
     """The text of a file (``-``: standard input), an open stream, or a zip's conversations. InputError where there is none."""
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = sys.stdin.buffer
     if isinstance(origin, str | Path):
         with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
-            yield Feed(raw)
+            yield TextFeed(raw)
     else:
         with _unzip(origin) as raw:
-            yield Feed(raw)
+            yield TextFeed(raw)
 
 
-def scan(origin: Origin) -> Iterator[bytes]:
+def iter_bytes(origin: Origin) -> Iterator[bytes]:
     """The raw bytes in large pieces, for counting; nothing for a stream, which can be read only once."""
     if isinstance(origin, str | Path) and str(origin) != STDIN:
-        with opened(origin) as feed:
+        with open_text(origin) as feed:
             for piece in feed.pieces():
                 yield piece.encode("utf-8", "replace")
 
@@ -118,7 +118,7 @@ def _to_bytes(data: str | bytes) -> bytes:
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
 
 
-def _read_head(raw: Bytes) -> bytes:
+def _read_head(raw: ByteStream) -> bytes:
     """Up to HEAD bytes: a pipe gives them in parts."""
     parts: list[bytes] = []
     size = 0
@@ -149,7 +149,7 @@ def _detect_encoding(start: bytes) -> tuple[str, int]:
 
 
 @contextmanager
-def _unzip(stream: IO[Any]) -> Iterator[Bytes]:
+def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
     """The stream itself, or where it is a zip, the conversations.json files in it, one after the other."""
     start = b""
     try:
@@ -203,7 +203,7 @@ class _JoinedStream:
         return b""
 
 
-def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
+def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | UnreadablePiece]:
     number, rest, size = 1, [""], 0
     for piece in pieces:
         first, *others = piece.split("\n")
@@ -217,7 +217,7 @@ def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Bad]:
         yield _join_line(number, rest, size)
 
 
-def _join_line(number: int, parts: list[str], size: int) -> tuple[int, str] | Bad:
+def _join_line(number: int, parts: list[str], size: int) -> tuple[int, str] | UnreadablePiece:
     if size > LIMIT:
-        return Bad(number, f"The line is longer than {LIMIT:,} characters.")
+        return UnreadablePiece(number, f"The line is longer than {LIMIT:,} characters.")
     return number, "".join(parts)

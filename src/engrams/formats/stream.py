@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from engrams.formats.items import Bad
+from engrams.formats.items import UnreadablePiece
 from engrams.formats.source import CHUNK, LIMIT
 from engrams.types import Json
 
@@ -33,7 +33,7 @@ def parse(text: str) -> Json:
     return value
 
 
-def elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | Bad]:
+def read_elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | UnreadablePiece]:
     """Numbered elements of the JSON values that a text holds, one value after the other.
 
     A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it
@@ -42,11 +42,11 @@ def elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] 
     reader = _StreamReader(pieces)
     while (char := reader.peek()) and not reader.broken:
         if char == "[":
-            yield from reader.elements()
+            yield from reader.read_list()
         elif char == "{" and key:
-            yield from reader.members(key)
+            yield from reader.read_members(key)
         else:
-            yield from reader.single()
+            yield from reader.read_single()
             reader.broken = reader.broken or reader.stuck
 
 
@@ -87,14 +87,14 @@ class _StreamReader:
             if not self._read_more(1):
                 return ""
 
-    def elements(self) -> Iterator[tuple[int, Json] | Bad]:
+    def read_list(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
         """Those of the list that begins here."""
         self._move_to(self._at + 1)
         while (char := self.peek()) != "]":
             if not char:
                 yield self._end_broken("The list ends in the middle.")
                 return
-            yield from self.single()
+            yield from self.read_single()
             if self.broken:
                 return
             after = self.peek()
@@ -105,7 +105,7 @@ class _StreamReader:
                 return
         self._move_to(self._at + 1)
 
-    def members(self, key: str) -> Iterator[tuple[int, Json] | Bad]:
+    def read_members(self, key: str) -> Iterator[tuple[int, Json] | UnreadablePiece]:
         """See the function ``elements``."""
         line, rest, found = self._line, {}, False
         self._move_to(self._at + 1)
@@ -117,7 +117,7 @@ class _StreamReader:
                 self._move_to(self._at + 1)
                 if self.peek() == "[" and name == key:
                     found = True
-                    yield from self.elements()
+                    yield from self.read_list()
                     if self.broken:
                         return
                 else:
@@ -134,13 +134,13 @@ class _StreamReader:
         if rest or not found:
             yield line, rest
 
-    def single(self) -> Iterator[tuple[int, Json] | Bad]:
+    def read_single(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
         """The one value that begins here."""
         line, self.stuck = self._line, False
         try:
             yield line, self._read_value()
         except MalformedError as problem:
-            yield Bad(line, f"This piece is {problem}.")
+            yield UnreadablePiece(line, f"This piece is {problem}.")
             self.stuck = True
             self.broken = not self._skip_value()
 
@@ -186,9 +186,9 @@ class _StreamReader:
                 depth += _STEP.get(char, 0)
             self._move_to(self._at + 1)
 
-    def _end_broken(self, message: str) -> Bad:
+    def _end_broken(self, message: str) -> UnreadablePiece:
         self.broken = True
-        return Bad(self._line, message)
+        return UnreadablePiece(self._line, message)
 
     def _move_to(self, to: int) -> None:
         self._line += self._text.count("\n", self._at, to)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fields import first, label, made_id, moment, part_of, prose, scoped
-from engrams.formats.items import Bad, Parsed
+from engrams.formats.fields import clean_label, derive_id, first_filled, message_text, parse_moment, role_and_speaker, scope_label
+from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.formats.stream import MalformedError, parse
 from engrams.types import Json, Kind, Turn
 
 _TEXT = ("text", "content", "message", "memory")
-ID = ("id", "external_id", "uuid")
+ID_FIELDS = ("id", "external_id", "uuid")
 _KINDS = {kind.value: kind for kind in Kind}
 
 
-def from_lines(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Parsed | Bad]:
+def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """JSONL: every line stands alone, so that a broken one costs only itself."""
     for line in lines:
-        if isinstance(line, Bad):
+        if isinstance(line, UnreadablePiece):
             yield line
             continue
         number, text = line
@@ -27,60 +27,66 @@ def from_lines(lines: Iterable[tuple[int, str] | Bad]) -> Iterator[Parsed | Bad]
         try:
             value = parse(text)
         except MalformedError as problem:
-            yield Bad(number, f"This line is {problem}.")
+            yield UnreadablePiece(number, f"This line is {problem}.")
         else:
-            yield from read(value, number)
+            yield from read_value(value, number)
 
 
-def from_values(values: Iterable[tuple[int, Json] | Bad], kind: Kind = Kind.TURN) -> Iterator[Parsed | Bad]:
+def read_values(values: Iterable[tuple[int, Json] | UnreadablePiece], kind: Kind = Kind.TURN) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Elements of a list: their place in it, not their line, is what an id is made of."""
     for place, value in enumerate(values, 1):
-        if isinstance(value, Bad):
+        if isinstance(value, UnreadablePiece):
             yield value
         else:
-            yield from read(value[1], place, line=value[0], kind=kind)
+            yield from read_value(value[1], place, line=value[0], kind=kind)
 
 
-def read(value: Json, place: int, *, line: int = 0, kind: Kind = Kind.TURN, conversation: str = "") -> Iterator[Parsed | Bad]:
+def read_value(
+    value: Json, place: int, *, line: int = 0, kind: Kind = Kind.TURN, conversation: str = ""
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """One value: a string is a memory, an object a turn, or a conversation where it holds ``messages``."""
     where = line or place
     if isinstance(value, str):
         value, kind = {"text": value}, Kind.NOTE
     if not isinstance(value, dict):
-        yield Bad(where, f"An object was expected, not {type(value).__name__}.")
+        yield UnreadablePiece(where, f"An object was expected, not {type(value).__name__}.")
     elif isinstance(value.get("messages"), list) and not any(isinstance(value.get(name), str) for name in _TEXT):
-        name = scoped(first(value, "conversation", "conversation_id", "session", "id", "title")) or conversation or f"conversation-{place}"
+        name = (
+            scope_label(first_filled(value, "conversation", "conversation_id", "session", "id", "title"))
+            or conversation
+            or f"conversation-{place}"
+        )
         for at, message in enumerate(value["messages"], 1):
             yield _parse_turn(message, f"{place}.{at}", where, kind, name)
     else:
         yield _parse_turn(value, place, where, kind, conversation)
 
 
-def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation: str) -> Parsed | Bad:
+def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation: str) -> ParsedTurn | UnreadablePiece:
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
         value = {**value["message"], **{key: held for key, held in value.items() if key != "message"}}
     if not isinstance(value, dict):
-        return Bad(line, f"An object was expected, not {type(value).__name__}.")
-    text, caption = prose(first(value, *_TEXT)), label(first(value, "caption"))
+        return UnreadablePiece(line, f"An object was expected, not {type(value).__name__}.")
+    text, caption = message_text(first_filled(value, *_TEXT)), clean_label(first_filled(value, "caption"))
     if not (text or caption):
-        return Bad(line, "No text: one of the fields text, content or message is needed.")
+        return UnreadablePiece(line, "No text: one of the fields text, content or message is needed.")
     try:
-        at = moment(first(value, "at", "date", "timestamp", "created_at", "time"))
+        at = parse_moment(first_filled(value, "at", "date", "timestamp", "created_at", "time"))
     except ValueError as problem:
-        return Bad(line, f"This turn was left out: {problem}.")
-    role, speaker = part_of(value.get("role"), first(value, "speaker", "name"))
-    talk = scoped(first(value, "conversation", "conversation_id")) or conversation
+        return UnreadablePiece(line, f"This turn was left out: {problem}.")
+    role, speaker = role_and_speaker(value.get("role"), first_filled(value, "speaker", "name"))
+    talk = scope_label(first_filled(value, "conversation", "conversation_id")) or conversation
     turn = Turn(
         text=text or caption,
         role=role,
         speaker=speaker,
         at=at,
-        session=label(first(value, "session", "session_id")) or talk,
-        external_id=label(first(value, *ID)) or made_id(talk, place, text or caption),
+        session=clean_label(first_filled(value, "session", "session_id")) or talk,
+        external_id=clean_label(first_filled(value, *ID_FIELDS)) or derive_id(talk, place, text or caption),
         caption=caption if text else "",
         meta=_read_meta(value),
     )
-    return Parsed(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), tags=_read_tags(value))
+    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), tags=_read_tags(value))
 
 
 def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:
@@ -91,10 +97,10 @@ def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:
 
 
 def _read_meta(value: Mapping[str, Any]) -> dict[str, Any]:
-    meta = first(value, "metadata", "meta")
+    meta = first_filled(value, "metadata", "meta")
     return dict(meta) if isinstance(meta, dict) else {}
 
 
 def _read_tags(value: Mapping[str, Any]) -> tuple[str, ...]:
     tags = value.get("tags")
-    return tuple(name for tag in tags if (name := label(tag))) if isinstance(tags, list) else ()
+    return tuple(name for tag in tags if (name := clean_label(tag))) if isinstance(tags, list) else ()

@@ -9,11 +9,20 @@ with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model=
 
 from engrams.testing.engine import temp_engine as temp_engine
 from engrams.testing.hashing import HashEmbedder as HashEmbedder
-from engrams.testing.script import Fault as Fault
-from engrams.testing.script import Reply as Reply
-from engrams.testing.script import Request as Request
-from engrams.testing.script import Tool as Tool
+from engrams.testing.script import ScriptedFault as ScriptedFault
+from engrams.testing.script import ScriptedReply as ScriptedReply
+from engrams.testing.script import ScriptedRequest as ScriptedRequest
+from engrams.testing.script import ScriptedToolCall as ScriptedToolCall
 from engrams.testing.server import ScriptedModel as ScriptedModel
 from engrams.testing.ticker import Ticker as Ticker
 
-__all__ = ["Fault", "HashEmbedder", "Reply", "Request", "ScriptedModel", "Ticker", "Tool", "temp_engine"]
+__all__ = [
+    "HashEmbedder",
+    "ScriptedFault",
+    "ScriptedModel",
+    "ScriptedReply",
+    "ScriptedRequest",
+    "ScriptedToolCall",
+    "Ticker",
+    "temp_engine",
+]

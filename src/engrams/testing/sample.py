@@ -14,7 +14,7 @@ _NOBODYS = 999_999
 _DEEPEST = 16
 
 
-def sample(schema: Mapping[str, Json], text: str = "") -> Any:
+def sample_value(schema: Mapping[str, Json], text: str = "") -> Any:
     """A deterministic value that satisfies a schema: required properties, first alternatives, least numbers; strings say ``text``."""
     return _build_sample(schema, text, schema, 0)
 
@@ -55,7 +55,7 @@ def _sample_by_type(schema: Mapping[str, Json], text: str, root: Mapping[str, Js
             return (text or "text")[: schema.get("maxLength", 200)].ljust(schema.get("minLength", 0), ".")
 
 
-def spoil(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
+def spoil_text(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
     """The model's answer with a fault of this kind in it; text that is no JSON is spoiled as text."""
     match kind:
         case "bad_json":

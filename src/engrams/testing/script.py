@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import InputError
-from engrams.testing.sample import sample
+from engrams.testing.sample import sample_value
 from engrams.types import Json
 
 Route: TypeAlias = Literal["chat", "responses", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
@@ -20,7 +20,7 @@ _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ScriptedFault:
     """One call that goes wrong.
 
     In what the model says: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it),
@@ -38,7 +38,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in (*_CONTENT_FAULTS, *_TRANSPORT_FAULTS) and not re.fullmatch(r"http_[3-5]\d\d", self.kind):
-            raise InputError(f"There is no fault {self.kind!r}.", hint=f"There are {', '.join(_CONTENT_FAULTS + _TRANSPORT_FAULTS)} and http_<status>.")
+            raise InputError(
+                f"There is no fault {self.kind!r}.", hint=f"There are {', '.join(_CONTENT_FAULTS + _TRANSPORT_FAULTS)} and http_<status>."
+            )
 
     @property
     def status(self) -> int:
@@ -51,7 +53,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ScriptedToolCall:
     """A call of a tool, with JSON or text as its arguments."""
 
     name: str
@@ -59,17 +61,17 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """An answer in full. ``usage``: prompt and answer tokens (None: words counted). ``finish``: why it ended (empty: as usual)."""
 
     text: str = ""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ScriptedToolCall, ...] = ()
     usage: tuple[int, int] | None = None
     finish: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ScriptedRequest:
     """What came in. ``headers``: names in lower case. ``body``: None where it was no JSON object."""
 
     route: Route
@@ -139,18 +141,18 @@ class Request:
         return [tool["function"] if isinstance(tool.get("function"), Mapping) else tool for tool in tools]
 
 
-Answers: TypeAlias = "str | dict[str, Any] | list[Any] | Reply"
-Answering: TypeAlias = Callable[[Request], Answers]
+Answers: TypeAlias = "str | dict[str, Any] | list[Any] | ScriptedReply"
+Answering: TypeAlias = Callable[[ScriptedRequest], Answers]
 
 
-class Script:
+class AnswerScript:
     """Which answer comes next: the queue's, else that of the first rule that matches, else the callable's, else an echo."""
 
     def __init__(self, answer: Answering | None = None) -> None:
         self._lock = threading.Lock()
         self._queue: deque[Answers] = deque()
         self._rules: list[tuple[re.Pattern[str], Answers | Answering]] = []
-        self._faults: deque[tuple[Fault, str, re.Pattern[str]]] = deque()
+        self._faults: deque[tuple[ScriptedFault, str, re.Pattern[str]]] = deque()
         self._answer = answer
 
     def say(self, *answers: Answers) -> None:
@@ -161,7 +163,7 @@ class Script:
         with self._lock:
             self._rules.append((re.compile(pattern, re.DOTALL), answer))
 
-    def fail(self, fault: Fault, times: int, only: str, when: str) -> None:
+    def fail(self, fault: ScriptedFault, times: int, only: str, when: str) -> None:
         with self._lock:
             self._faults.extend([(fault, only, re.compile(when, re.DOTALL))] * times)
 
@@ -170,7 +172,7 @@ class Script:
         with self._lock:
             self._faults.clear()
 
-    def fault(self, request: Request) -> Fault | None:
+    def take_fault(self, request: ScriptedRequest) -> ScriptedFault | None:
         """The next fault for this request, taken off the queue."""
         with self._lock:
             for entry in self._faults:
@@ -179,16 +181,16 @@ class Script:
                     return entry[0]
             return None
 
-    def reply(self, request: Request) -> Reply:
+    def find_reply(self, request: ScriptedRequest) -> ScriptedReply:
         """The answer to a request; JSON goes where the request wants it."""
         found = self._find_answer(request)
-        if isinstance(found, Reply):
+        if isinstance(found, ScriptedReply):
             return found
         if request.tool:
-            return Reply(tools=(Tool(request.tool, found),))
-        return Reply(found if isinstance(found, str) else dump(found))
+            return ScriptedReply(tools=(ScriptedToolCall(request.tool, found),))
+        return ScriptedReply(found if isinstance(found, str) else to_json(found))
 
-    def _find_answer(self, request: Request) -> Answers:
+    def _find_answer(self, request: ScriptedRequest) -> Answers:
         with self._lock:
             if self._queue:
                 return self._queue.popleft()
@@ -196,12 +198,12 @@ class Script:
         if rule is not None:
             return rule(request) if callable(rule) else rule
         if request.schema is not None:
-            answer: Answers = sample(request.schema, request.text)
+            answer: Answers = sample_value(request.schema, request.text)
             return answer
         return f"echo: {request.text}"
 
 
-def dump(data: Json) -> str:
+def to_json(data: Json) -> str:
     """JSON as models write it."""
     import json
 

@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Self
 
 from engrams.testing import speak
-from engrams.testing.sample import spoil
-from engrams.testing.script import Answering, Answers, Fault, Reply, Request, Route, Script, Tool
+from engrams.testing.sample import spoil_text
+from engrams.testing.script import Answering, Answers, AnswerScript, Route, ScriptedFault, ScriptedReply, ScriptedRequest, ScriptedToolCall
 from engrams.types import Json
 
 _ROUTES: dict[str, Route] = {
@@ -57,13 +57,13 @@ class ScriptedModel:
         lacks: Collection[Lack] = (),
         score: Callable[[str, str], float] | None = None,
     ) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[ScriptedRequest] = []
         self.problems: list[Exception] = []
         self.models = models
         self.dimension = dimension
         self.lacks = set(lacks)
         self.score = score
-        self._script = Script(answer)
+        self._script = AnswerScript(answer)
         self._script.say(*answers)
         self._arrived = threading.Condition()
         self._server: _ScriptedServer | None = None
@@ -84,10 +84,10 @@ class ScriptedModel:
         self._script.when(pattern, answer)
         return self
 
-    def fail(self, fault: Fault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
+    def fail(self, fault: ScriptedFault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
         """Queue a fault for the next ``times`` calls: of one route only (chat, responses, ollama, embeddings, embed, rerank), and
         only for prompts in which the pattern ``when`` is found."""
-        self._script.fail(fault if isinstance(fault, Fault) else Fault(fault, seconds), times, only, when)
+        self._script.fail(fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds), times, only, when)
         return self
 
     def heal(self) -> Self:
@@ -110,7 +110,7 @@ class ScriptedModel:
         """Close the port and every connection; calls that hang end."""
         server, self._server = self._server, None
         if server is not None:
-            server.end()
+            server.close_all()
 
     @contextmanager
     def down(self) -> Iterator[None]:
@@ -127,15 +127,15 @@ class ScriptedModel:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def received(self, request: Request) -> None:
+    def record_request(self, request: ScriptedRequest) -> None:
         with self._arrived:
             self.requests.append(request)
             self._arrived.notify_all()
 
-    def fault(self, request: Request) -> Fault | None:
-        return self._script.fault(request)
+    def take_fault(self, request: ScriptedRequest) -> ScriptedFault | None:
+        return self._script.take_fault(request)
 
-    def refusal(self, request: Request) -> str:
+    def find_refusal(self, request: ScriptedRequest) -> str:
         """What this server says it cannot do, empty where it can."""
         body = request.body
         options = body.get("options") or {}
@@ -148,22 +148,24 @@ class ScriptedModel:
         }
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
-    def speech(self, request: Request, fault: Fault | None) -> speak.Speech:
+    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> speak.ReplyEnvelope:
         """The answer to give, spoiled where the fault is in what the model says."""
-        reply = self._script.reply(request)
+        reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
             reply = _spoil_reply(reply, fault, request)
         with self._arrived:
             self._reply_count += 1
-            return speak.Speech(request, reply, self._reply_count)
+            return speak.ReplyEnvelope(request, reply, self._reply_count)
 
 
-def _spoil_reply(reply: Reply, fault: Fault, request: Request) -> Reply:
+def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ScriptedRequest) -> ScriptedReply:
     finish = "length" if fault.kind == "truncated" else reply.finish
     if fault.kind == "empty":
-        return Reply(usage=reply.usage)
-    tools = tuple(Tool(tool.name, spoil(speak.written(tool.arguments), fault.kind, request.schema)) for tool in reply.tools)
-    return replace(reply, text=spoil(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
+        return ScriptedReply(usage=reply.usage)
+    tools = tuple(
+        ScriptedToolCall(tool.name, spoil_text(speak.arguments_text(tool.arguments), fault.kind, request.schema)) for tool in reply.tools
+    )
+    return replace(reply, text=spoil_text(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
 
 
 class _ScriptedServer(ThreadingHTTPServer):
@@ -196,7 +198,7 @@ class _ScriptedServer(ThreadingHTTPServer):
         if isinstance(problem, Exception) and not isinstance(problem, OSError):
             self.model.problems.append(problem)
 
-    def end(self) -> None:
+    def close_all(self) -> None:
         self.closing.set()
         self.shutdown()
         self.server_close()
@@ -241,58 +243,58 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         if path.rsplit("/", 1)[0].endswith("/models"):
             route = "models"
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(route, self.command, self.path, headers, body)
+        request = ScriptedRequest(route, self.command, self.path, headers, body)
         model = self.server.model
-        model.received(request)
+        model.record_request(request)
         if route in ("models", "tags") and self.command == "GET":
             self._send_models(request, path.rsplit("/", 1)[-1])
         elif route == "other" or self.command != "POST":
-            self._send_json(404, speak.error(request, f"There is nothing at {path}.", 404))
+            self._send_json(404, speak.error_body(request, f"There is nothing at {path}.", 404))
         else:
             try:
-                self._send_answer(request, model.fault(request))
+                self._send_answer(request, model.take_fault(request))
             except ConnectionError:
                 self.close_connection = True
             except Exception as problem:  # noqa: BLE001  a scripted answer may be any code
                 model.problems.append(problem)
-                self._send_json(500, speak.error(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
+                self._send_json(500, speak.error_body(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
 
-    def _send_models(self, request: Request, last: str) -> None:
+    def _send_models(self, request: ScriptedRequest, last: str) -> None:
         names = self.server.model.models
-        listing = speak.models(names, request.route)
+        listing = speak.models_body(names, request.route)
         if last in ("models", "tags"):
             self._send_json(200, listing)
         elif last in names:
             self._send_json(200, listing["data"][names.index(last)])
         else:
-            self._send_json(404, speak.error(request, f"There is no model {last}.", 404))
+            self._send_json(404, speak.error_body(request, f"There is no model {last}.", 404))
 
-    def _send_answer(self, request: Request, fault: Fault | None) -> None:
+    def _send_answer(self, request: ScriptedRequest, fault: ScriptedFault | None) -> None:
         model = self.server.model
-        refusal = model.refusal(request)
+        refusal = model.find_refusal(request)
         if refusal:
-            self._send_json(400, speak.error(request, refusal, 400))
+            self._send_json(400, speak.error_body(request, refusal, 400))
             return
         if fault is not None and not fault.in_content and self._send_fault(request, fault):
             return
         if request.route in _REPLY_ROUTES:
-            speech = model.speech(request, fault)
+            speech = model.next_reply(request, fault)
             if request.stream:
-                self._send_stream(request, list(speak.stream(speech)), fault)
+                self._send_stream(request, list(speak.to_stream(speech)), fault)
                 return
-            body = speak.whole(speech)
+            body = speak.to_body(speech)
         else:
-            body = speak.rerank(request, model.score) if request.route == "rerank" else speak.embeddings(request, model.dimension)
+            body = speak.rerank_body(request, model.score) if request.route == "rerank" else speak.embeddings_body(request, model.dimension)
             body = _spoil_rows(body, fault)
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
-    def _send_fault(self, request: Request, fault: Fault) -> bool:
+    def _send_fault(self, request: ScriptedRequest, fault: ScriptedFault) -> bool:
         """Whether the fault is the whole answer."""
         # As some servers do: the error quotes what it was asked.
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
-            self._send_json(fault.status, speak.error(request, message, fault.status), headers)
+            self._send_json(fault.status, speak.error_body(request, message, fault.status), headers)
             return True
         match fault.kind:
             case "html":
@@ -306,12 +308,12 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.close()
             case "error" if not request.stream:
-                self._send_json(200, speak.error(request, message, 500))
+                self._send_json(200, speak.error_body(request, message, 500))
             case _:
                 return False
         return True
 
-    def _send_whole(self, body: bytes, fault: Fault | None) -> None:
+    def _send_whole(self, body: bytes, fault: ScriptedFault | None) -> None:
         if fault is not None and fault.kind == "disconnect":
             self._send_head(200, self._JSON_HEADERS | {"content-length": str(len(body))}, body[: len(body) // 2])
             self.close_connection = True
@@ -324,7 +326,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         else:
             self._send(200, body, self._JSON_HEADERS)
 
-    def _send_stream(self, request: Request, pieces: list[bytes], fault: Fault | None) -> None:
+    def _send_stream(self, request: ScriptedRequest, pieces: list[bytes], fault: ScriptedFault | None) -> None:
         kind = "application/x-ndjson" if request.route == "ollama" else "text/event-stream; charset=utf-8"
         self._send_head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
         name = fault.kind if fault is not None else ""
@@ -333,7 +335,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             if place == len(pieces) // 2 and name == "error":
-                self._send_chunk(speak.broken(request, "Scripted failure in the middle."))
+                self._send_chunk(speak.stream_error(request, "Scripted failure in the middle."))
                 break
             if fault is not None and name == "slow":
                 self.server.closing.wait(fault.seconds)
@@ -356,7 +358,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
 
 
-def _spoil_rows(body: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+def _spoil_rows(body: dict[str, Any], fault: ScriptedFault | None) -> dict[str, Any]:
     """Vectors or rerank results with a content fault in them."""
     key = next(key for key in ("data", "embeddings", "results") if key in body)
     rows = list(body[key])

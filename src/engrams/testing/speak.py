@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engrams.testing.hashing import vector
-from engrams.testing.script import Reply, Request, dump
+from engrams.testing.hashing import hash_vector
+from engrams.testing.script import ScriptedReply, ScriptedRequest, to_json
 from engrams.types import Json
 
 _CREATED = 1_767_600_000
@@ -19,18 +19,18 @@ _DATE = "2026-01-05T08:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class ReplyEnvelope:
     """One answer about to be given. ``number`` counts answers; ids are made of it."""
 
-    request: Request
-    reply: Reply
+    request: ScriptedRequest
+    reply: ScriptedReply
     number: int
 
     @property
     def usage(self) -> tuple[int, int]:
         if self.reply.usage is not None:
             return self.reply.usage
-        said = " ".join([self.reply.text, *(written(tool.arguments) for tool in self.reply.tools)])
+        said = " ".join([self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)])
         return len(self.request.prompt.split()), len(said.split())
 
     @property
@@ -38,12 +38,12 @@ class Speech:
         return self.reply.finish or ("tool_calls" if self.reply.tools else "stop")
 
 
-def written(arguments: Json) -> str:
+def arguments_text(arguments: Json) -> str:
     """A tool's arguments as text."""
-    return arguments if isinstance(arguments, str) else dump(arguments)
+    return arguments if isinstance(arguments, str) else to_json(arguments)
 
 
-def whole(speech: Speech) -> dict[str, Any]:
+def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
     """The answer as one JSON body."""
     match speech.request.route:
         case "responses":
@@ -56,24 +56,24 @@ def whole(speech: Speech) -> dict[str, Any]:
             return _chat_head(speech, "chat.completion") | {"choices": [choice], "usage": _usage_body(speech)}
 
 
-def stream(speech: Speech) -> Iterator[bytes]:
+def to_stream(speech: ReplyEnvelope) -> Iterator[bytes]:
     """The answer piece by piece, as bytes ready to be sent."""
     match speech.request.route:
         case "responses":
             for number, event in enumerate(_response_events(speech)):
-                yield f"event: {event['type']}\ndata: {dump(event | {'sequence_number': number})}\n\n".encode()
+                yield f"event: {event['type']}\ndata: {to_json(event | {'sequence_number': number})}\n\n".encode()
         case "ollama":
             for piece in _split_words(speech.reply.text):
-                yield dump(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
+                yield to_json(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
             last = _ollama_message(speech) | {"content": ""}
-            yield dump(_ollama_body(speech, last, done=True)).encode() + b"\n"
+            yield to_json(_ollama_body(speech, last, done=True)).encode() + b"\n"
         case _:
             for chunk in _chat_chunks(speech):
-                yield f"data: {dump(chunk)}\n\n".encode()
+                yield f"data: {to_json(chunk)}\n\n".encode()
             yield b"data: [DONE]\n\n"
 
 
-def error(request: Request, message: str, status: int) -> dict[str, Any]:
+def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str, Any]:
     """An error body, as the server of that route would write it."""
     if request.route in ("ollama", "embed", "tags"):
         return {"error": message}
@@ -88,37 +88,36 @@ def error(request: Request, message: str, status: int) -> dict[str, Any]:
     }
 
 
-def broken(request: Request, message: str) -> bytes:
+def stream_error(request: ScriptedRequest, message: str) -> bytes:
     """An error in the middle of a stream."""
     match request.route:
         case "responses":
             event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 999}
-            return f"event: error\ndata: {dump(event)}\n\n".encode()
+            return f"event: error\ndata: {to_json(event)}\n\n".encode()
         case "ollama":
-            return dump({"error": message}).encode() + b"\n"
+            return to_json({"error": message}).encode() + b"\n"
         case _:
-            return f"data: {dump(error(request, message, 500))}\n\n".encode()
+            return f"data: {to_json(error_body(request, message, 500))}\n\n".encode()
 
 
-def embeddings(request: Request, dimension: int) -> dict[str, Any]:
+def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
     """/v1/embeddings and Ollama's /api/embed: vectors from hashed words."""
     given = request.body.get("input", "")
     texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
     wanted = request.body.get("dimensions")
     size = wanted if isinstance(wanted, int) and wanted > 0 else dimension
-    vectors = [vector(text if isinstance(text, str) else repr(text), size) for text in texts]
+    vectors = [hash_vector(text if isinstance(text, str) else repr(text), size) for text in texts]
     tokens = sum(len(str(text).split()) for text in texts)
     if request.route == "embed":
         return {"model": request.model, "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": tokens}
     packed = request.body.get("encoding_format") == "base64"
     rows = [
-        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers}
-        for place, numbers in enumerate(vectors)
+        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers} for place, numbers in enumerate(vectors)
     ]
     return {"object": "list", "model": request.model, "data": rows, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
 
-def rerank(request: Request, score: Callable[[str, str], float] | None) -> dict[str, Any]:
+def rerank_body(request: ScriptedRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
     """/rerank, best first; without a ``score`` function: how far the words agree."""
     query = str(request.body.get("query", ""))
     texts = [str(text.get("text", "") if isinstance(text, Mapping) else text) for text in request.body.get("documents") or []]
@@ -133,7 +132,7 @@ def rerank(request: Request, score: Callable[[str, str], float] | None) -> dict[
     }
 
 
-def models(names: tuple[str, ...], route: str) -> dict[str, Any]:
+def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:
     """/v1/models and /api/tags."""
     if route == "tags":
         return {
@@ -143,7 +142,7 @@ def models(names: tuple[str, ...], route: str) -> dict[str, Any]:
 
 
 def _agreement(query: str, text: str) -> float:
-    pairs = zip(vector(query, 4096), vector(text, 4096), strict=True)
+    pairs = zip(hash_vector(query, 4096), hash_vector(text, 4096), strict=True)
     return min(1.0, max(0.0, sum(one * other for one, other in pairs)))
 
 
@@ -155,24 +154,28 @@ def _split_words(text: str) -> list[str]:
     return re.findall(r"\S+\s*|\s+", text)
 
 
-def _usage_body(speech: Speech) -> dict[str, int]:
+def _usage_body(speech: ReplyEnvelope) -> dict[str, int]:
     prompt, answer = speech.usage
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
-def _chat_head(speech: Speech, kind: str) -> dict[str, Any]:
+def _chat_head(speech: ReplyEnvelope, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{speech.number}", "object": kind, "created": _CREATED + speech.number, "model": speech.request.model}
 
 
-def _tool_calls(speech: Speech) -> dict[str, Any]:
+def _tool_calls(speech: ReplyEnvelope) -> dict[str, Any]:
     calls = [
-        {"id": f"call_{speech.number}_{place}", "type": "function", "function": {"name": tool.name, "arguments": written(tool.arguments)}}
+        {
+            "id": f"call_{speech.number}_{place}",
+            "type": "function",
+            "function": {"name": tool.name, "arguments": arguments_text(tool.arguments)},
+        }
         for place, tool in enumerate(speech.reply.tools)
     ]
     return {"tool_calls": calls} if calls else {}
 
 
-def _chat_chunks(speech: Speech) -> Iterator[dict[str, Any]]:
+def _chat_chunks(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
     head = _chat_head(speech, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -192,14 +195,14 @@ def _chat_chunks(speech: Speech) -> Iterator[dict[str, Any]]:
         yield head | {"choices": [], "usage": _usage_body(speech)}
 
 
-def _output_items(speech: Speech, status: str) -> list[dict[str, Any]]:
+def _output_items(speech: ReplyEnvelope, status: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = [
         {
             "type": "function_call",
             "id": f"fc_{speech.number}_{place}",
             "call_id": f"call_{speech.number}_{place}",
             "name": tool.name,
-            "arguments": written(tool.arguments),
+            "arguments": arguments_text(tool.arguments),
             "status": status,
         }
         for place, tool in enumerate(speech.reply.tools)
@@ -210,7 +213,7 @@ def _output_items(speech: Speech, status: str) -> list[dict[str, Any]]:
     return items
 
 
-def _response_body(speech: Speech, status: str) -> dict[str, Any]:
+def _response_body(speech: ReplyEnvelope, status: str) -> dict[str, Any]:
     prompt, answer = speech.usage
     done = status == "completed"
     usage = {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": answer, "total_tokens": prompt + answer}
@@ -233,7 +236,7 @@ def _response_body(speech: Speech, status: str) -> dict[str, Any]:
     }
 
 
-def _response_events(speech: Speech) -> Iterator[dict[str, Any]]:
+def _response_events(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
     yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
     for place, item in enumerate(_output_items(speech, "completed")):
@@ -260,7 +263,7 @@ def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[
     yield {**where, "type": "response.content_part.done", "part": part}
 
 
-def _ollama_message(speech: Speech) -> dict[str, Any]:
+def _ollama_message(speech: ReplyEnvelope) -> dict[str, Any]:
     calls = []
     for tool in speech.reply.tools:
         arguments = tool.arguments
@@ -274,7 +277,7 @@ def _ollama_message(speech: Speech) -> dict[str, Any]:
     return message | {"tool_calls": calls} if calls else message
 
 
-def _ollama_body(speech: Speech, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
+def _ollama_body(speech: ReplyEnvelope, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"model": speech.request.model, "created_at": _DATE, "message": message, "done": done}
     if done:
         prompt, answer = speech.usage

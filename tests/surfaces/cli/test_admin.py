@@ -208,7 +208,7 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
     assert done.code == 0, [row["text"] for row in shown["questions"] if row["answerable"] and not row["right"]]
     assert (shown["of"], shown["unanswerable"]) == (20, 5)
     assert shown["right"] >= 17
-    assert len(shown["questions"]) == len(demo.questions())
+    assert len(shown["questions"]) == len(demo.load_questions())
     again = engrams("demo")
     assert again.code == 0
     assert f"{shown['right']} of 20" in again.out

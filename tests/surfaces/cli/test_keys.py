@@ -7,14 +7,14 @@ from pathlib import Path
 from tests.surfaces.cli.conftest import Run
 
 from engrams import clock
-from engrams.apikeys import Keyring
+from engrams.apikeys import ApiKeyStore
 
 
 def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
     """`add` prints the key alone on standard output, and what it opens beside it; neither list nor file ever has it again."""
     made = grouped("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
     secret = made.out.strip()
-    key = Keyring.of(home).find(secret, clock.now())
+    key = ApiKeyStore.open(home).find(secret, clock.now())
     assert made.code == 0 and key and (key.owner.key, key.rights) == ("user/alice", ("read",))
     assert "not shown again" in made.err and key.id in made.err
     listed = grouped("keys", "list")
@@ -26,7 +26,7 @@ def test_a_revoked_key_opens_nothing(grouped: Run, home: Path) -> None:
     """`revoke` ends it and the list says so; an id that names none is exit code 3."""
     made = grouped("keys", "add", "x", "--json").json
     assert grouped("keys", "revoke", made["id"]).code == 0
-    assert Keyring.of(home).find(made["key"], clock.now()) is None
+    assert ApiKeyStore.open(home).find(made["key"], clock.now()) is None
     assert "revoked" in grouped("keys", "list").out
     assert grouped("keys", "revoke", "nothing").code == 3
 

@@ -13,8 +13,8 @@ import pytest
 from engrams import errors
 from engrams.settings import load
 from engrams.surfaces.cli import filters, output
-from engrams.surfaces.cli.main import COMMANDS, Commands, code_of, main
-from engrams.surfaces.cli.options import Frame
+from engrams.surfaces.cli.main import COMMANDS, LazyCommands, exit_code, main
+from engrams.surfaces.cli.options import GlobalOptions
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {"pydantic", "numpy", "apsw", "httpx2", "rich", "json_repair", "yaml", "fastapi", "uvicorn", "asyncio"}
@@ -103,7 +103,7 @@ def test_nothing_given_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_error_has_its_exit_code() -> None:
     """Each error class ends with its documented code."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramsError)]
-    found = {kind.__name__: code_of(kind("x")) for kind in kinds}
+    found = {kind.__name__: exit_code(kind("x")) for kind in kinds}
     special = {"NotFoundError": 3, "RefusedError": 4, "StoreError": 5, "ModelError": 6, "BudgetError": 6}
     assert found == {kind.__name__: special.get(kind.__name__, 1) for kind in kinds}
 
@@ -131,11 +131,11 @@ def test_errors_as_json(engrams: Any) -> None:
 def test_scopes_are_built_in_order() -> None:
     """User, agent, project and conversation make a scope in that order; without a user it is the setting, else the login."""
     settings = load({}, {}).settings
-    frame = Frame(user="U", conversation="C", project="P", agent="A")
+    frame = GlobalOptions(user="U", conversation="C", project="P", agent="A")
     assert frame.scope(settings) == ("user", "U", "agent", "A", "project", "P", "conversation", "C")
-    assert Frame(conversation="C").scope(settings.model_copy(update={"user": "set"})) == ("user", "set", "conversation", "C")
-    assert Frame().scope(settings) == ("user", settings.owner)
-    assert Frame(user="U").load().settings.user == "U"
+    assert GlobalOptions(conversation="C").scope(settings.model_copy(update={"user": "set"})) == ("user", "set", "conversation", "C")
+    assert GlobalOptions().scope(settings) == ("user", settings.owner)
+    assert GlobalOptions(user="U").load().settings.user == "U"
 
 
 def test_an_empty_user_is_no_user(engrams: Any) -> None:
@@ -192,7 +192,7 @@ def test_config_tells_where_values_come_from(engrams: Any, home: Path, monkeypat
 )
 def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
     """A --where test is read into field, operator and a value of the field's type."""
-    found = filters.condition(text)
+    found = filters.parse_condition(text)
     assert (found.field, found.op, found.value) == (field, op, value)
 
 
@@ -200,7 +200,7 @@ def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
 def test_wrong_tests_on_fields(text: str) -> None:
     """What is no test is an error with a reason."""
     with pytest.raises(errors.InputError):
-        filters.condition(text)
+        filters.parse_condition(text)
 
 
 def test_times_and_kinds_are_checked_before_anything_opens(engrams: Any, home: Path) -> None:
@@ -223,9 +223,9 @@ def test_terminal_text_is_harmless() -> None:
     """Stored text cannot steer the terminal or turn the line around."""
     assert output.clean("a\x1b[2Jb\x07\u202ec\x9b3m") == "a\ufffd[2Jb\ufffd\ufffdc\ufffd3m"
     assert output.clean("tab\tand\nline") == "tab\tand\nline"
-    assert output.fit("京都" * 30, 21) == "京都" * 5 + "…"
-    assert output.fit("one\ntwo", 10) == "one two"
-    assert output.span("é京e\u0301") == 4
+    assert output.fit_line("京都" * 30, 21) == "京都" * 5 + "…"
+    assert output.fit_line("one\ntwo", 10) == "one two"
+    assert output.text_width("é京e\u0301") == 4
 
 
 def test_json_of_anything() -> None:
@@ -234,9 +234,9 @@ def test_json_of_anything() -> None:
 
     from engrams.types import Kind, Scope
 
-    moment = filters.when("2024-05-01T12:00+02:00", "--at")
+    moment = filters.parse_when("2024-05-01T12:00+02:00", "--at")
     value = {"a": np.float32(0.5), 3: (Scope(("user", "x")), Kind.FACT), "t": moment, "n": None, "b": True}
-    assert output.plain(value) == {"a": 0.5, "3": [["user", "x"], "fact"], "t": "2024-05-01T12:00:00+02:00", "n": None, "b": True}
+    assert output.to_json(value) == {"a": 0.5, "3": [["user", "x"], "fact"], "t": "2024-05-01T12:00:00+02:00", "n": None, "b": True}
 
 
 def test_a_closed_pipe_is_quiet() -> None:
@@ -252,7 +252,7 @@ def test_a_closed_pipe_is_quiet() -> None:
 def test_commands_load_from_the_module_they_are_listed_under() -> None:
     """The table of commands and the modules agree."""
     for name in COMMANDS:
-        assert Commands().get_command(None, name).name == name
+        assert LazyCommands().get_command(None, name).name == name
 
 
 def test_import_can_look_first(engrams: Any, home: Path, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.event import Event, parse, project, reply
-from engrams.surfaces.hook.run import Call, answer
-from engrams.surfaces.hook.transcript import messages
+from engrams.surfaces.hook.event import HookEvent, format_reply, parse_event, project_name
+from engrams.surfaces.hook.run import HookCall, answer_event
+from engrams.surfaces.hook.transcript import read_messages
 from engrams.types import Kind
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
@@ -23,8 +23,8 @@ REX = "My dog is called Rex and he is a greyhound."
 
 
 @pytest.fixture
-def call(home: Path) -> Call:
-    return Call({"home": str(home), "user": "ann"})
+def call(home: Path) -> HookCall:
+    return HookCall({"home": str(home), "user": "ann"})
 
 
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
@@ -41,20 +41,20 @@ def line(kind: str, content: Any, **more: Any) -> str:
     return json.dumps({"type": kind, "message": {"role": kind, "content": content}, **more})
 
 
-def test_a_session_from_start_to_end(call: Call, home: Path) -> None:
+def test_a_session_from_start_to_end(call: HookCall, home: Path) -> None:
     """A prompt is kept, the answer is kept, and the next session begins with the profile and gets what its prompt needs."""
-    assert answer(call, Event("SessionStart", "s1")) == ""
-    assert answer(call, Event("UserPromptSubmit", "s1", said=REX)) == ""
-    assert answer(call, Event("Stop", "s1", answer="Nice to meet Rex.")) == ""
+    assert answer_event(call, HookEvent("SessionStart", "s1")) == ""
+    assert answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
+    assert answer_event(call, HookEvent("Stop", "s1", answer="Nice to meet Rex.")) == ""
     assert told(home) == [("user", REX, "s1"), ("assistant", "Nice to meet Rex.", "s1")]
-    start = json.loads(answer(call, Event("SessionStart", "s2")))["hookSpecificOutput"]
+    start = json.loads(answer_event(call, HookEvent("SessionStart", "s2")))["hookSpecificOutput"]
     assert start["hookEventName"] == "SessionStart" and "Rex" in start["additionalContext"]
-    prompt = json.loads(answer(call, Event("UserPromptSubmit", "s2", said="What is my dog called?")))["hookSpecificOutput"]
+    prompt = json.loads(answer_event(call, HookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?")))["hookSpecificOutput"]
     assert prompt["hookEventName"] == "UserPromptSubmit" and "greyhound" in prompt["additionalContext"]
     assert told(home)[-1] == ("user", "What is my dog called?", "s2")
 
 
-def test_what_the_hooks_missed_is_in_the_transcript(call: Call, home: Path, tmp_path: Path) -> None:
+def test_what_the_hooks_missed_is_in_the_transcript(call: HookCall, home: Path, tmp_path: Path) -> None:
     """At the end of a turn all that was said and not yet kept is taken from the transcript, once however often it is read."""
     file = tmp_path / "t.jsonl"
     lines = [
@@ -67,17 +67,17 @@ def test_what_the_hooks_missed_is_in_the_transcript(call: Call, home: Path, tmp_
         "[]",
     ]
     file.write_text("\n".join(lines), encoding="utf-8")
-    answer(call, Event("UserPromptSubmit", "s1", said=REX))
+    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX))
     for name in ("Stop", "PreCompact", "SessionEnd"):
-        answer(call, Event(name, "s1", transcript=str(file)))
+        answer_event(call, HookEvent(name, "s1", transcript=str(file)))
     assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
 
 
-def test_the_end_of_a_session_ends_it_here(call: Call, home: Path) -> None:
+def test_the_end_of_a_session_ends_it_here(call: HookCall, home: Path) -> None:
     """SessionEnd finalises the session; one in which nothing was said is no error."""
-    answer(call, Event("UserPromptSubmit", "s1", said=REX))
-    answer(call, Event("SessionEnd", "s1"))
-    assert answer(call, Event("SessionEnd", "never-begun")) == ""
+    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX))
+    answer_event(call, HookEvent("SessionEnd", "s1"))
+    assert answer_event(call, HookEvent("SessionEnd", "never-begun")) == ""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         assert engine.sessions.state("s1", scope=("user", "ann")) == "rotation_required"
 
@@ -95,21 +95,23 @@ def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["", "/does/not/exist", "a\0b", "/"])
 def test_a_transcript_that_is_not_there(path: str) -> None:
     """It says nothing."""
-    assert messages(path) == []
+    assert read_messages(path) == []
 
 
 def test_projects_are_apart_when_asked(home: Path) -> None:
     """--project . keeps each folder's memory in a project of its name; another folder does not see it."""
-    call = Call({"home": str(home), "user": "ann"}, project=".")
-    answer(call, Event("UserPromptSubmit", "s1", said=REX, folder="/src/alpha"))
+    call = HookCall({"home": str(home), "user": "ann"}, project=".")
+    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
-    assert answer(call, Event("UserPromptSubmit", "s2", said="What is my dog called?", folder="/src/beta")) == ""
-    assert project(Event("x", folder="/src/alpha"), "fixed") == "fixed"
+    assert answer_event(call, HookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
+    assert project_name(HookEvent("x", folder="/src/alpha"), "fixed") == "fixed"
 
 
 def test_disabled_is_silent(home: Path) -> None:
     """With memory off nothing is read, written or made."""
-    assert answer(Call({"home": str(home), "user": "ann", "enabled": False}), Event("UserPromptSubmit", "s1", said=REX)) == ""
+    assert (
+        answer_event(HookCall({"home": str(home), "user": "ann", "enabled": False}), HookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
+    )
     assert not (home / "memory.db").exists()
 
 
@@ -125,20 +127,20 @@ def test_disabled_is_silent(home: Path) -> None:
 )
 def test_what_was_said(raw: bytes, said: str) -> None:
     """The agent's own commands and reminders are no words of the user's."""
-    event = parse(raw)
-    assert event is not None and event.said == said
+    event = parse_event(raw)
+    assert event is not None and event.prompt == said
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"5", b"{", b"[" * 100_000])
 def test_what_is_no_event(raw: bytes) -> None:
     """Anything but an object is none."""
-    assert parse(raw) is None
+    assert parse_event(raw) is None
 
 
 def test_only_some_events_may_add_to_the_prompt() -> None:
     """For any other event there is no output, which agents would take for an instruction."""
-    assert reply(Event("Stop"), "text") == reply(Event("SessionStart"), "") == ""
-    assert json.loads(reply(Event("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
+    assert format_reply(HookEvent("Stop"), "text") == format_reply(HookEvent("SessionStart"), "") == ""
+    assert json.loads(format_reply(HookEvent("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
 
 
 def test_as_a_command(home: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from engrams.engine import MemoryEngine
-from engrams.surfaces.mcp.server import create
+from engrams.surfaces.mcp.server import create_server
 from engrams.testing import temp_engine
 from engrams.types import Scope
 
@@ -39,7 +39,7 @@ def client(engine: MemoryEngine, root: Scope) -> Open:
     """The real client, connected in this process: ``async with client("mem0") as tools``."""
 
     def connect(profile: str = "engrams", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto") -> Client:
-        return Client(create(engine, scope, profile), mode=mode)
+        return Client(create_server(engine, scope, profile), mode=mode)
 
     return connect
 

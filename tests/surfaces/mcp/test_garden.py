@@ -7,7 +7,7 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError
-from engrams.surfaces.mcp.server import create
+from engrams.surfaces.mcp.server import create_server
 from engrams.types import Scope
 
 
@@ -39,4 +39,4 @@ async def test_upkeep_is_planned_run_and_undone(client: Open, engine: MemoryEngi
 def test_it_is_not_for_a_part_of_a_memory(engine: MemoryEngine) -> None:
     """Upkeep would reach beyond a project, so a server that is held to one refuses."""
     with pytest.raises(RefusedError):
-        create(engine, Scope(("user", "ann", "project", "x")), "garden")
+        create_server(engine, Scope(("user", "ann", "project", "x")), "garden")

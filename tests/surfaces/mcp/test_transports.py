@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from tests.surfaces.mcp.conftest import call
 
 from engrams.errors import InputError, SettingsError
-from engrams.surfaces.mcp.server import create, listen
+from engrams.surfaces.mcp.server import create_server, listen
 from engrams.testing import temp_engine
 from engrams.types import Scope
 
@@ -76,7 +76,7 @@ def test_a_taken_port_and_a_wrong_profile() -> None:
     with listen("127.0.0.1", 0) as first, pytest.raises(SettingsError, match="Cannot listen"):
         listen("127.0.0.1", first.getsockname()[1])
     with temp_engine() as engine, pytest.raises(InputError, match="profile"):
-        create(engine, Scope(("user", "ann")), "other")
+        create_server(engine, Scope(("user", "ann")), "other")
 
 
 def test_the_command_line_does_not_load_the_server() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from engrams.text.when import EARLIEST, LATEST, find
+from engrams.text.when import EARLIEST, LATEST, find_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 """A Wednesday."""
@@ -41,11 +41,11 @@ def expected(row: str) -> list[tuple[str, datetime, datetime]]:
 
 
 def found(text: str, now: datetime = NOW) -> list[tuple[str, datetime, datetime]]:
-    return [(span.grain, span.start, span.end) for span in find(text, now)]
+    return [(span.grain, span.start, span.end) for span in find_times(text, now)]
 
 
 def texts(text: str, now: datetime = NOW) -> list[str]:
-    return [span.text for span in find(text, now)]
+    return [span.text for span in find_times(text, now)]
 
 
 def cases(listing: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 from tests.text.when.spans import NOW, cases, expected, found
 
-from engrams.text.when import find
+from engrams.text.when import find_times
 
 ABSOLUTE = [
     ("on 7 May 2023", "day 2023-05-07"),
@@ -228,19 +228,19 @@ def test_finds(text: str, want: str) -> None:
 @pytest.mark.parametrize("text", NOTHING)
 def test_finds_nothing(text: str) -> None:
     """A text that only looks like a time has none."""
-    assert find(text, NOW) == ()
+    assert find_times(text, NOW) == ()
 
 
 @pytest.mark.parametrize("text", ["in March", "May 7th", "Christmas", "in the fall", "the last week of May"])
 def test_recurs(text: str) -> None:
     """A date whose text names no year says so."""
-    assert [span.recurs for span in find(text, NOW)] == [True]
+    assert [span.recurs for span in find_times(text, NOW)] == [True]
 
 
 @pytest.mark.parametrize("text", ["last March", "March 2022", "next Christmas", "yesterday", "on Friday", "March last year"])
 def test_does_not_recur(text: str) -> None:
     """A date that a year or a word such as "last" fixes does not recur."""
-    assert [span.recurs for span in find(text, NOW)] == [False]
+    assert [span.recurs for span in find_times(text, NOW)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -255,6 +255,6 @@ def test_does_not_recur(text: str) -> None:
 )
 def test_text_and_place(text: str, want: str) -> None:
     """A span quotes its expression and says where it begins."""
-    (span,) = find(text, NOW)
+    (span,) = find_times(text, NOW)
     assert span.text == want
     assert text[span.at : span.at + len(span.text)] == want

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text.when.spans import NOW, cases, expected, found, texts
 
-from engrams.text.when import EARLIEST, LATEST, Span, find, language
+from engrams.text.when import EARLIEST, LATEST, Span, detect_language, find_times
 
 PIECES = cases(
     """
@@ -34,7 +34,7 @@ CLOCKS = st.datetimes(
 def test_any_text_any_clock(text: str, now: datetime) -> None:
     """Whatever the text and the clock: no error, real intervals in UTC, in order, apart, each quoting its place."""
     last = 0
-    for span in find(text, now):
+    for span in find_times(text, now):
         assert span.start < span.end
         assert span.start.tzinfo is UTC
         assert span.end.tzinfo is UTC
@@ -49,12 +49,12 @@ def test_any_text_any_clock(text: str, now: datetime) -> None:
 )
 def test_hostile(text: str) -> None:
     """Empty, huge, NUL, lone surrogates, emoji and right-to-left marks are texts like any other."""
-    assert isinstance(find(text, NOW), tuple)
+    assert isinstance(find_times(text, NOW), tuple)
 
 
 def test_emoji_do_not_move_the_place() -> None:
     """Characters outside the basic plane count as one."""
-    (span,) = find("🎉🎉 last week 🎉", NOW)
+    (span,) = find_times("🎉🎉 last week 🎉", NOW)
     assert (span.text, span.at) == ("last week", 3)
 
 
@@ -69,7 +69,7 @@ def test_decomposed_accents(text: str) -> None:
 def test_day_of_the_speakers_zone() -> None:
     """Days begin at midnight where the speaker is."""
     tokyo = datetime(2023, 7, 12, 3, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
-    (span,) = find("today", tokyo)
+    (span,) = find_times("today", tokyo)
     assert (span.start, span.end) == (datetime(2023, 7, 11, 15, tzinfo=UTC), datetime(2023, 7, 12, 15, tzinfo=UTC))
 
 
@@ -81,7 +81,7 @@ def test_naive_clock_is_utc() -> None:
 def test_clock_change() -> None:
     """The day of a clock change has 23 or 25 hours."""
     monday = datetime(2023, 3, 13, 12, tzinfo=ZoneInfo("America/New_York"))
-    (span,) = find("yesterday", monday)
+    (span,) = find_times("yesterday", monday)
     assert span.end - span.start == timedelta(hours=23)
 
 
@@ -98,19 +98,19 @@ def test_clock_change() -> None:
 )
 def test_outside_the_calendar(now: datetime, text: str) -> None:
     """A time outside years 1 to 9999 is none."""
-    assert find(text, now) == ()
+    assert find_times(text, now) == ()
 
 
 def test_first_day_of_the_calendar_in_an_eastern_zone() -> None:
     """A day that begins before year 1 in UTC is cut there."""
-    (span,) = find("today", datetime(1, 1, 1, 12, tzinfo=timezone(timedelta(hours=14))))
+    (span,) = find_times("today", datetime(1, 1, 1, 12, tzinfo=timezone(timedelta(hours=14))))
     assert span.start == EARLIEST
 
 
 def test_open_sides() -> None:
     """An open side is the first or last moment there is."""
-    assert find("before 2019", NOW)[0].start == EARLIEST
-    assert find("after 2030", NOW)[0].end == LATEST
+    assert find_times("before 2019", NOW)[0].start == EARLIEST
+    assert find_times("after 2030", NOW)[0].end == LATEST
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_future_clause(text: str, want: str) -> None:
 )
 def test_language(text: str, want: str) -> None:
     """The language of a short question is told by its most frequent words or its script."""
-    assert language(text) == want
+    assert detect_language(text) == want
 
 
 def test_span_is_a_value() -> None:
     """Two spans of the same content are equal."""
-    assert find("yesterday", NOW) == find("yesterday", NOW)
-    assert isinstance(find("yesterday", NOW)[0], Span)
+    assert find_times("yesterday", NOW) == find_times("yesterday", NOW)
+    assert isinstance(find_times("yesterday", NOW)[0], Span)

@@ -3,7 +3,7 @@
 import pytest
 from tests.text.when.spans import NOW, cases, expected, found
 
-from engrams.text.when import find
+from engrams.text.when import find_times
 
 TIMES = [
     ("Letzten Dienstag war ich dort", "day 2023-07-11"),
@@ -77,4 +77,4 @@ def test_finds(text: str, want: str) -> None:
 @pytest.mark.parametrize("text", NOTHING)
 def test_finds_nothing(text: str) -> None:
     """A German text that only looks like a time has none."""
-    assert find(text, NOW) == ()
+    assert find_times(text, NOW) == ()

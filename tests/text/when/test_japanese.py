@@ -3,7 +3,7 @@
 import pytest
 from tests.text.when.spans import NOW, cases, expected, found
 
-from engrams.text.when import find
+from engrams.text.when import find_times
 
 TIMES = [
     ("先週の火曜日に行った", "day 2023-07-04"),
@@ -69,4 +69,4 @@ def test_finds(text: str, want: str) -> None:
 @pytest.mark.parametrize("text", NOTHING)
 def test_finds_nothing(text: str) -> None:
     """A Japanese text that only looks like a time has none."""
-    assert find(text, NOW) == ()
+    assert find_times(text, NOW) == ()

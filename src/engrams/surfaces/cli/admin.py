@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 
 from engrams.errors import SettingsError
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, emit, note, paint, plain, progress, say, table
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say, show_progress, to_json
 from engrams.types import PRODUCT
 
-app = commands()
+app = new_app()
 
 _PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*@")
 _MASK = "***"
@@ -24,15 +23,15 @@ Wait = Annotated[bool, typer.Option("--wait", help="Do the waiting work first, h
 
 
 @app.command()
-@spread
-def stats(frame: Frame, everyone: Annotated[bool, typer.Option("--all", help="Of every owner together.")] = False) -> None:
+@flatten_options
+def stats(frame: GlobalOptions, everyone: Annotated[bool, typer.Option("--all", help="Of every owner together.")] = False) -> None:
     """Count memories by status, kind, layer and tier."""
     with frame.open() as (engine, scope):
         numbers = engine.stats(None if everyone else scope)
     if frame.json:
         emit(numbers)
         return
-    for name, value in plain(numbers).items():
+    for name, value in to_json(numbers).items():
         if isinstance(value, Mapping):
             words = PRODUCT if "layer" in name else {}
             told = ", ".join(f"{words.get(key, key)} {number}" for key, number in value.items() if number)
@@ -42,14 +41,14 @@ def stats(frame: Frame, everyone: Annotated[bool, typer.Option("--all", help="Of
 
 
 @app.command()
-@spread
-def status(frame: Frame, wait: Wait = False) -> None:
+@flatten_options
+def status(frame: GlobalOptions, wait: Wait = False) -> None:
     """Show background work: jobs by kind and state, how far it lags, and what failed."""
     with frame.open() as (engine, _):
         if wait:
-            with progress("working", quiet=frame.json) as bar:
+            with show_progress("working", quiet=frame.json) as bar:
                 engine.drain(_WAIT, bar)
-        state = plain(engine.status())
+        state = to_json(engine.status())
     if frame.json:
         emit(state)
         return
@@ -65,13 +64,15 @@ def status(frame: Frame, wait: Wait = False) -> None:
     say(f"{'spent today'.ljust(12)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')}")
     if state["dead"]:
         say(f"\n{paint('Failed for good', 'red')} (engrams retry runs them again):")
-        table(("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]])
+        print_table(
+            ("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]]
+        )
 
 
 @app.command()
-@spread
+@flatten_options
 def retry(
-    frame: Frame,
+    frame: GlobalOptions,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of failed jobs; without any, all of them.", show_default=False)] = None,
     wait: Wait = False,
 ) -> None:
@@ -79,33 +80,35 @@ def retry(
     with frame.open() as (engine, _):
         number = engine.retry(tuple(ids or ()))
         if wait:
-            with progress("working", quiet=frame.json) as bar:
+            with show_progress("working", quiet=frame.json) as bar:
                 engine.drain(_WAIT, bar)
     emit({"retried": number}) if frame.json else say(f"{number} jobs wait again.")
 
 
 @app.command()
-@spread
+@flatten_options
 def config(
-    frame: Frame,
+    frame: GlobalOptions,
     name: Annotated[str | None, typer.Argument(help="Only this setting or section.", show_default=False)] = None,
 ) -> None:
     """Show every setting, its value and where that came from. Secrets are masked."""
-    rows = settings_shown(frame, name or "")
+    rows = list_settings(frame, name or "")
     if frame.json:
         emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
         return
-    table(("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row["value"])] for row in rows], {0: "cyan", 1: "dim"})
+    print_table(
+        ("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row["value"])] for row in rows], {0: "cyan", 1: "dim"}
+    )
     if not name:
         note("docs/reference/settings.md says what each one means.")
 
 
-def settings_shown(frame: Frame, only: str) -> list[dict[str, Any]]:
+def list_settings(frame: GlobalOptions, only: str) -> list[dict[str, Any]]:
     """Name, value, origin and default of the settings under a name. SettingsError where there are none."""
     from engrams.settings import names, secret_names, suggest
 
     loaded = frame.load()
-    values = plain(loaded.settings.model_dump(mode="json"))
+    values = to_json(loaded.settings.model_dump(mode="json"))
     known, secret = names(), secret_names()
     rows = []
     for name, default in known.items():

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.surfaces.cli.filters import Sift, Times, named
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, day, emit, note, paint, plain, say, table
-from engrams.surfaces.cli.render import tell_record, who
+from engrams.surfaces.cli.filters import RecordFilterOptions, TimeOptions, parse_name
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say, to_json
+from engrams.surfaces.cli.render import print_record, speaker_name
 
 if TYPE_CHECKING:
     from engrams.types import HistoryEntry
 
-app = commands()
+app = new_app()
 
 Id = Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]
 
 
 @app.command(name="list")
-@spread
+@flatten_options
 def list_(
-    frame: Frame,
-    sift: Sift,
-    times: Times,
+    frame: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: TimeOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
     text: Annotated[str, typer.Option(help="Only where the text contains this.", show_default=False, metavar="TEXT")] = "",
     status: Annotated[
@@ -51,21 +51,21 @@ def list_(
     rows = [
         [
             record.id,
-            day(record.recorded_at),
+            format_time(record.recorded_at),
             record.kind if record.status == "active" else f"{record.kind} {record.status}",
-            who(record),
+            speaker_name(record),
             record.text,
         ]
         for record in page.records
     ]
-    table(("id", "when", "kind", "who", "text"), rows, {0: "dim"})
+    print_table(("id", "when", "kind", "who", "text"), rows, {0: "dim"})
     if page.next:
         note(f"There are more: --after {page.next}")
 
 
 @app.command()
-@spread
-def show(id: Id, frame: Frame) -> None:
+@flatten_options
+def show(id: Id, frame: GlobalOptions) -> None:
     """Show one memory with everything known about it, and what happened to it."""
     with frame.open() as (engine, scope):
         record = engine.get(id, scope=scope)
@@ -73,32 +73,32 @@ def show(id: Id, frame: Frame) -> None:
     if frame.json:
         emit({"record": record, "history": entries})
         return
-    tell_record(record)
+    print_record(record)
     if entries:
         say()
-        tell_history(entries)
+        print_history(entries)
 
 
 @app.command()
-@spread
-def history(id: Id, frame: Frame) -> None:
+@flatten_options
+def history(id: Id, frame: GlobalOptions) -> None:
     """Show every change of one memory, oldest first."""
     with frame.open() as (engine, scope):
         entries = engine.history(id, scope=scope)
     if frame.json:
         emit({"history": entries})
     else:
-        tell_history(entries)
+        print_history(entries)
 
 
-def tell_history(entries: tuple[HistoryEntry, ...]) -> None:
+def print_history(entries: tuple[HistoryEntry, ...]) -> None:
     """What happened to a memory, for a person."""
     for entry in entries:
         reason = f": {entry.reason}" if entry.reason else ""
         did = clean(f"{entry.action} by {entry.actor or 'engrams'}{reason}")
-        say(f"{paint(day(entry.at), 'dim')}  version {entry.version}  {did}")
-        for name, new in plain(entry.after).items():
-            old = plain(entry.before).get(name)
+        say(f"{paint(format_time(entry.at), 'dim')}  version {entry.version}  {did}")
+        for name, new in to_json(entry.after).items():
+            old = to_json(entry.before).get(name)
             if old != new and name != "version":
                 say(
                     f"    {name}: {clean(str(old))} -> {clean(str(new))}" if old not in (None, "", []) else f"    {name}: {clean(str(new))}"
@@ -108,4 +108,4 @@ def tell_history(entries: tuple[HistoryEntry, ...]) -> None:
 def _parse_statuses(given: list[str]) -> tuple[Any, ...]:
     from engrams.types import Status
 
-    return tuple(Status) if "all" in given else tuple(named(Status, text, "status") for text in given)
+    return tuple(Status) if "all" in given else tuple(parse_name(Status, text, "status") for text in given)

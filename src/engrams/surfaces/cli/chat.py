@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from engrams import clock
 from engrams.errors import EngramsError, InputError
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, day, emit, fit, note, paint, say
-from engrams.surfaces.cli.render import hit_json, who
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, format_time, note, paint, say
+from engrams.surfaces.cli.render import hit_to_dict, speaker_name
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.ports import Message
     from engrams.types import Hit, Record
 
-app = commands()
+app = new_app()
 
 _HELP = """/why             why the last answer remembered what it did
 /facts [WORDS]   what is known, by number
@@ -40,22 +40,22 @@ _FACTS = 20
 
 
 @dataclass
-class Talk:
+class ChatSession:
     """One conversation: what was said, what the last answer remembered, and what was shown last by number."""
 
     engine: MemoryEngine
     scope: tuple[str, ...]
     session: str
-    said: list[Message] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     hits: tuple[Hit, ...] = ()
     shown: tuple[str, ...] = ()
-    asked: str = ""
-    quiet: bool = False
+    last_question: str = ""
+    incognito: bool = False
     pending: dict[str, Any] | None = None
 
     def answer(self, text: str) -> str:
         """Answer from memory, with the chat model where there is one, and remember what was said; requests about memory are met."""
-        if self.quiet:
+        if self.incognito:
             self.hits = ()
             return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or kept."
         pending, self.pending = self.pending, None
@@ -69,11 +69,11 @@ class Talk:
     def _answer_and_keep(self, text: str) -> str:
         from engrams.types import Turn
 
-        self.asked = text
+        self.last_question = text
         turn = Turn(text, session=self.session)
         if self.engine.chat_model is None:
             found = self.engine.search(text, scope=self.scope, limit=_NEAREST)
-            self._keep_hits(() if found.abstain or not self.recalls else found.hits)
+            self._keep_hits(() if found.abstain or not self.is_recall_on else found.hits)
             receipt = self.engine.add(turn, scope=self.scope)
             return self._quote_memory(text, [made.text for made in receipt.derived])
         context = self.engine.context(text, scope=self.scope)
@@ -84,11 +84,11 @@ class Talk:
         return reply
 
     @property
-    def recalls(self) -> bool:
+    def is_recall_on(self) -> bool:
         """Whether what is known may be used: kept with the owner's memory."""
         return bool(self.engine.control.recall(self.scope))
 
-    def command(self, line: str) -> str:
+    def run_command(self, line: str) -> str:
         """What a slash command says. InputError for one that there is not."""
         name, _, rest = line.partition(" ")
         rest = rest.strip()
@@ -106,12 +106,12 @@ class Talk:
             case "/edit":
                 return self._edit(rest)
             case "/recall":
-                on = _parse_switch(name, rest, self.recalls)
+                on = _parse_switch(name, rest, self.is_recall_on)
                 self.engine.control.recall(self.scope, on)
                 return f"Recall is {'on' if on else 'off'}."
             case "/incognito":
-                self.quiet = _parse_switch(name, rest, self.quiet)
-                return "Incognito: nothing is read or kept until /incognito off." if self.quiet else "What is said is kept again."
+                self.incognito = _parse_switch(name, rest, self.incognito)
+                return "Incognito: nothing is read or kept until /incognito off." if self.incognito else "What is said is kept again."
             case _:
                 raise InputError(f"There is no command {name}.", hint="/help shows the commands.")
 
@@ -123,7 +123,8 @@ class Talk:
 
         if is_question(text):
             return (
-                "\n".join(f"{place}. {_quote_record(hit.record)}" for place, hit in enumerate(self.hits, 1)) or "I remember nothing about that."
+                "\n".join(f"{place}. {_quote_record(hit.record)}" for place, hit in enumerate(self.hits, 1))
+                or "I remember nothing about that."
             )
         return f"Noted: {'; '.join(learned)}" if learned else "Noted."
 
@@ -132,18 +133,20 @@ class Talk:
 
         model = self.engine.chat_model
         assert model is not None
-        self.said.append(Message("user", text))
-        system = f"{_SYSTEM}\n\n<memory>\n{remembered}\n</memory>" if remembered else _PLAIN if self.quiet else _SYSTEM
-        reply = model.ask(Ask((Message("system", system), *self.said[-_TURNS:]), "chat", temperature=None)).text
-        self.said.append(Message("assistant", reply))
+        self.messages.append(Message("user", text))
+        system = f"{_SYSTEM}\n\n<memory>\n{remembered}\n</memory>" if remembered else _PLAIN if self.incognito else _SYSTEM
+        reply = model.ask(Ask((Message("system", system), *self.messages[-_TURNS:]), "chat", temperature=None)).text
+        self.messages.append(Message("assistant", reply))
         return reply
 
     def _explain_last(self) -> str:
-        from engrams.surfaces.cli.render import because
+        from engrams.surfaces.cli.render import explain_parts
 
         if not self.hits:
-            return "The last answer used no memory." if self.asked else "Nothing was asked yet."
-        return "\n".join(f"{n}. {_quote_record(hit.record)}\n   {hit.score:.2f}: {because(hit.parts)[0]}" for n, hit in enumerate(self.hits, 1))
+            return "The last answer used no memory." if self.last_question else "Nothing was asked yet."
+        return "\n".join(
+            f"{n}. {_quote_record(hit.record)}\n   {hit.score:.2f}: {explain_parts(hit.parts)[0]}" for n, hit in enumerate(self.hits, 1)
+        )
 
     def _list_facts(self, words: str) -> str:
         from engrams.types import Kind
@@ -179,11 +182,11 @@ class Talk:
 
 
 @app.command()
-@spread
-def chat(frame: Frame) -> None:
+@flatten_options
+def chat(frame: GlobalOptions) -> None:
     """Talk to memory. With a chat model it answers with what it remembers; without one it quotes what comes nearest."""
     with frame.open() as (engine, scope):
-        talk = Talk(engine, scope, clock.new_id(clock.now()))
+        talk = ChatSession(engine, scope, clock.new_id(clock.now()))
         terminal = sys.stdin.isatty() and not frame.json
         if terminal:
             model = engine.chat_model.name if engine.chat_model else "no chat model: it quotes its memory"
@@ -196,24 +199,24 @@ def chat(frame: Frame) -> None:
                 _run_exchange(talk, line, as_json=frame.json)
 
 
-def _run_exchange(talk: Talk, line: str, *, as_json: bool) -> None:
+def _run_exchange(talk: ChatSession, line: str, *, as_json: bool) -> None:
     """One exchange. A failure ends the exchange, not the conversation."""
-    from engrams.surfaces.cli.main import report
+    from engrams.surfaces.cli.main import print_error
 
     slash = line.startswith("/")
     try:
-        reply = talk.command(line) if slash else talk.answer(line)
+        reply = talk.run_command(line) if slash else talk.answer(line)
     except EngramsError as problem:
-        report(problem, as_json=as_json)
+        print_error(problem, as_json=as_json)
         return
     if as_json:
         shape: dict[str, Any] = {"text": line, "answer": reply}
-        emit({**shape, "hits": [hit_json(hit) for hit in talk.hits]})
+        emit({**shape, "hits": [hit_to_dict(hit) for hit in talk.hits]})
     else:
         if talk.engine.chat_model is not None and not slash:
             # Beside the answer, so that what is piped on is the answer alone.
             for place, hit in enumerate(talk.hits, 1):
-                note(paint(f"  {place}. {fit(hit.record.text, 90)}", "dim"))
+                note(paint(f"  {place}. {fit_line(hit.record.text, 90)}", "dim"))
         say(clean(reply))
     sys.stdout.flush()
 
@@ -243,5 +246,5 @@ def _parse_switch(name: str, word: str, now: bool) -> bool:
 
 
 def _quote_record(record: Record) -> str:
-    name = who(record)
-    return f"{day(record.valid_from or record.recorded_at)}  {f'{name}: ' if name else ''}{clean(record.text)}"
+    name = speaker_name(record)
+    return f"{format_time(record.valid_from or record.recorded_at)}  {f'{name}: ' if name else ''}{clean(record.text)}"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, emit, fit, note, paint, progress, say
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, say, show_progress
 
 if TYPE_CHECKING:
-    from engrams.demo import Question
+    from engrams.demo import SampleQuestion
     from engrams.engine import MemoryEngine
     from engrams.types import Found
 
-app = commands()
+app = new_app()
 
 _TOP = 3
 _EXPECTED_RIGHT = 17
@@ -25,8 +25,8 @@ _USER = "demo"
 
 
 @app.command()
-@spread
-def demo(frame: Frame) -> None:
+@flatten_options
+def demo(frame: GlobalOptions) -> None:
     """Import a sample conversation and ask it 25 questions. Ends with code 1 where fewer than 17 of 20 are answered.
 
     Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
@@ -37,11 +37,11 @@ def demo(frame: Frame) -> None:
         placed = replace(frame, home=frame.home or folder, user=frame.user or _USER)
         with placed.open() as (engine, scope):
             start = time.perf_counter()
-            with progress("importing", quiet=frame.json) as bar:
-                report = engine.load(demo.sample(), scope=scope, progress=bar)
+            with show_progress("importing", quiet=frame.json) as bar:
+                report = engine.load(demo.sample_path(), scope=scope, progress=bar)
                 engine.drain(60, bar)
             loaded = time.perf_counter() - start
-            asked = [_ask_question(engine, scope, question) for question in demo.questions()]
+            asked = [_ask_question(engine, scope, question) for question in demo.load_questions()]
     answerable = [row for row in asked if row["answerable"]]
     right = sum(row["right"] for row in answerable)
     missing = [row for row in asked if not row["answerable"]]
@@ -56,7 +56,7 @@ def demo(frame: Frame) -> None:
         raise typer.Exit(1)
 
 
-def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: Question) -> dict[str, Any]:
+def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: SampleQuestion) -> dict[str, Any]:
     start = time.perf_counter()
     found = engine.search(question.text, scope=scope, limit=_TOP)
     seconds = time.perf_counter() - start
@@ -89,7 +89,7 @@ def _print_results(asked: list[dict[str, Any]], numbers: dict[str, Any], silent:
         say(f"{mark}  {paint(clean(row['text']), 'bold')}  ({row['answer'] if row['answerable'] else 'never said'})")
         for place, hit in enumerate(row["hits"], 1):
             sign = "*" if place == row["rank"] else " "
-            say(f"     {sign} {hit['score']:.2f}  {fit(hit['text'], 100)}")
+            say(f"     {sign} {hit['score']:.2f}  {fit_line(hit['text'], 100)}")
         if row["abstain"]:
             say(paint("       (nothing came near)", "dim"))
     typical = sorted(row["ms"] for row in asked)[len(asked) // 2]

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError
-from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, paint, say
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
 
-app = commands()
+app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
 _EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers"), "vault": ("dulwich", "watchfiles")}
@@ -32,7 +32,7 @@ _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What one check found, and what to do."""
 
     name: str
@@ -42,14 +42,14 @@ class Finding:
 
 
 @app.command()
-@spread
+@flatten_options
 def doctor(
-    frame: Frame,
+    frame: GlobalOptions,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be rebuilt.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Do not call models on other machines.")] = False,
 ) -> None:
     """Check settings, disk, store, models and jobs. Ends with code 1 where something fails."""
-    findings = list(examine(frame, repair=repair, offline=offline))
+    findings = list(run_checks(frame, repair=repair, offline=offline))
     if frame.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
@@ -61,119 +61,121 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine(frame: Frame, *, repair: bool, offline: bool) -> Iterator[Finding]:
+def run_checks(frame: GlobalOptions, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
     """Every check, in order; those that need what failed are left out."""
     yield _check_versions()
     try:
         settings = frame.load().settings
     except EngramsError as problem:
-        yield Finding("settings", "fail", problem.message, problem.hint)
+        yield CheckResult("settings", "fail", problem.message, problem.hint)
         return
-    yield Finding("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
+    yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     try:
         with frame.open() as (engine, _):
             yield from _check_engine(engine, settings, repair=repair, offline=offline)
     except EngramsError as problem:
-        yield Finding("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
+        yield CheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
     yield from _check_extras()
 
 
-def _check_versions() -> Finding:
+def _check_versions() -> CheckResult:
     try:
         sqlite = import_module("apsw").sqlite_lib_version()
     except ImportError:
-        return Finding("versions", "fail", "apsw cannot be loaded", "Install engrams again: pip install --force-reinstall engrams")
+        return CheckResult("versions", "fail", "apsw cannot be loaded", "Install engrams again: pip install --force-reinstall engrams")
     version = metadata.version("engrams")
-    return Finding("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
+    return CheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
 
 
-def _check_disk(settings: Settings) -> Iterator[Finding]:
+def _check_disk(settings: Settings) -> Iterator[CheckResult]:
     home = settings.home.expanduser()
     there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield Finding("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
+        yield CheckResult("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
         return
-    yield Finding("home", "ok", f"{home}" if there == home else f"{home} (made on the first write)")
+    yield CheckResult("home", "ok", f"{home}" if there == home else f"{home} (made on the first write)")
     if settings.test:
-        yield Finding("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
+        yield CheckResult("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
     free = shutil.disk_usage(there).free
     state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
-    yield Finding("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+    yield CheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
 
 
-def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[Finding]:
+def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
     found = engine.check(repair)
     files = found.get("vault", {})
     problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
     mended = [str(problem) for problem in found.get("repaired", ())]
     hint = "engrams doctor --repair mends what can be rebuilt." if not repair else "Export what can be read, then start a new home."
     if found.get("ok") or (files.get("problems") and not problems):
-        yield Finding("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; mended: {', '.join(mended)}" if mended else ""))
+        yield CheckResult("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; mended: {', '.join(mended)}" if mended else ""))
     else:
-        yield Finding("store", "fail", "; ".join(problems) or "damaged", hint)
+        yield CheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
         yield _check_skills(engine.skills.told())
     remote = settings.embed.provider in ("openai", "ollama")
-    yield Finding("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
+    yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
     yield _check_chat(engine, settings, offline=offline)
     yield _check_jobs(engine.status())
 
 
-def _check_vault(files: Mapping[str, Any]) -> Finding:
+def _check_vault(files: Mapping[str, Any]) -> CheckResult:
     told = "\n      ".join(files["problems"])
     if told:
-        return Finding("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
-    return Finding("vault", "ok", f"{files['files']} files in {files['path']}")
+        return CheckResult("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
+    return CheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
-def _check_skills(told: Mapping[str, Any]) -> Finding:
+def _check_skills(told: Mapping[str, Any]) -> CheckResult:
     if told["problems"]:
-        return Finding("skills", "warn", "\n      ".join(told["problems"]), "What is named is left out until its file is mended.")
-    return Finding("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
+        return CheckResult("skills", "warn", "\n      ".join(told["problems"]), "What is named is left out until its file is mended.")
+    return CheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
 
-def _check_embedder(engine: MemoryEngine) -> Finding:
+def _check_embedder(engine: MemoryEngine) -> CheckResult:
     start = time.perf_counter()
     try:
         engine.embedder.embed(["A sentence to try it."])
     except EngramsError as problem:
-        return Finding("embedder", "fail", problem.message, problem.hint or "Search goes on by words; mend embed.* in the settings.")
+        return CheckResult("embedder", "fail", problem.message, problem.hint or "Search goes on by words; mend embed.* in the settings.")
     card = engine.embedder.card
-    return Finding("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
+    return CheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> Finding:
+def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> CheckResult:
     model = engine.chat_model
     if model is None:
-        return Finding(
+        return CheckResult(
             "chat", "info", "no language model is set; rules extract facts", "" if offline else "chat.provider and chat.model set one."
         )
     if offline:
-        return Finding("chat", "info", f"{model.name}, not called")
+        return CheckResult("chat", "info", f"{model.name}, not called")
     from engrams.ports import Ask, Message
 
     start = time.perf_counter()
     try:
-        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout_seconds)))
+        model.ask(
+            Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout_seconds))
+        )
     except EngramsError as problem:
-        return Finding("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
-    return Finding("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")
+        return CheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
+    return CheckResult("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")
 
 
-def _check_jobs(state: Any) -> Finding:
+def _check_jobs(state: Any) -> CheckResult:
     dead, lag = len(state["dead"]), state["lag_seconds"]
     if dead:
-        return Finding("jobs", "warn", f"{dead} failed for good", "`engrams status` shows why, `engrams retry` runs them again.")
+        return CheckResult("jobs", "warn", f"{dead} failed for good", "`engrams status` shows why, `engrams retry` runs them again.")
     if lag > 3600:
-        return Finding("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` does the work now.")
-    return Finding("jobs", "ok", "nothing failed")
+        return CheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` does the work now.")
+    return CheckResult("jobs", "ok", "nothing failed")
 
 
-def _check_extras() -> Iterator[Finding]:
+def _check_extras() -> Iterator[CheckResult]:
     for extra, modules in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         hint = f"pip install 'engrams[{extra}]'" if missing else ""
-        yield Finding("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)
+        yield CheckResult("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.cli.output import clean, fit, paint, say, table
+from engrams.surfaces.cli.output import clean, fit_line, paint, print_table, say
 
 if TYPE_CHECKING:
     from engrams.types import Found, Hit, Trace, TraceRow
@@ -52,17 +52,17 @@ _LEAST, _SEEN, _MOST = 0.02, 0.005, 3
 _PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
-def tell(found: Found) -> None:
+def print_explanation(found: Found) -> None:
     """Everything; the hits are told by their caller."""
-    tell_table(found)
-    tell_question(found.trace)
+    print_scores(found)
+    print_question(found.trace)
 
 
-def reason(hit: Hit, found: Found) -> str:
+def explain_hit(hit: Hit, found: Found) -> str:
     """What spoke for a hit most, in a sentence, with the words it shares with the question."""
     trace, said = found.trace, hit.parts
     best = sorted((name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
-    words = ", ".join(f"“{word}”" for word in shared(trace.query, hit.record.search_text))
+    words = ", ".join(f"“{word}”" for word in shared_words(trace.query, hit.record.search_text))
     told = [_explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
     if words and "bm" not in best:
         told.append(f"it shares {words} with the question")
@@ -94,7 +94,7 @@ def _describe_time(span: Mapping[str, Any]) -> str:
     return f"“{span['text']}”: {first}" + (f" to {last}" if last > first else "")
 
 
-def shared(query: str, text: str) -> list[str]:
+def shared_words(query: str, text: str) -> list[str]:
     """The words of a question that a text uses too, in whatever form, as the question has them."""
     from engrams.text.terms import terms
 
@@ -114,7 +114,7 @@ def _matching_words(query: str, wanted: set[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def tell_table(found: Found) -> None:
+def print_scores(found: Found) -> None:
     """How the score of each memory adds up, those that were left out with the reason."""
     rows = found.trace.rows
     if not rows:
@@ -128,12 +128,16 @@ def tell_table(found: Found) -> None:
     chosen, left = [row for row in rows if not row.dropped], [row for row in rows if row.dropped]
     if chosen:
         say("\nHow the scores add up:")
-        table(["#", "score", *heads, "other", "memory"], [_score_cells(row, str(places.get(row.id, "")), heads) for row in chosen], {1: "green"})
+        print_table(
+            ["#", "score", *heads, "other", "memory"],
+            [_score_cells(row, str(places.get(row.id, "")), heads) for row in chosen],
+            {1: "green"},
+        )
     if left:
         say(f"\nLeft out ({len(left)} of {len(rows)} looked at closely):")
-        told = {row.id: f"“{fit(row.text, 20)}”" for row in rows} | {id: f"#{place}" for id, place in places.items()}
+        told = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {id: f"#{place}" for id, place in places.items()}
         shown = [[f"{row.score:.2f}", _drop_reason(row, told), row.text] for row in left[:_SHOWN]]
-        table(["score", "why not", "memory"], shown, {1: "yellow"})
+        print_table(["score", "why not", "memory"], shown, {1: "yellow"})
         if len(left) > _SHOWN:
             say(f"… and {len(left) - _SHOWN} more; --json shows all")
 
@@ -155,9 +159,9 @@ def _drop_reason(row: TraceRow, told: Mapping[str, str]) -> str:
     return " ".join(told.get(word, word) for word in row.dropped.split(" "))
 
 
-def tell_question(trace: Trace) -> None:
+def print_question(trace: Trace) -> None:
     """How the question was read, which way it went, and how long each step took."""
-    read = question(trace.understood, trace.query)
+    read = describe_question(trace.understood, trace.query)
     say(f"\nThe question was read so: {clean(read)}")
     if trace.stages:
         whole = sum(ms for _, ms, _ in trace.stages)
@@ -168,7 +172,7 @@ def tell_question(trace: Trace) -> None:
         say(f"{paint('Note:', 'yellow')} {clean(line)}")
 
 
-def question(understood: Mapping[str, Any], query: str) -> str:
+def describe_question(understood: Mapping[str, Any], query: str) -> str:
     """What was understood, in words."""
     from engrams.text.terms import terms
 
@@ -185,6 +189,6 @@ def question(understood: Mapping[str, Any], query: str) -> str:
         told.append("you want what held before")
     dense = str(understood.get("dense", ""))
     if dense and dense != query:
-        told.append(f"its meaning is that of “{fit(dense, 80)}”")
+        told.append(f"its meaning is that of “{fit_line(dense, 80)}”")
     words = _matching_words(query, set(terms(str(understood.get("lexical", query)))))
     return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to look for"])

@@ -6,22 +6,22 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.logs import Days, first, purged, told
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, day, emit, note, table
+from engrams.surfaces.cli.logs import LogDayOptions, parse_day, print_outcome, purge_records
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, format_time, note, print_table
 from engrams.types.logs import Label, Modality, Source
 
-app = commands()
-feedback = commands()
+app = new_app()
+feedback = new_app()
 app.add_typer(feedback, name="feedback", help="Keep, list and purge what people thought of their sessions.")
 
 
 @feedback.command()
-@spread
+@flatten_options
 def add(
     session: Annotated[str, typer.Argument(help="The session's name, of which only a hash is kept.")],
     label: Annotated[Label, typer.Argument(help="What they thought of it.")],
-    frame: Frame,
+    frame: GlobalOptions,
     source: Annotated[Source, typer.Option(help="Where they said so.")] = Source.API,
     modality: Annotated[Modality, typer.Option(help="How the session was held.")] = Modality.TEXT,
     id: Annotated[str, typer.Option(help="The same id is kept once.", show_default=False, metavar="ID")] = "",
@@ -32,35 +32,35 @@ def add(
 
     settings = frame.load().settings
     owner = Scope(frame.scope(settings)).owner.key
-    told(frame, build.feedback(settings).add(session, label, source=source, modality=modality, owner=owner, id=id))
+    print_outcome(frame, build.feedback(settings).add(session, label, source=source, modality=modality, owner=owner, id=id))
 
 
 @feedback.command(name="list")
-@spread
+@flatten_options
 def list_(
-    frame: Frame,
-    days: Days,
+    frame: GlobalOptions,
+    days: LogDayOptions,
     session: Annotated[str, typer.Option(help="Only of the session with this name.", show_default=False, metavar="NAME")] = "",
 ) -> None:
     """List what was thought, newest first: everybody's, or only --user's."""
     from engrams import build
 
     settings = frame.load().settings
-    found = build.feedback(settings).list(owner=days.owner(frame), session=session, **days.asked())
+    found = build.feedback(settings).list(owner=days.owner(frame), session=session, **days.to_query())
     if frame.json:
         emit({"records": found})
         return
     if not found:
         note("Nothing here.")
         return
-    rows = [[day(each.at), each.label, each.source, each.modality, clean(each.owner or ""), each.session[:12]] for each in found]
-    table(["given", "label", "source", "modality", "owner", "session"], rows)
+    rows = [[format_time(each.at), each.label, each.source, each.modality, clean(each.owner or ""), each.session[:12]] for each in found]
+    print_table(["given", "label", "source", "modality", "owner", "session"], rows)
 
 
 @feedback.command()
-@spread
+@flatten_options
 def purge(
-    frame: Frame,
+    frame: GlobalOptions,
     before: Annotated[str, typer.Option(help="The first day, UTC, whose records stay.", metavar="DAY")],
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
 ) -> None:
@@ -68,5 +68,5 @@ def purge(
     from engrams import build
 
     settings = frame.load().settings
-    number = purged(frame, build.feedback(settings).purge, first(before, "--before"), confirm)
+    number = purge_records(frame, build.feedback(settings).purge, parse_day(before, "--before"), confirm)
     build.audit(settings).note("feedback.purge", number=number)

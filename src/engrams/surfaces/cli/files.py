@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import ConflictError, InputError
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, emit, note, paint, progress, say
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, paint, say, show_progress
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
-app = commands()
+app = new_app()
 
 _SHOWN = 10
 
 
 @app.command(name="import")
-@spread
+@flatten_options
 def import_(
-    frame: Frame,
+    frame: GlobalOptions,
     files: Annotated[list[str], typer.Argument(help="Files to import; `-` reads standard input.")],
     format: Annotated[str, typer.Option(help="auto, or what the files are; a wrong one lists the formats.", metavar="NAME")] = "auto",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until what follows from them is done too.")] = True,
@@ -44,7 +44,7 @@ def import_(
             for file in files:
                 results.append(_import_file(engine, scope, file, format, quiet=frame.json))
             if wait:
-                with progress("working", quiet=frame.json) as bar:
+                with show_progress("working", quiet=frame.json) as bar:
                     engine.drain(3600, bar)
     if frame.json:
         emit(results[0] if len(results) == 1 else results)
@@ -57,9 +57,9 @@ def import_(
 
 
 @app.command()
-@spread
+@flatten_options
 def export(
-    frame: Frame,
+    frame: GlobalOptions,
     target: Annotated[str, typer.Argument(help="The file to write (folder for markdown); `-` writes JSONL to standard output.")],
     format: Annotated[
         Literal["jsonl", "markdown"], typer.Option(help="jsonl is whole: import gives it back; markdown is to read.")
@@ -72,7 +72,7 @@ def export(
     path = Path(target)
     if target != "-" and not overwrite and _is_occupied(path):
         raise ConflictError(f"{target} is there already.", hint="Give --overwrite to replace it, or another name.")
-    with frame.open() as (engine, scope), progress("exporting", quiet=frame.json) as bar:
+    with frame.open() as (engine, scope), show_progress("exporting", quiet=frame.json) as bar:
         number = _export_to_stdout(engine, scope, bar) if target == "-" else engine.dump(path, scope=scope, format=format, progress=bar)
     if target == "-":
         return
@@ -84,7 +84,7 @@ def export(
 
 def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, format: str, *, quiet: bool) -> dict[str, Any]:
     start = time.perf_counter()
-    with progress(Path(file).name, quiet=quiet) as bar:
+    with show_progress(Path(file).name, quiet=quiet) as bar:
         report = engine.load(file if file == "-" else Path(file), scope=scope, format=format, progress=bar)
     bad = [{"line": line, "message": message} for line, message in report.bad]
     numbers = {"stored": report.stored, "existing": report.existing, "refused": report.refused, "edges": report.edges}
@@ -98,14 +98,14 @@ def _preview_file(file: str, format: str) -> dict[str, Any]:
     named = formats.detect(file) if format == "auto" and file != formats.STDIN else format
     for item in formats.read(file, named):
         match item:
-            case formats.Bad():
+            case formats.UnreadablePiece():
                 result["bad"].append({"line": item.line, "message": item.message})
-            case formats.Linked():
+            case formats.ExportedEdge():
                 result["edges"] += 1
-            case formats.Restored():
+            case formats.RestoredRecord():
                 result["stored"] += 1
                 result["edges"] += len(item.edges)
-            case formats.Parsed():
+            case formats.ParsedTurn():
                 result["stored"] += 1
                 name = item.conversation or "-"
                 result["scopes"][name] = result["scopes"].get(name, 0) + 1

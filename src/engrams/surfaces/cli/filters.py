@@ -36,7 +36,7 @@ _WHERE_HELP = "Only where a field is so: speaker=Ann, importance>=0.7, text~tea,
 
 
 @dataclass(frozen=True)
-class Sift:
+class RecordFilterOptions:
     """Which memories."""
 
     kind: Annotated[list[str], typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND")] = field(
@@ -54,21 +54,21 @@ class Sift:
         """The kinds that were named."""
         from engrams.types import Kind
 
-        return tuple(named(Kind, text, "kind") for text in self.kind or ())
+        return tuple(parse_name(Kind, text, "kind") for text in self.kind or ())
 
     def where(self) -> Where | None:
         """The tests joined by and."""
         from engrams.ports import Condition, Where
 
         exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
-        parts = [condition(text) for text in self.tests or ()]
+        parts = [parse_condition(text) for text in self.tests or ()]
         parts += [Condition(name, "eq", value) for name, value in exact.items() if value is not None]
         parts += [Condition("tags", "contains", tag) for tag in self.tag or ()]
         return Where("and", tuple(parts)) if parts else None
 
 
 @dataclass(frozen=True)
-class Times:
+class TimeOptions:
     """Seen from when."""
 
     as_of: Annotated[
@@ -77,10 +77,10 @@ class Times:
 
     def moment(self) -> datetime | None:
         """The time, UTC."""
-        return when(self.as_of, "--as-of")
+        return parse_when(self.as_of, "--as-of")
 
 
-def when(text: str | None, option: str) -> datetime | None:
+def parse_when(text: str | None, option: str) -> datetime | None:
     """A time given on the command line. InputError where it is none."""
     if text is None:
         return None
@@ -92,7 +92,7 @@ def when(text: str | None, option: str) -> datetime | None:
         raise InputError(f"{option} needs a time, not {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30+02:00.") from None
 
 
-def named(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
+def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
     """A member of an enumeration by its name. InputError tells the names."""
     try:
         return kind(text.casefold())
@@ -100,7 +100,7 @@ def named(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
         raise InputError(f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}.") from None
 
 
-def condition(text: str) -> Condition:
+def parse_condition(text: str) -> Condition:
     """A test such as ``importance>=0.7``. InputError where it is none; the store says which fields there are."""
     from engrams.ports import Condition
 
@@ -110,13 +110,13 @@ def condition(text: str) -> Condition:
     name, sign, raw = found.groups()
     if name in _LISTS and _OPS[sign] in ("eq", "ne"):
         return Condition(name, "contains" if _OPS[sign] == "eq" else "nin", [raw])
-    return Condition(name, _OPS[sign], value(name, raw))
+    return Condition(name, _OPS[sign], parse_value(name, raw))
 
 
-def value(name: str, raw: str) -> Any:
+def parse_value(name: str, raw: str) -> Any:
     """What a field holds, from how it was typed: a time as a time, a number as one; metadata as JSON, or else as text."""
     if name in _TIMES:
-        return when(raw, name) if raw else None
+        return parse_when(raw, name) if raw else None
     if name in _NUMBERS or name.startswith("meta."):
         try:
             return json.loads(raw)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, emit, fit, note, paint, say, table
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engrams.build import StatementConflict, CycleReport, GardenStep
+    from engrams.build import CycleReport, GardenStep, StatementConflict
 
-app = commands()
-garden = commands()
+app = new_app()
+garden = new_app()
 app.add_typer(garden, name="garden", help="Look after memory: merge, prune, link; plan, run, undo.")
 
 Jobs = Annotated[list[str] | None, typer.Option("--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME")]
@@ -24,13 +24,15 @@ Id = Annotated[str, typer.Argument(help="The memory's id.")]
 
 
 @garden.command()
-@spread
-def plan(frame: Frame, job: Jobs = None) -> None:
+@flatten_options
+def plan(frame: GlobalOptions, job: Jobs = None) -> None:
     """Show what a cycle would do now. Nothing is changed."""
     with frame.open() as (engine, scope):
         made = engine.garden.plan(scope, job or ())
     if frame.json:
-        emit({"steps": [step.to_dict() for step in made.steps], "conflicts": [one.to_dict() for one in made.conflicts], "notes": made.notes})
+        emit(
+            {"steps": [step.to_dict() for step in made.steps], "conflicts": [one.to_dict() for one in made.conflicts], "notes": made.notes}
+        )
         return
     _print_steps(made.steps)
     if made.conflicts:
@@ -40,8 +42,8 @@ def plan(frame: Frame, job: Jobs = None) -> None:
 
 
 @garden.command()
-@spread
-def run(frame: Frame, job: Jobs = None) -> None:
+@flatten_options
+def run(frame: GlobalOptions, job: Jobs = None) -> None:
     """Run a cycle now. `engrams garden undo` takes it back."""
     with frame.open() as (engine, scope):
         report = engine.garden.run(scope, job or ())
@@ -49,9 +51,9 @@ def run(frame: Frame, job: Jobs = None) -> None:
 
 
 @garden.command()
-@spread
+@flatten_options
 def undo(
-    frame: Frame,
+    frame: GlobalOptions,
     cycle: Annotated[str, typer.Argument(help="The cycle's id; without one the last that changed something.", show_default=False)] = "",
 ) -> None:
     """Take a cycle back: what it changed is as before, but for what was changed since."""
@@ -66,8 +68,8 @@ def undo(
 
 
 @garden.command()
-@spread
-def status(frame: Frame) -> None:
+@flatten_options
+def status(frame: GlobalOptions) -> None:
     """Show how the garden stands: the last cycle, the next one, what was spent."""
     with frame.open() as (engine, scope):
         now = engine.garden.status(scope)
@@ -82,12 +84,12 @@ def status(frame: Frame) -> None:
         _print_report(report)
     if now["queue"]:
         rows = [[one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])] for one in now["queue"]]
-        table(("id", "at", "priority", "why"), rows)
+        print_table(("id", "at", "priority", "why"), rows)
 
 
 @garden.command()
-@spread
-def conflicts(frame: Frame) -> None:
+@flatten_options
+def conflicts(frame: GlobalOptions) -> None:
     """List statements that cannot both be so."""
     with frame.open() as (engine, scope):
         found = engine.garden.conflicts(scope)
@@ -101,11 +103,11 @@ def conflicts(frame: Frame) -> None:
 
 
 @garden.command()
-@spread
+@flatten_options
 def decide(
     one: Id,
     other: Id,
-    frame: Frame,
+    frame: GlobalOptions,
     keep: Annotated[str, typer.Option(help="The one that holds; without it both stay.", metavar="ID")] = "",
 ) -> None:
     """Settle a conflict."""
@@ -119,9 +121,9 @@ def decide(
 
 
 @garden.command()
-@spread
+@flatten_options
 def wake(
-    frame: Frame,
+    frame: GlobalOptions,
     minutes: Annotated[float, typer.Argument(min=0, help="How long from now.")] = 0,
     priority: Annotated[int, typer.Option(help="A higher one goes first.", metavar="N")] = 0,
     why: Annotated[str, typer.Option(help="What it is for.", metavar="TEXT")] = "",
@@ -133,8 +135,8 @@ def wake(
 
 
 @garden.command()
-@spread
-def cancel(ids: Annotated[list[str], typer.Argument(help="Entries, as `engrams garden status` shows them.")], frame: Frame) -> None:
+@flatten_options
+def cancel(ids: Annotated[list[str], typer.Argument(help="Entries, as `engrams garden status` shows them.")], frame: GlobalOptions) -> None:
     """Take entries off the queue."""
     with frame.open() as (engine, scope):
         number = engine.garden.cancel(ids, scope=scope)
@@ -142,20 +144,20 @@ def cancel(ids: Annotated[list[str], typer.Argument(help="Entries, as `engrams g
 
 
 @garden.command()
-@spread
-def pause(frame: Frame) -> None:
+@flatten_options
+def pause(frame: GlobalOptions) -> None:
     """Let no cycle begin by itself until `engrams garden resume`."""
     _set_paused(frame, on=True)
 
 
 @garden.command()
-@spread
-def resume(frame: Frame) -> None:
+@flatten_options
+def resume(frame: GlobalOptions) -> None:
     """Let cycles begin by themselves again."""
     _set_paused(frame, on=False)
 
 
-def _set_paused(frame: Frame, *, on: bool) -> None:
+def _set_paused(frame: GlobalOptions, *, on: bool) -> None:
     with frame.open() as (engine, scope):
         now = engine.garden.pause(scope, on=on)
     emit(now) if frame.json else say(str(now["state"]))
@@ -169,8 +171,8 @@ def _print_steps(steps: Sequence[GardenStep]) -> None:
     for step in steps:
         first, *rest = step.texts
         shown = f"{first} <- {' | '.join(rest)}" if step.verb == "merge" else " | ".join(step.texts)
-        rows.append([step.job, step.verb, fit(clean(shown), 80), clean(step.reason)])
-    table(("job", "does", "memories", "why"), rows)
+        rows.append([step.job, step.verb, fit_line(clean(shown), 80), clean(step.reason)])
+    print_table(("job", "does", "memories", "why"), rows)
 
 
 def _print_conflicts(found: Sequence[StatementConflict]) -> None:
@@ -179,7 +181,7 @@ def _print_conflicts(found: Sequence[StatementConflict]) -> None:
         for side in (each.one, each.other):
             rows += [[side.id, f"{side.recorded_at:%Y-%m-%d}", "would hold" if side.id == each.keep else "", clean(side.text)]]
         rows.append(["", "", "", paint(clean(each.reason), "dim")])
-    table(("id", "since", "", "statement"), rows)
+    print_table(("id", "since", "", "statement"), rows)
 
 
 def _print_report(report: CycleReport) -> None:

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
-app = commands()
+app = new_app()
 
 
 @app.command()
-@spread
+@flatten_options
 def hook(
-    frame: Frame,
+    frame: GlobalOptions,
     tokens: Annotated[
         int | None,
         typer.Option(help="The most that recalled text may cost (default: read.context_tokens).", show_default=False, metavar="N"),
@@ -31,4 +31,4 @@ def hook(
     given = {"home": frame.home, "preset": frame.preset, "user": frame.user, "test": frame.test or None}
     pairs = dict(text.split("=", 1) for text in frame.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
-    found.run(found.Call(settings, frame.project or "", tokens, seconds))
+    found.run_hook(found.HookCall(settings, frame.project or "", tokens, seconds))

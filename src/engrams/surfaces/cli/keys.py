@@ -6,49 +6,49 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, day, emit, note, paint, say, table
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
 
-app = commands()
-keys = commands()
+app = new_app()
+keys = new_app()
 app.add_typer(keys, name="keys", help="Make, list and revoke keys to the server.")
 
 _RIGHTS = ("read", "write")
 
 
 @keys.command()
-@spread
+@flatten_options
 def add(
     name: Annotated[str, typer.Argument(help="What it is for; a label, nothing more.")],
-    frame: Frame,
+    frame: GlobalOptions,
     right: Annotated[list[str], typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME")] = list(_RIGHTS),  # noqa: B006 - typer copies it
     days: Annotated[int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")] = 365,
 ) -> None:
     """Make a key to one person's memory (--user). It is shown this once: only its hash is kept."""
     from engrams import build, clock
-    from engrams.apikeys import Keyring
+    from engrams.apikeys import ApiKeyStore
     from engrams.types import Scope
 
     settings = frame.load().settings
     owner = Scope(frame.scope(settings)).owner
-    key, secret = Keyring.of(settings.home).add(name, owner, right, clock.now(), days)
+    key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days)
     build.audit(settings).note("key.add", owner=owner.key, target=key.id)
     if frame.json:
         emit({**_key_to_dict(key), "key": secret})
         return
     say(secret)
-    ends = f"until {day(key.expires_at)}" if key.expires_at else "for ever"
+    ends = f"until {format_time(key.expires_at)}" if key.expires_at else "for ever"
     note(f"{key.id}: {', '.join(key.rights)} for {clean(owner.key)}, {ends}. Keep it: it is not shown again.")
 
 
 @keys.command(name="list")
-@spread
-def list_(frame: Frame) -> None:
+@flatten_options
+def list_(frame: GlobalOptions) -> None:
     """List the keys, those that no longer open anything too."""
     from engrams import clock
-    from engrams.apikeys import Keyring
+    from engrams.apikeys import ApiKeyStore
 
-    found = Keyring.of(frame.load().settings.home).list()
+    found = ApiKeyStore.open(frame.load().settings.home).list()
     if frame.json:
         emit({"keys": [_key_to_dict(key) for key in found]})
         return
@@ -58,20 +58,20 @@ def list_(frame: Frame) -> None:
     moment = clock.now()
     rows = []
     for key in found:
-        state = "revoked" if key.revoked_at else "live" if key.live(moment) else "expired"
-        rows.append([key.id, state, clean(key.owner.key), ",".join(key.rights), day(key.expires_at) or "never", clean(key.name)])
-    table(["id", "state", "owner", "rights", "expires", "name"], rows)
+        state = "revoked" if key.revoked_at else "live" if key.is_live(moment) else "expired"
+        rows.append([key.id, state, clean(key.owner.key), ",".join(key.rights), format_time(key.expires_at) or "never", clean(key.name)])
+    print_table(["id", "state", "owner", "rights", "expires", "name"], rows)
 
 
 @keys.command()
-@spread
-def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], frame: Frame) -> None:
+@flatten_options
+def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], frame: GlobalOptions) -> None:
     """Revoke a key: from now on it opens nothing, on a running server too."""
     from engrams import build, clock
-    from engrams.apikeys import Keyring
+    from engrams.apikeys import ApiKeyStore
 
     settings = frame.load().settings
-    key = Keyring.of(settings.home).revoke(id, clock.now())
+    key = ApiKeyStore.open(settings.home).revoke(id, clock.now())
     build.audit(settings).note("key.revoke", owner=key.owner.key, target=key.id)
     emit(_key_to_dict(key)) if frame.json else say(f"{paint('revoked', 'green')}  {key.id}")
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from engrams.errors import InputError, NotFoundError
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, emit, fit, note, paint, say, table
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
 
 if TYPE_CHECKING:
     from engrams.types import Related
 
-app = commands()
+app = new_app()
 
 Id = Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")]
 
 
 @app.command()
-@spread
+@flatten_options
 def link(
     id: Id,
     other: Annotated[str, typer.Argument(help="The id of the memory it belongs with.")],
-    frame: Frame,
+    frame: GlobalOptions,
     weight: Annotated[float, typer.Option(min=0, max=1, help="How strongly.", metavar="SHARE")] = 0.5,
     type: Annotated[str, typer.Option(help="The type of link; a wrong one lists the types.", metavar="TYPE")] = "relates_to",
     remove: Annotated[bool, typer.Option("--remove", help="Undo such a link.")] = False,
@@ -44,9 +44,9 @@ def link(
 
 
 @app.command()
-@spread
+@flatten_options
 def tag(
-    frame: Frame,
+    frame: GlobalOptions,
     id: Annotated[str | None, typer.Argument(help="The memory's id; without one the tags there are.", show_default=False)] = None,
     tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take them off instead.")] = False,
@@ -65,16 +65,16 @@ def tag(
     elif frame.json:
         emit(counts)
     elif counts:
-        table(("memories", "tag"), [[str(number), name] for name, number in counts.items()])
+        print_table(("memories", "tag"), [[str(number), name] for name, number in counts.items()])
     else:
         note("No tags.")
 
 
 @app.command()
-@spread
+@flatten_options
 def related(
     id: Id,
-    frame: Frame,
+    frame: GlobalOptions,
     depth: Annotated[int, typer.Option(min=1, max=5, help="Links to follow, one after the other.", metavar="N")] = 2,
     limit: Limit = 10,
 ) -> None:
@@ -84,9 +84,9 @@ def related(
 
 
 @app.command()
-@spread
+@flatten_options
 def recall(
-    frame: Frame,
+    frame: GlobalOptions,
     query: Annotated[str, typer.Argument(help="What to look for; without it the newest.", show_default=False)] = "",
     mode: Annotated[
         Literal["recent", "semantic", "cascade"] | None,
@@ -99,10 +99,10 @@ def recall(
         _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), frame)
 
 
-def _print_related(found: tuple[Related, ...], frame: Frame) -> None:
+def _print_related(found: tuple[Related, ...], frame: GlobalOptions) -> None:
     if frame.json:
         emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
     elif not found:
         note("Nothing found.")
     for each in () if frame.json else found:
-        say(f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')}  {fit(each.record.text, 100)}")
+        say(f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')}  {fit_line(each.record.text, 100)}")

@@ -74,7 +74,7 @@ CODES: tuple[tuple[type[EngramsError], int], ...] = (
 )
 
 
-class Commands(TyperGroup):
+class LazyCommands(TyperGroup):
     """The commands, each loaded from its module when it is asked for."""
 
     def list_commands(self, _context: Any) -> list[str]:
@@ -99,7 +99,7 @@ class Commands(TyperGroup):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-app = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(cls=LazyCommands, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def _print_version(asked: bool) -> None:
@@ -118,7 +118,7 @@ def engrams(version: bool = _VERSION) -> None:
     """Durable, layered, explainable memory for LLM agents."""
 
 
-def code_of(problem: EngramsError) -> int:
+def exit_code(problem: EngramsError) -> int:
     """The exit code of an error."""
     return next(code for kind, code in CODES if isinstance(problem, kind))
 
@@ -130,17 +130,17 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except EngramsError as problem:
-        report(problem, as_json="--json" in arguments)
-        return code_of(problem)
+        print_error(problem, as_json="--json" in arguments)
+        return exit_code(problem)
     except BrokenPipeError:
         raise
     except OSError as problem:
-        report(EngramsError(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": ")), as_json="--json" in arguments)
+        print_error(EngramsError(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": ")), as_json="--json" in arguments)
         return 1
     return 0
 
 
-def report(problem: EngramsError, *, as_json: bool) -> None:
+def print_error(problem: EngramsError, *, as_json: bool) -> None:
     """Tell an error on standard error."""
     if as_json:
         told = {"error": {"type": type(problem).__name__, "message": problem.message, "hint": problem.hint}}

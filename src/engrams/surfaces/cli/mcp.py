@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from engrams.errors import ExtraError
-from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
-app = commands()
+app = new_app()
 
 
 @app.command()
-@spread
+@flatten_options
 def mcp(
-    frame: Frame,
+    frame: GlobalOptions,
     profile: Annotated[
         Literal["engrams", "actions", "mem0", "graph", "search", "garden"],
         typer.Option(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Frame:
+class GlobalOptions:
     """The options of every command."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
@@ -82,21 +82,22 @@ class Frame:
         return found
 
 
-def commands() -> typer.Typer:
+def new_app() -> typer.Typer:
     """A place to register commands. Plain help: the pretty one would load a renderer first."""
     return typer.Typer(rich_markup_mode=None)
 
 
-def spread(command: Callable[..., None]) -> Callable[..., None]:
+def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
     """A command that takes groups of options as dataclasses, in the form that typer reads: one parameter each."""
     hints = get_type_hints(command, include_extras=True)
     taken = list(inspect.signature(command).parameters.values())
     groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}
     flat = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in taken if p.name not in groups]
-    for group in sorted(groups.values(), key=lambda group: group is Frame):
+    for group in sorted(groups.values(), key=lambda group: group is GlobalOptions):
         named = get_type_hints(group, include_extras=True)
         flat += [
-            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=named[f.name]) for f in fields(group)
+            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=named[f.name])
+            for f in fields(group)
         ]
 
     @wraps(command)

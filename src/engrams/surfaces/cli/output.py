@@ -18,18 +18,18 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """JSON values of anything the engine answers with: dataclasses as objects, scopes as lists, times as ISO 8601."""
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         if hasattr(value, "labels"):
             return list(value.labels)
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(held) for key, held in value.items()}
+        return {str(key): to_json(held) for key, held in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(held) for held in value]
+        return [to_json(held) for held in value]
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, bool | int):
@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 def emit(value: Any) -> None:
     """One JSON value on one line of standard output."""
     ascii_only = "utf" not in (sys.stdout.encoding or "").casefold()
-    print(json.dumps(plain(value), ensure_ascii=ascii_only))
+    print(json.dumps(to_json(value), ensure_ascii=ascii_only))
 
 
 def say(text: str = "") -> None:
@@ -53,7 +53,7 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def confirmed(what: str, word: str) -> None:
+def confirm_erase(what: str, word: str) -> None:
     """Only the exact word erases; anything else cancels. RefusedError: it was not given."""
     if not word:
         print(f"This erases {what} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
@@ -64,14 +64,14 @@ def confirmed(what: str, word: str) -> None:
         raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
 
 
-def coloured() -> bool:
+def has_colours() -> bool:
     """Whether standard output is a terminal that wants colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, colour: str) -> str:
     """The text in a colour, where colours are wanted."""
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if coloured() else text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if has_colours() else text
 
 
 def clean(text: str) -> str:
@@ -79,40 +79,40 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
-def width() -> int:
+def terminal_width() -> int:
     """Columns there are; a pipe has no end."""
     return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 200
 
 
-def span(text: str) -> int:
+def text_width(text: str) -> int:
     """Columns a text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def fit(text: str, columns: int) -> str:
+def fit_line(text: str, columns: int) -> str:
     """The text on one line, cut with an ellipsis where it is longer than ``columns``."""
     line = " ".join(clean(text[: columns * 4]).split())
-    if span(line) <= columns and len(text) <= columns * 4:
+    if text_width(line) <= columns and len(text) <= columns * 4:
         return line
     kept, used = [], 1
     for char in line:
-        used += span(char)
+        used += text_width(char)
         if used > columns:
             break
         kept.append(char)
     return "".join(kept).rstrip() + "…"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
     """Rows under their heads; the last column takes what room is left."""
-    cells = [[*(fit(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
-    sizes = [max(span(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
-    room = max(20, width() - sum(sizes) - 2 * len(sizes))
+    cells = [[*(fit_line(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
+    sizes = [max(text_width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
+    room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))
     for at, row in enumerate([list(heads), *cells]):
-        parts = [cell + " " * (size - span(cell)) for cell, size in zip(row, sizes, strict=False)]
-        shown = [*parts, fit(row[-1], room)]
+        parts = [cell + " " * (size - text_width(cell)) for cell, size in zip(row, sizes, strict=False)]
+        shown = [*parts, fit_line(row[-1], room)]
         if at == 0:
             shown = [paint(cell, "dim") for cell in shown]
         else:
@@ -120,13 +120,13 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[
         say("  ".join(shown).rstrip())
 
 
-def day(moment: datetime | None) -> str:
+def format_time(moment: datetime | None) -> str:
     """A time for a table, in UTC."""
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error while a terminal is there to see it; called with how much is done and how much there is."""
     if quiet or not sys.stderr.isatty():
         yield lambda _done, _total: None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.filters import Sift, Times
-from engrams.surfaces.cli.options import Frame, commands, spread
+from engrams.surfaces.cli.filters import RecordFilterOptions, TimeOptions
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, say
-from engrams.surfaces.cli.render import hit_json, tell_hit
+from engrams.surfaces.cli.render import hit_to_dict, print_hit
 
 if TYPE_CHECKING:
     from engrams.types import Found
 
-app = commands()
+app = new_app()
 
 Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
 Limit = Annotated[
@@ -23,12 +23,12 @@ Limit = Annotated[
 
 
 @app.command()
-@spread
+@flatten_options
 def search(
     query: Query,
-    frame: Frame,
-    sift: Sift,
-    times: Times,
+    frame: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: TimeOptions,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Also what was superseded or archived.")] = False,
 ) -> None:
@@ -37,19 +37,19 @@ def search(
     with frame.open() as (engine, scope):
         found = engine.search(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if frame.json:
-        emit({"hits": [hit_json(hit) for hit in found.hits], "abstain": found.abstain})
+        emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain})
         return
     _warn_weak(found)
     for place, hit in enumerate(found.hits, 1):
-        tell_hit(place, hit)
+        print_hit(place, hit)
 
 
 @app.command()
-@spread
+@flatten_options
 def context(
     query: Query,
-    frame: Frame,
-    times: Times,
+    frame: GlobalOptions,
+    times: TimeOptions,
     limit: Limit = None,
     tokens: Annotated[
         int | None, typer.Option("--tokens", min=0, help="Token budget (default: read.context_tokens).", show_default=False, metavar="N")
@@ -61,7 +61,7 @@ def context(
         made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
     if frame.json:
         shape = {"text": made.text, "prefix": made.prefix, "tail": made.tail, "tokens": made.tokens, "version": made.version}
-        emit({**shape, "abstain": made.abstain, "hits": [hit_json(hit) for hit in made.hits]})
+        emit({**shape, "abstain": made.abstain, "hits": [hit_to_dict(hit) for hit in made.hits]})
     elif made.text:
         say(clean(made.text))
     else:
@@ -69,12 +69,12 @@ def context(
 
 
 @app.command()
-@spread
+@flatten_options
 def explain(
     query: Query,
-    frame: Frame,
-    sift: Sift,
-    times: Times,
+    frame: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: TimeOptions,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Also what was superseded or archived.")] = False,
 ) -> None:
@@ -83,15 +83,15 @@ def explain(
     with frame.open() as (engine, scope):
         found = engine.explain(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if frame.json:
-        emit({"hits": [hit_json(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})
+        emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})
         return
     from engrams.surfaces.cli import explain
 
     _warn_weak(found)
     for place, hit in enumerate(found.hits, 1):
-        tell_hit(place, hit)
-        say(f"    {paint('why:', 'cyan')} {clean(explain.reason(hit, found))}")
-    explain.tell(found)
+        print_hit(place, hit)
+        say(f"    {paint('why:', 'cyan')} {clean(explain.explain_hit(hit, found))}")
+    explain.print_explanation(found)
 
 
 def _warn_weak(found: Found) -> None:

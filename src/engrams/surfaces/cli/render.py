@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.cli.output import clean, day, fit, paint, plain, say
+from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
 if TYPE_CHECKING:
     from engrams.types import Hit, Receipt, Record
@@ -30,7 +30,7 @@ _LEAST = 0.005
 _MOST = 4
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
+def hit_to_dict(hit: Hit) -> dict[str, Any]:
     """A found memory: what the record says, and how it was found."""
     record = hit.record
     return {
@@ -48,23 +48,23 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "role": record.role,
         "external_id": record.external_id,
         "caption": record.caption,
-        "facts": [fact_json(fact) for fact in hit.facts],
+        "facts": [fact_to_dict(fact) for fact in hit.facts],
         "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
     }
 
 
-def fact_json(record: Record) -> dict[str, Any]:
+def fact_to_dict(record: Record) -> dict[str, Any]:
     """What was derived from a found memory."""
     names = ("id", "text", "kind", "status", "subject", "predicate", "object", "valid_from", "valid_to")
     return {name: getattr(record, name) for name in names}
 
 
-def who(record: Record) -> str:
+def speaker_name(record: Record) -> str:
     """Who said it."""
     return record.speaker or (record.role if record.kind == "turn" else "")
 
 
-def because(parts: Mapping[str, float]) -> tuple[str, str]:
+def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
     """What spoke most for a memory and what against it, in words, the strongest first."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
     told = [(f"{_WHY.get(name, name)} ({value:+.2f})", value) for name, value in ranked if abs(value) >= _LEAST]
@@ -72,10 +72,10 @@ def because(parts: Mapping[str, float]) -> tuple[str, str]:
     return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
 
 
-def tell_hit(place: int, hit: Hit) -> None:
+def print_hit(place: int, hit: Hit) -> None:
     """One found memory, for a person."""
     record = hit.record
-    about = [day(record.valid_from or record.recorded_at), who(record), "" if hit.status == "active" else str(hit.status)]
+    about = [format_time(record.valid_from or record.recorded_at), speaker_name(record), "" if hit.status == "active" else str(hit.status)]
     head = (
         f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')}  {clean('  '.join(part for part in about if part))}"
     )
@@ -89,11 +89,11 @@ def tell_hit(place: int, hit: Hit) -> None:
         say(f"    {paint('·', 'cyan')} {clean(fact.text)}{ended}")
 
 
-def tell_receipt(receipt: Receipt, text: str) -> None:
+def print_receipt(receipt: Receipt, text: str) -> None:
     """What became of a write, for a person."""
     colour = "yellow" if receipt.outcome in ("refused", "redacted") else "green"
     # What was typed may hold the secret that was taken out or refused: it is not shown again.
-    shown = "" if receipt.outcome in ("refused", "redacted") else fit(text, 100)
+    shown = "" if receipt.outcome in ("refused", "redacted") else fit_line(text, 100)
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:
         replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""
@@ -105,9 +105,9 @@ def tell_receipt(receipt: Receipt, text: str) -> None:
         say(paint(f"    still to do: {', '.join(receipt.pending)}", "dim"))
 
 
-def tell_record(record: Record) -> None:
+def print_record(record: Record) -> None:
     """Everything known about one memory, for a person; empty fields are left out."""
-    held = {name: shown for name, value in plain(record).items() if (shown := _display_value(value))}
+    held = {name: shown for name, value in to_json(record).items() if (shown := _display_value(value))}
     held["scope"] = record.scope.key
     text = held.pop("text")
     say(clean(text))

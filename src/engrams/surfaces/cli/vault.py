@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import RefusedError
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import clean, day, emit, note, paint, say, table
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
 
 if TYPE_CHECKING:
     from engrams.types import Scope
 
-app = commands()
+app = new_app()
 
 _SHORT = 10
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -28,7 +28,7 @@ Passphrase = Annotated[
 
 
 @contextmanager
-def _open_vault(frame: Frame) -> Iterator[tuple[Any, Any, Scope]]:
+def _open_vault(frame: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
     """The engine, its vault, and the owner."""
     from engrams.build import vault
     from engrams.types import Scope
@@ -38,9 +38,9 @@ def _open_vault(frame: Frame) -> Iterator[tuple[Any, Any, Scope]]:
 
 
 @app.command()
-@spread
+@flatten_options
 def log(
-    frame: Frame,
+    frame: GlobalOptions,
     id: Annotated[str, typer.Argument(help="Only of this memory.", show_default=False)] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
 ) -> None:
@@ -54,15 +54,15 @@ def log(
         return
     for entry in entries:
         title, _, rest = clean(entry.message).partition("\n")
-        say(f"{paint(entry.id[:_SHORT], 'yellow')}  {day(entry.at)}  {paint(clean(entry.author), 'cyan')}  {title}")
+        say(f"{paint(entry.id[:_SHORT], 'yellow')}  {format_time(entry.at)}  {paint(clean(entry.author), 'cyan')}  {title}")
         for line in rest.strip().splitlines():
             say(f"{' ' * (_SHORT + 2)}{paint(line, 'dim')}")
 
 
 @app.command()
-@spread
+@flatten_options
 def diff(
-    frame: Frame,
+    frame: GlobalOptions,
     commit: Annotated[str, typer.Argument(help="What this commit did; without one, what is not committed yet.", show_default=False)] = "",
     other: Annotated[str, typer.Argument(help="From the first commit to this one.", show_default=False)] = "",
 ) -> None:
@@ -78,8 +78,8 @@ def diff(
 
 
 @app.command()
-@spread
-def blame(frame: Frame, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
+@flatten_options
+def blame(frame: GlobalOptions, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
     """Show with which commit each line of a memory's file came, and by whom."""
     with _open_vault(frame) as (engine, vault, owner):
         vault.commit()
@@ -87,14 +87,16 @@ def blame(frame: Frame, id: Annotated[str, typer.Argument(help="The memory's id,
     if frame.json:
         emit({"lines": lines})
         return
-    table(
-        ("commit", "when", "who", "line"), [[line.commit[:_SHORT], day(line.at), line.author, line.text] for line in lines], {0: "yellow"}
+    print_table(
+        ("commit", "when", "who", "line"),
+        [[line.commit[:_SHORT], format_time(line.at), line.author, line.text] for line in lines],
+        {0: "yellow"},
     )
 
 
 @app.command()
-@spread
-def revert(frame: Frame, commit: Commit) -> None:
+@flatten_options
+def revert(frame: GlobalOptions, commit: Commit) -> None:
     """Undo one commit, memory by memory; what has changed since is kept."""
     with _open_vault(frame) as (_, vault, _owner):
         done = vault.revert(commit)
@@ -109,9 +111,9 @@ def revert(frame: Frame, commit: Commit) -> None:
 
 
 @app.command()
-@spread
+@flatten_options
 def sync(
-    frame: Frame,
+    frame: GlobalOptions,
     accept: Annotated[bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")] = False,
     local: Annotated[bool, typer.Option("--local", help="Leave the remote alone.")] = False,
 ) -> None:
@@ -134,9 +136,9 @@ def sync(
 
 
 @app.command()
-@spread
+@flatten_options
 def reindex(
-    frame: Frame,
+    frame: GlobalOptions,
     files: Annotated[bool, typer.Option("--files", help="The other way round: write every file anew from the database.")] = False,
 ) -> None:
     """Build the database anew from the files. The old one stays beside it."""
@@ -147,9 +149,9 @@ def reindex(
 
 
 @app.command()
-@spread
+@flatten_options
 def dream(
-    frame: Frame,
+    frame: GlobalOptions,
     days: Annotated[int, typer.Option(min=1, max=30, help="Days to look back.")] = 3,
     force: Annotated[bool, typer.Option("--force", help="Also where nothing is new.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
@@ -190,9 +192,9 @@ def dream(
 
 
 @app.command()
-@spread
+@flatten_options
 def backup(
-    frame: Frame,
+    frame: GlobalOptions,
     file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
     passphrase: Passphrase = "",
 ) -> None:
@@ -206,17 +208,17 @@ def backup(
 
 
 @app.command()
-@spread
+@flatten_options
 def recover(
-    frame: Frame,
+    frame: GlobalOptions,
     file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
     passphrase: Passphrase = "",
 ) -> None:
     """Put a backup into a home that has no memory yet. `engrams restore FILE` does the same."""
-    put_back(frame, file, passphrase)
+    restore_backup(frame, file, passphrase)
 
 
-def put_back(frame: Frame, file: Path, passphrase: str) -> None:
+def restore_backup(frame: GlobalOptions, file: Path, passphrase: str) -> None:
     """A backup into a fresh home."""
     from engrams.build import recover as read
 

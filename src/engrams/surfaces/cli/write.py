@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.surfaces.cli.filters import named, value, when
-from engrams.surfaces.cli.options import Frame, commands, spread
-from engrams.surfaces.cli.output import confirmed, emit, fit, note, paint, plain, say
-from engrams.surfaces.cli.render import tell_receipt
+from engrams.surfaces.cli.filters import parse_name, parse_value, parse_when
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import confirm_erase, emit, fit_line, note, paint, say, to_json
+from engrams.surfaces.cli.render import print_receipt
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.types import Kind, Receipt, Role, Turn
 
-app = commands()
+app = new_app()
 
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.", show_default=False, metavar="TEXT")]
@@ -30,7 +30,7 @@ _PAGE = 500
 
 
 @dataclass(frozen=True)
-class Said:
+class TurnOptions:
     """Who said it, and when."""
 
     kind: Annotated[
@@ -48,7 +48,7 @@ class Said:
         str, typer.Option("--id", help="Your own id for it: the same one twice is stored once.", show_default=False, metavar="ID")
     ] = ""
 
-    def turns(self, texts: list[str], file: str | None) -> Iterator[tuple[Turn, Kind, str]]:
+    def read_turns(self, texts: list[str], file: str | None) -> Iterator[tuple[Turn, Kind, str]]:
         """What to remember, with its kind and the conversation that it names itself."""
         from engrams import formats
         from engrams.types import Kind, Turn
@@ -56,15 +56,15 @@ class Said:
         role: Role = next((known for known in _ROLES if known == self.role), "user")
         if self.role not in (None, role):
             raise InputError(f"There is no role {self.role!r}.", hint=f"Known: {', '.join(_ROLES)}.")
-        at = when(self.at, "--at")
+        at = parse_when(self.at, "--at")
         spoken = self.speaker is not None or self.role is not None
-        kind = named(Kind, self.kind, "kind") if self.kind else Kind.TURN if spoken else Kind.NOTE
+        kind = parse_name(Kind, self.kind, "kind") if self.kind else Kind.TURN if spoken else Kind.NOTE
         for text in texts:
             if text != formats.STDIN:
                 yield Turn(text, role, self.speaker or "", at, self.session, self.external_id, self.caption), kind, ""
         for origin in dict.fromkeys([file, *(text for text in texts if text == formats.STDIN)]):
-            for item in formats.memories(formats.text(origin), "") if origin else ():
-                if isinstance(item, formats.Bad):
+            for item in formats.parse_memories(formats.read_text(origin), "") if origin else ():
+                if isinstance(item, formats.UnreadablePiece):
                     note(f"error: item {item.line}: {item.message}")
                     continue
                 own, turn = item.kind is Kind.TURN, item.turn
@@ -73,10 +73,10 @@ class Said:
 
 
 @app.command()
-@spread
+@flatten_options
 def add(
-    frame: Frame,
-    said: Said,
+    frame: GlobalOptions,
+    said: TurnOptions,
     texts: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` reads standard input.", show_default=False)] = None,
     file: Annotated[
         str | None,
@@ -90,7 +90,7 @@ def add(
         raise InputError("There is nothing to add.", hint="Give a text in quotes, -f FILE, or - to read standard input.")
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
-    given = list(said.turns(list(texts or ()), file))
+    given = list(said.read_turns(list(texts or ()), file))
     kept = replace(frame, overrides=[*frame.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else frame
     with kept.open() as (engine, scope):
         for turn, kind, conversation in given:
@@ -100,12 +100,12 @@ def add(
             except (InputError, RefusedError) as problem:
                 if file is None and len(texts or ()) == 1:
                     raise
-                note(f"error: {problem.message}" + (f" ({fit(turn.text, 40)})" if isinstance(problem, InputError) else ""))
+                note(f"error: {problem.message}" + (f" ({fit_line(turn.text, 40)})" if isinstance(problem, InputError) else ""))
                 failed = failed or problem
                 continue
             receipts.append(receipt)
             if not (quiet or frame.json):
-                tell_receipt(receipt, turn.text)
+                print_receipt(receipt, turn.text)
         if versioned and receipts and engine.vault is not None:
             engine.vault.write()
             engine.vault.commit(f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}")
@@ -120,10 +120,10 @@ def add(
 
 
 @app.command()
-@spread
+@flatten_options
 def edit(
     id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")],
-    frame: Frame,
+    frame: GlobalOptions,
     text: Annotated[str | None, typer.Argument(help="The new text; `-` reads standard input.", show_default=False)] = None,
     changes: Annotated[
         list[str] | None,
@@ -135,18 +135,18 @@ def edit(
     """Change a memory's text or fields. The old values stay in its history."""
     from engrams import formats
 
-    new = formats.text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
+    new = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
     given = dict(_parse_field(change) for change in changes or ())
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
     with frame.open() as (engine, scope):
         record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
-    emit(record) if frame.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+    emit(record) if frame.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
 
 
 @app.command()
-@spread
-def forget(ids: Ids, frame: Frame, reason: Reason = "") -> None:
+@flatten_options
+def forget(ids: Ids, frame: GlobalOptions, reason: Reason = "") -> None:
     """Put memories away: no search finds them until `restore`. `purge` erases for good."""
     with frame.open() as (engine, scope):
         records = [engine.forget(each, scope=scope, reason=reason) for each in ids]
@@ -154,23 +154,23 @@ def forget(ids: Ids, frame: Frame, reason: Reason = "") -> None:
         emit(records)
         return
     for record in records:
-        say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+        say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
 
 
 @app.command()
-@spread
+@flatten_options
 def restore(
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more; or one backup's file.")],
-    frame: Frame,
+    frame: GlobalOptions,
     passphrase: Annotated[str, typer.Option(help="The backup's.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")] = "",
 ) -> None:
     """Undo forget. Or put a backup, the file that `engrams backup` wrote, into a home that has no memory yet: `recover`."""
     from engrams.build import is_backup
 
     if len(ids) == 1 and is_backup(Path(ids[0])):
-        from engrams.surfaces.cli.vault import put_back
+        from engrams.surfaces.cli.vault import restore_backup
 
-        put_back(frame, Path(ids[0]), passphrase)
+        restore_backup(frame, Path(ids[0]), passphrase)
         return
     with frame.open() as (engine, scope):
         try:
@@ -183,13 +183,13 @@ def restore(
         emit(records)
         return
     for record in records:
-        say(f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {fit(record.text, 100)}")
+        say(f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
 
 
 @app.command()
-@spread
+@flatten_options
 def purge(
-    frame: Frame,
+    frame: GlobalOptions,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
@@ -201,7 +201,7 @@ def purge(
         doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
-        confirmed(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
+        confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
         removed: dict[str, int] = {}
         remaining: dict[str, int] = {}
         for start in range(0, len(doomed), _PAGE):
@@ -246,5 +246,5 @@ def _parse_field(text: str) -> tuple[str, Any]:
     if name in ("tags", "triggers", "steps"):
         return name, tuple(part.strip() for part in raw.split(",") if part.strip())
     if name == "meta":
-        return name, plain(value("meta.", raw))
-    return name, None if raw == "" and name.startswith("valid_") else value(name, raw)
+        return name, to_json(parse_value("meta.", raw))
+    return name, None if raw == "" and name.startswith("valid_") else parse_value(name, raw)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-RECALLS = ("SessionStart", "UserPromptSubmit")
+RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
 """The events whose answer may carry text for the model."""
 
-KEEPS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 """The events after which something new was said."""
 
 _REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>.*?</\1>", re.DOTALL)
@@ -20,18 +20,18 @@ _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HookEvent:
     """One call. ``said``: what the user typed; empty also for the agent's own commands. ``answer``: the agent's last message."""
 
     name: str
     session: str = ""
-    said: str = ""
+    prompt: str = ""
     answer: str = ""
     transcript: str = ""
     folder: str = ""
 
 
-def parse(raw: bytes) -> Event | None:
+def parse_event(raw: bytes) -> HookEvent | None:
     """None: it is no event."""
     try:
         body = json.loads(raw.decode("utf-8", "replace"))
@@ -39,30 +39,30 @@ def parse(raw: bytes) -> Event | None:
         return None
     if not isinstance(body, dict):
         return None
-    prompt = said(_text_field(body, "prompt"))
-    return Event(
+    prompt = strip_reminders(_text_field(body, "prompt"))
+    return HookEvent(
         name=_text_field(body, "hook_event_name"),
         session=_text_field(body, "session_id"),
-        said="" if _COMMAND.match(prompt) else prompt,
-        answer=said(_text_field(body, "last_assistant_message")),
+        prompt="" if _COMMAND.match(prompt) else prompt,
+        answer=strip_reminders(_text_field(body, "last_assistant_message")),
         transcript=_text_field(body, "transcript_path"),
         folder=_text_field(body, "cwd"),
     )
 
 
-def said(text: str) -> str:
+def strip_reminders(text: str) -> str:
     """A message without what the agent itself puts into it."""
     return _REMINDER.sub("", text).strip()
 
 
-def project(event: Event, name: str) -> str:
+def project_name(event: HookEvent, name: str) -> str:
     """The project that a name means: itself, or for ``.`` the folder that the agent works in."""
     return Path(event.folder).name if name == "." else name
 
 
-def reply(event: Event, text: str) -> str:
+def format_reply(event: HookEvent, text: str) -> str:
     """What goes to standard output; empty: nothing to add."""
-    if not text or event.name not in RECALLS:
+    if not text or event.name not in RECALL_EVENTS:
         return ""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engrams.surfaces.hook import event as events
-from engrams.surfaces.hook.event import Event
+from engrams.surfaces.hook.event import HookEvent
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -23,7 +23,7 @@ _LEARNING_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HookCall:
     """How a call is to be answered. ``settings``: dotted names to values, as ``engrams.settings.load`` takes them."""
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Call:
     seconds: float = SECONDS
 
 
-def run(call: Call) -> int:
+def run_hook(call: HookCall) -> int:
     """Read the event from standard input, answer on standard output, and give 0, whatever happens.
 
     What goes wrong is told on standard error. After ``call.seconds`` the process ends without an answer.
@@ -55,7 +55,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def answer(call: Call, event: Event) -> str:
+def answer_event(call: HookCall, event: HookEvent) -> str:
     """What a hook says: memory is read, and what was said is kept."""
     from engrams.build import open as open_engine
     from engrams.settings import load
@@ -64,8 +64,8 @@ def answer(call: Call, event: Event) -> str:
     settings = load(call.settings).settings
     if not settings.enabled:
         return ""
-    waits = event.name in events.RECALLS
-    scope, name = Scope(("user", settings.owner)), events.project(event, call.project)
+    waits = event.name in events.RECALL_EVENTS
+    scope, name = Scope(("user", settings.owner)), events.project_name(event, call.project)
     if waits:
         # The agent waits: what was said is learned from at the end of the turn.
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
@@ -77,16 +77,16 @@ def answer(call: Call, event: Event) -> str:
             engine.sessions.end(event.session, scope=place)
         if not waits:
             engine.drain(call.seconds * _LEARNING_SHARE)
-    return events.reply(event, text)
+    return events.format_reply(event, text)
 
 
-def _recall_and_keep(engine: MemoryEngine, event: Event, scope: Scope, tokens: int | None) -> str:
+def _recall_and_keep(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None) -> str:
     """First what is known, so that what is said now is not told back; then what is said is kept."""
     text = ""
     if event.name == "SessionStart":
         text = engine.context("", scope=scope, tokens=tokens).text
-    elif event.name == "UserPromptSubmit" and event.said:
-        made = engine.context(event.said, scope=scope, tokens=tokens)
+    elif event.name == "UserPromptSubmit" and event.prompt:
+        made = engine.context(event.prompt, scope=scope, tokens=tokens)
         # The stable profile was given when the session began.
         text = "" if made.abstain else made.tail
     turns = _new_turns(event)
@@ -95,15 +95,15 @@ def _recall_and_keep(engine: MemoryEngine, event: Event, scope: Scope, tokens: i
     return text
 
 
-def _new_turns(event: Event) -> list[Turn]:
+def _new_turns(event: HookEvent) -> list[Turn]:
     """What this event adds: the prompt, or all that the transcript has to say; what was kept before has the same id."""
-    from engrams.surfaces.hook.transcript import messages
+    from engrams.surfaces.hook.transcript import read_messages
 
     match event.name:
         case "UserPromptSubmit":
-            said = [("user", event.said)]
+            said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
-            said = [*messages(event.transcript), ("assistant", event.answer)]
+            said = [*read_messages(event.transcript), ("assistant", event.answer)]
         case _:
             said = []
     return [_to_turn(event.session, role, text) for role, text in dict.fromkeys(said) if text]
@@ -116,14 +116,14 @@ def _to_turn(session: str, role: str, text: str) -> Turn:
     return Turn(text, "assistant" if role == "assistant" else "user", session=session, external_id=f"hook-{digest}")
 
 
-def _answer_stdin(call: Call, told: list[str]) -> None:
+def _answer_stdin(call: HookCall, told: list[str]) -> None:
     try:
-        event = events.parse(sys.stdin.buffer.read())
+        event = events.parse_event(sys.stdin.buffer.read())
         if event is None:
             _print_warning("what came in is no event")
             return
-        if event.name in (*events.RECALLS, *events.KEEPS):
-            told.append(answer(call, event))
+        if event.name in (*events.RECALL_EVENTS, *events.KEEP_EVENTS):
+            told.append(answer_event(call, event))
     except Exception as fault:  # noqa: BLE001 - whatever is wrong with memory, the agent must go on
         _print_warning(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
 
@@ -155,4 +155,4 @@ def main(arguments: Sequence[str]) -> int:
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return run(Call({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds))
+    return run_hook(HookCall({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds))

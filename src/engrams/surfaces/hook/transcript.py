@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engrams.surfaces.hook.event import said
+from engrams.surfaces.hook.event import strip_reminders
 
 _MAX_BYTES = 20_000_000
 """Bytes at the end of the file that are looked at."""
 
 
-def messages(path: str) -> list[tuple[str, str]]:
+def read_messages(path: str) -> list[tuple[str, str]]:
     """What user and agent said, as (role, text), in order. Tools' output, side conversations and what is no text are left out.
 
     A file that cannot be read says nothing: the agent may not have written it yet.
@@ -36,7 +36,7 @@ def _parse_message(line: bytes) -> tuple[str, str] | None:
     if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant") or entry.get("isSidechain") or entry.get("isMeta"):
         return None
     held = entry.get("message")
-    text = said(_content_text(held.get("content"))) if isinstance(held, dict) else ""
+    text = strip_reminders(_content_text(held.get("content"))) if isinstance(held, dict) else ""
     return (entry["type"], text) if text else None
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import Bound, told
+from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
 from engrams.types import Kind, Turn
 
 _MOST = 500
@@ -33,14 +33,14 @@ Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
 
 
 @dataclass(frozen=True)
-class Listed:
-    memories: list[outputs.Memory]
+class MemoryList:
+    memories: list[outputs.MemoryOutput]
 
 
-class Actions:
+class ActionTools:
     """Everything stays in the server's scope."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
 
     @property
@@ -49,19 +49,19 @@ class Actions:
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def remember(
         self,
         content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
         category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
-    ) -> outputs.Written:
+    ) -> outputs.WriteOutput:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._bound.root)
-        return outputs.written(receipt)
+        return outputs.to_write(receipt)
 
     def recall(
         self,
@@ -71,39 +71,41 @@ class Actions:
             Field(description="recent: the newest; semantic: what a search finds; cascade: also what links lead to."),
         ] = None,
         limit: Limit = 10,
-    ) -> outputs.Matches:
+    ) -> outputs.SearchOutput:
         """Recall what bears on a question, over links too; without a question the newest."""
         found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
-        return outputs.Matches([outputs.near(each) for each in found], not found)
+        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
 
-    def search(self, query: Query, limit: Limit = 10) -> outputs.Matches:
+    def search(self, query: Query, limit: Limit = 10) -> outputs.SearchOutput:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._bound.root, limit=limit)
-        return outputs.Matches([outputs.match(hit) for hit in found.hits], found.abstain)
+        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain)
 
-    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> Listed:
+    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryList:
         """Memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
-        return Listed([outputs.memory(record) for record in page.records])
+        return MemoryList([outputs.to_memory(record) for record in page.records])
 
-    def forget(self, id: Id) -> outputs.Memory:
+    def forget(self, id: Id) -> outputs.MemoryOutput:
         """Forget a memory: no search finds it any more."""
-        return outputs.memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
+        return outputs.to_memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
 
-    def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> outputs.Linked:
+    def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> outputs.LinkOutput:
         """Link two memories that belong together, so that finding one leads to the other."""
         edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
-        return outputs.Linked(edge.source, edge.target, edge.weight, True)
+        return outputs.LinkOutput(edge.source, edge.target, edge.weight, True)
 
-    def tag(self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False) -> outputs.Memory:
+    def tag(
+        self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False
+    ) -> outputs.MemoryOutput:
         """Tag a memory, or take tags off it."""
         change = self._links.untag if remove else self._links.tag
-        return outputs.memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
+        return outputs.to_memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
 
     def related(
         self, id: Id, depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2, limit: Limit = 10
-    ) -> outputs.Matches:
+    ) -> outputs.SearchOutput:
         """What links, tags and topics lead to from one memory, nearest first."""
         found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
-        return outputs.Matches([outputs.near(each) for each in found], not found)
+        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)

@@ -10,10 +10,10 @@ from mcp.server import MCPServer
 from typing_extensions import TypedDict
 
 from engrams.errors import InputError, NotFoundError
-from engrams.formats import Bad, Parsed, mcp
+from engrams.formats import ParsedTurn, UnreadablePiece, mcp
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp.annotations import ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import Bound, told
+from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
 from engrams.types import Record, Status
 
 _PAGE = 500
@@ -33,54 +33,54 @@ _TOOLS = {
 }
 
 
-class Entity(TypedDict):
+class GraphEntity(TypedDict):
     name: str
     entityType: str
     observations: list[str]
 
 
-Relation = TypedDict("Relation", {"from": str, "to": str, "relationType": str})
+GraphRelation = TypedDict("GraphRelation", {"from": str, "to": str, "relationType": str})
 
 
-class Seen(TypedDict):
+class ObservationInput(TypedDict):
     entityName: str
     contents: list[str]
 
 
-class Unseen(TypedDict):
+class ObservationDeletion(TypedDict):
     entityName: str
     observations: list[str]
 
 
-class New(TypedDict):
+class AddedObservations(TypedDict):
     entityName: str
     addedObservations: list[str]
 
 
-class Whole(TypedDict):
-    entities: list[Entity]
-    relations: list[Relation]
+class KnowledgeGraph(TypedDict):
+    entities: list[GraphEntity]
+    relations: list[GraphRelation]
 
 
-class Entities(TypedDict):
-    entities: list[Entity]
+class EntityList(TypedDict):
+    entities: list[GraphEntity]
 
 
-class Relations(TypedDict):
-    relations: list[Relation]
+class RelationList(TypedDict):
+    relations: list[GraphRelation]
 
 
-class Results(TypedDict):
-    results: list[New]
+class ObservationResults(TypedDict):
+    results: list[AddedObservations]
 
 
-class Done(TypedDict):
+class DeletionResult(TypedDict):
     success: bool
     message: str
 
 
 @dataclass(slots=True)
-class Node:
+class EntityRecords:
     """An entity as its records tell it; ``observations``: text -> record id, ``records``: all of its records."""
 
     type: str = ""
@@ -88,74 +88,74 @@ class Node:
     records: list[str] = field(default_factory=list)
 
 
-class Graph:
+class GraphTools:
     """Observations are facts about a subject, relations are facts with an object; deleting is forgetting."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
-    def create_entities(self, entities: list[Entity]) -> Entities:
+    def create_entities(self, entities: list[GraphEntity]) -> EntityList:
         """Add entities; those whose name is known already are left as they are. Gives the new ones."""
         nodes, _ = self._read_records()
         new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
         self._import_graph({"entities": list(new.values())})
-        return Entities(entities=list(new.values()))
+        return EntityList(entities=list(new.values()))
 
-    def create_relations(self, relations: list[Relation]) -> Relations:
+    def create_relations(self, relations: list[GraphRelation]) -> RelationList:
         """Add relations between entities, in active voice. Gives the new ones."""
         nodes, known = self._read_records()
         for name in (each[end] for each in relations for end in ("from", "to")):
             _require_node(nodes, name)
         new = [each for each in relations if _relation_key(each) not in known]
         self._import_graph({"relations": new})
-        return Relations(relations=new)
+        return RelationList(relations=new)
 
-    def add_observations(self, observations: list[Seen]) -> Results:
+    def add_observations(self, observations: list[ObservationInput]) -> ObservationResults:
         """Add what was observed about entities that exist. Gives what was new of it."""
         nodes, _ = self._read_records()
         added = []
         for each in observations:
             node = _require_node(nodes, each["entityName"])
             new = [text for text in dict.fromkeys(each["contents"]) if text not in node.observations]
-            added.append(New(entityName=each["entityName"], addedObservations=new))
+            added.append(AddedObservations(entityName=each["entityName"], addedObservations=new))
         given = [
-            Entity(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
+            GraphEntity(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
             for each in added
         ]
         self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
-        return Results(results=added)
+        return ObservationResults(results=added)
 
-    def delete_entities(self, entityNames: list[str]) -> Done:  # noqa: N803 - the name clients send
+    def delete_entities(self, entityNames: list[str]) -> DeletionResult:  # noqa: N803 - the name clients send
         """Forget entities, what was observed about them, and their relations."""
         nodes, known = self._read_records()
         gone = set(entityNames)
         ids = [one for name in gone & set(nodes) for one in nodes[name].records]
         self._forget_ids((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
-        return Done(success=True, message="Entities deleted.")
+        return DeletionResult(success=True, message="Entities deleted.")
 
-    def delete_observations(self, deletions: list[Unseen]) -> Done:
+    def delete_observations(self, deletions: list[ObservationDeletion]) -> DeletionResult:
         """Forget single observations."""
         nodes, _ = self._read_records()
         held = ((nodes[each["entityName"]].observations, each["observations"]) for each in deletions if each["entityName"] in nodes)
         self._forget_ids(known[text] for known, texts in held for text in texts if text in known)
-        return Done(success=True, message="Observations deleted.")
+        return DeletionResult(success=True, message="Observations deleted.")
 
-    def delete_relations(self, relations: list[Relation]) -> Done:
+    def delete_relations(self, relations: list[GraphRelation]) -> DeletionResult:
         """Forget relations."""
         _, known = self._read_records()
         self._forget_ids(known[_relation_key(each)] for each in relations if _relation_key(each) in known)
-        return Done(success=True, message="Relations deleted.")
+        return DeletionResult(success=True, message="Relations deleted.")
 
-    def read_graph(self) -> Whole:
+    def read_graph(self) -> KnowledgeGraph:
         """All entities and relations."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(nodes))
 
-    def search_nodes(self, query: str) -> Whole:
+    def search_nodes(self, query: str) -> KnowledgeGraph:
         """The entities that a question is about, and the relations between them."""
         found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
         nodes, known = self._read_records()
@@ -163,14 +163,14 @@ class Graph:
         ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
         return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
 
-    def open_nodes(self, names: list[str]) -> Whole:
+    def open_nodes(self, names: list[str]) -> KnowledgeGraph:
         """Entities by name, and the relations between them."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(names) & set(nodes))
 
-    def _read_records(self) -> tuple[dict[str, Node], dict[tuple[str, str, str], str]]:
+    def _read_records(self) -> tuple[dict[str, EntityRecords], dict[tuple[str, str, str], str]]:
         """Entities by name; relations, as (from, type, to), with their records."""
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, EntityRecords] = {}
         known: dict[tuple[str, str, str], str] = {}
         for record in self._list_records():
             name, triple = record.meta.get("entity"), record.meta.get("triple")
@@ -178,7 +178,7 @@ class Graph:
                 if isinstance(triple, list) and len(triple) == 3:
                     known[(str(triple[0]), str(triple[1]), str(triple[2]))] = record.id
                 continue
-            node = nodes.setdefault(name, Node())
+            node = nodes.setdefault(name, EntityRecords())
             node.records.append(record.id)
             labels = record.meta.get("tags") or []
             node.type = node.type or (str(labels[0]) if labels else "")
@@ -198,11 +198,11 @@ class Graph:
     def _import_graph(self, graph: dict[str, Any]) -> None:
         """As the file of that server is imported. What was forgotten and is said again comes back."""
         items = list(mcp.read([(0, {"entities": [], "relations": [], **graph})]))
-        wrong = [item.message for item in items if isinstance(item, Bad)]
+        wrong = [item.message for item in items if isinstance(item, UnreadablePiece)]
         if wrong:
             raise InputError(wrong[0])
         for item in items:
-            if isinstance(item, Parsed):
+            if isinstance(item, ParsedTurn):
                 gone = self._engine.list(
                     scope=self._bound.root, external_id=item.turn.external_id, statuses=(Status.FORGOTTEN,), limit=1
                 ).records
@@ -215,24 +215,24 @@ class Graph:
             self._engine.forget(one, scope=self._bound.root)
 
 
-def _require_node(nodes: dict[str, Node], name: str) -> Node:
+def _require_node(nodes: dict[str, EntityRecords], name: str) -> EntityRecords:
     if name not in nodes:
         raise NotFoundError(f"There is no entity {name!r}.", hint="Create it first with create_entities.")
     return nodes[name]
 
 
-def _relation_key(relation: Relation) -> tuple[str, str, str]:
+def _relation_key(relation: GraphRelation) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _select_graph(nodes: dict[str, Node], known: dict[tuple[str, str, str], str], names: set[str]) -> Whole:
+def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> KnowledgeGraph:
     """These entities, and the relations that begin and end with them."""
     chosen = [
-        Entity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
+        GraphEntity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
     ]
     between = [
-        Relation({"from": source, "relationType": kind, "to": target})
+        GraphRelation({"from": source, "relationType": kind, "to": target})
         for source, kind, target in known
         if source in names and target in names
     ]
-    return Whole(entities=chosen, relations=between)
+    return KnowledgeGraph(entities=chosen, relations=between)

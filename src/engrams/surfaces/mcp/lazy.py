@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 
-class Later:
+class LazyEngine:
     """Stands for the engine; what opening it raises is raised by the first call. A context manager that closes it."""
 
     def __init__(self, settings: Settings) -> None:

@@ -12,8 +12,8 @@ from pydantic import Field
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import Bound, told
-from engrams.surfaces.mcp.tools import Message
+from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.tools import ToolMessage
 from engrams.types import Kind, Record, Scope, Turn
 
 _MOST = 500
@@ -36,19 +36,19 @@ Filters = Annotated[dict[str, Any] | None, Field(description='Only user_id, app_
 
 
 @dataclass(frozen=True)
-class Happened:
+class Mem0ToolEvent:
     id: str
     memory: str
     event: str
 
 
 @dataclass(frozen=True)
-class Events:
-    results: list[Happened]
+class Mem0ToolEvents:
+    results: list[Mem0ToolEvent]
 
 
 @dataclass(frozen=True)
-class Item:
+class Mem0ToolItem:
     id: str
     memory: str
     score: float | None
@@ -59,36 +59,36 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Items:
-    results: list[Item]
+class Mem0ToolPage:
+    results: list[Mem0ToolItem]
     next: str
 
 
 @dataclass(frozen=True)
-class Said:
+class Mem0ToolReply:
     id: str
     message: str
 
 
-class Mem0:
+class Mem0Tools:
     """user_id is checked, never obeyed; app_id and run_id are a project and a conversation of the owner's memory."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def add_memory(
         self,
         text: Annotated[str, Field(description="What to remember.")] = "",
-        messages: Annotated[list[Message] | None, Field(description="Instead of text: a conversation.")] = None,
+        messages: Annotated[list[ToolMessage] | None, Field(description="Instead of text: a conversation.")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="JSON values kept with it.")] = None,
         user_id: User = "",
         app_id: App = "",
         run_id: Run = "",
-    ) -> Events:
+    ) -> Mem0ToolEvents:
         """Remember a text or a conversation."""
         scope = self._call_scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
         if bool(text.strip()) == bool(messages):
@@ -100,46 +100,46 @@ class Mem0:
             receipts = (self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),)
         results = []
         for receipt in receipts:
-            kept = outputs.shown(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
-            results.append(Happened(receipt.id, kept, _EVENTS[receipt.outcome]))
-            results += [Happened(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
-        return Events(results)
+            kept = outputs.display_text(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
+            results.append(Mem0ToolEvent(receipt.id, kept, _EVENTS[receipt.outcome]))
+            results += [Mem0ToolEvent(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
+        return Mem0ToolEvents(results)
 
     def search_memories(
         self,
         query: Annotated[str, Field(description="What to look for, in your own words.")],
         filters: Filters = None,
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
-    ) -> Items:
+    ) -> Mem0ToolPage:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit)
-        return Items([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
+        return Mem0ToolPage([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
 
     def get_memories(
         self,
         filters: Filters = None,
         page_size: Annotated[int, Field(ge=1, le=_MOST)] = 50,
         cursor: Annotated[str, Field(description="The `next` of the page before.")] = "",
-    ) -> Items:
+    ) -> Mem0ToolPage:
         """Memories, newest first, a page at a time."""
         most = min(page_size, self._engine.settings.limits.results)
         page = self._engine.list(scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most)
-        return Items([_to_item(record, None) for record in page.records], page.next)
+        return Mem0ToolPage([_to_item(record, None) for record in page.records], page.next)
 
-    def get_memory(self, memory_id: Id) -> Item:
+    def get_memory(self, memory_id: Id) -> Mem0ToolItem:
         """One memory by its id."""
         return _to_item(self._bound.get(memory_id), None)
 
-    def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Item:
+    def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Mem0ToolItem:
         """Correct a memory. What it said before stays in its history."""
         record = self._bound.get(memory_id)
         return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
 
-    def delete_memory(self, memory_id: Id) -> Said:
+    def delete_memory(self, memory_id: Id) -> Mem0ToolReply:
         """Forget a memory."""
         record = self._bound.get(memory_id)
         self._engine.forget(record.id, scope=self._bound.root)
-        return Said(record.id, "Memory deleted.")
+        return Mem0ToolReply(record.id, "Memory deleted.")
 
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
         """RefusedError: it names another user. InputError: it names what there is not."""
@@ -151,7 +151,7 @@ class Mem0:
         user = named.get("user_id", "")
         if user and user != self._bound.root.labels[-1 if len(self._bound.root.labels) == 1 else 1]:
             raise RefusedError("This server serves another user.", hint="Leave user_id out.")
-        return self._bound.at(named.get("app_id", ""), named.get("run_id", ""))
+        return self._bound.call_scope(named.get("app_id", ""), named.get("run_id", ""))
 
 
 def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,6 +174,8 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             raise InputError("AND is a list of objects.")
 
 
-def _to_item(record: Record, score: float | None) -> Item:
+def _to_item(record: Record, score: float | None) -> Mem0ToolItem:
     owner = record.scope.owner.labels[-1]
-    return Item(record.id, outputs.shown(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta))
+    return Mem0ToolItem(
+        record.id, outputs.display_text(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta)
+    )

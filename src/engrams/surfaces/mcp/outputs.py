@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from engrams.types import HistoryEntry, Hit, Receipt, Record, Related
 
 if TYPE_CHECKING:
-    from engrams.surfaces.mcp.scoped import Bound
+    from engrams.surfaces.mcp.scoped import ScopedEngine
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryOutput:
     """One memory. Times are ISO 8601; what is empty is "", [] or null."""
 
     id: str
@@ -38,7 +38,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Known:
+class FactOutput:
     """A fact taken from a found memory."""
 
     id: str
@@ -47,7 +47,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchOutput:
     """A found memory; the score is 0 to 1."""
 
     id: str
@@ -57,19 +57,19 @@ class Match:
     status: str
     recorded_at: str
     speaker: str
-    facts: list[Known]
+    facts: list[FactOutput]
 
 
 @dataclass(frozen=True)
-class Matches:
+class SearchOutput:
     """Best first. abstain: nothing came near, these are the nearest there are."""
 
-    memories: list[Match]
+    memories: list[MatchOutput]
     abstain: bool
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedOutput:
     """What a write taught: verdict is add, keep, refine, replace, remove, conflict or hold."""
 
     id: str
@@ -80,25 +80,25 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteOutput:
     """What became of one text. outcome: stored, duplicate, redacted, refused or incognito."""
 
     id: str
     outcome: str
-    learned: list[Learned]
+    learned: list[LearnedOutput]
     pending: list[str]
     reasons: list[str]
 
 
 @dataclass(frozen=True)
-class Added:
+class AddOutput:
     """One result for each text, in order."""
 
-    results: list[Written]
+    results: list[WriteOutput]
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkOutput:
     """done is false where there was nothing to undo."""
 
     source: str
@@ -108,7 +108,7 @@ class Linked:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class ContextOutput:
     """Memory as text for a prompt, at most the tokens asked for; ids are those of the memories in it."""
 
     text: str
@@ -118,7 +118,7 @@ class Recalled:
 
 
 @dataclass(frozen=True)
-class Edit:
+class ChangeOutput:
     """One change of a memory: the fields that changed, before and after."""
 
     version: int
@@ -131,22 +131,22 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Edits:
+class HistoryOutput:
     """Oldest first."""
 
-    changes: list[Edit]
+    changes: list[ChangeOutput]
 
 
 @dataclass(frozen=True)
-class Listing:
+class PageOutput:
     """cursor: give it to get the next page; empty: this is the last."""
 
-    memories: list[Memory]
+    memories: list[MemoryOutput]
     cursor: str
 
 
 @dataclass(frozen=True)
-class State:
+class StatusOutput:
     """Numbers of memories, and of the background jobs that learn from them."""
 
     enabled: bool
@@ -160,10 +160,10 @@ class State:
     chat: str
 
 
-def memory(record: Record) -> Memory:
-    return Memory(
+def to_memory(record: Record) -> MemoryOutput:
+    return MemoryOutput(
         id=record.id,
-        text=shown(record),
+        text=display_text(record),
         kind=str(record.kind),
         status=str(record.status),
         recorded_at=record.recorded_at.isoformat(),
@@ -181,47 +181,49 @@ def memory(record: Record) -> Memory:
     )
 
 
-def shown(record: Record) -> str:
+def display_text(record: Record) -> str:
     """A picture's description is part of what was said."""
     return record.search_text
 
 
-def match(hit: Hit) -> Match:
+def to_match(hit: Hit) -> MatchOutput:
     record = hit.record
-    return Match(
+    return MatchOutput(
         id=record.id,
-        text=shown(record),
+        text=display_text(record),
         score=round(float(hit.score), 4),
         kind=str(record.kind),
         status=str(hit.status),
         recorded_at=record.recorded_at.isoformat(),
         speaker=record.speaker or record.role,
-        facts=[Known(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+        facts=[FactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
     )
 
 
-def near(found: Related) -> Match:
+def related_to_match(found: Related) -> MatchOutput:
     record = found.record
     when = record.recorded_at.isoformat()
-    return Match(record.id, shown(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, [])
+    return MatchOutput(
+        record.id, display_text(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, []
+    )
 
 
-def written(receipt: Receipt) -> Written:
-    learned = [Learned(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
+def to_write(receipt: Receipt) -> WriteOutput:
+    learned = [LearnedOutput(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
     reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
-    return Written(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
+    return WriteOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
 
 
-def edit(entry: HistoryEntry) -> Edit:
+def to_change(entry: HistoryEntry) -> ChangeOutput:
     before, after = _to_json(entry.before), _to_json(entry.after)
-    return Edit(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
+    return ChangeOutput(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
 
 
-def state(bound: Bound) -> State:
+def to_status(bound: ScopedEngine) -> StatusOutput:
     """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
     stats, work = bound.engine.stats(bound.root), bound.engine.status()
     states = list(work["jobs"].values())
-    return State(
+    return StatusOutput(
         enabled=bound.engine.settings.enabled,
         statuses=dict(stats.get("status", {})),
         kinds=dict(stats.get("kind", {})),

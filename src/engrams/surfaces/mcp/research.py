@@ -10,25 +10,25 @@ from pydantic import Field
 
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.annotations import READS
-from engrams.surfaces.mcp.scoped import Bound, told
+from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
 
 _TITLE = 80
 
 
 @dataclass(frozen=True)
-class Result:
+class ResearchResult:
     id: str
     title: str
     url: str
 
 
 @dataclass(frozen=True)
-class Results:
-    results: list[Result]
+class ResearchResults:
+    results: list[ResearchResult]
 
 
 @dataclass(frozen=True)
-class Document:
+class MemoryDocument:
     id: str
     title: str
     text: str
@@ -36,30 +36,32 @@ class Document:
     metadata: dict[str, str]
 
 
-class Fetch:
+class ResearchTools:
     """Search gives ids, fetch gives texts."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: ScopedEngine) -> None:
         self._bound = bound
 
     def install(self, server: MCPServer[Any]) -> None:
         for call in (self.search, self.fetch):
-            server.add_tool(told(call), annotations=READS, structured_output=True)
+            server.add_tool(with_tool_errors(call), annotations=READS, structured_output=True)
 
-    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> Results:
+    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> ResearchResults:
         """Find memories that answer a question, best first."""
         found = self._bound.engine.search(query, scope=self._bound.root)
         hits = [hit.record for hit in found.hits]
-        return Results([Result(record.id, _short_title(outputs.shown(record)), f"memory://{record.id}") for record in hits])
+        return ResearchResults(
+            [ResearchResult(record.id, _short_title(outputs.display_text(record)), f"memory://{record.id}") for record in hits]
+        )
 
-    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> Document:
+    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> MemoryDocument:
         """The whole of one memory."""
         record = self._bound.get(id)
-        text = outputs.shown(record)
+        text = outputs.display_text(record)
         told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}
         if record.speaker or record.role:
             told_by["speaker"] = record.speaker or record.role
-        return Document(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
+        return MemoryDocument(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
 
 
 def _short_title(text: str) -> str:

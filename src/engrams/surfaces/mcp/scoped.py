@@ -22,13 +22,13 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ScopedEngine:
     """``root`` is fixed when the server starts. A call may go deeper, to a project or conversation, and nowhere else."""
 
     engine: MemoryEngine
     root: Scope
 
-    def at(self, project: str = "", conversation: str = "") -> Scope:
+    def call_scope(self, project: str = "", conversation: str = "") -> Scope:
         """The scope of a call. RefusedError: the server is held to another project or conversation."""
         held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
@@ -50,17 +50,17 @@ class Bound:
             record = self.engine.get(id.strip(), scope=self.root)
         except NotFoundError:
             record = None
-        if record is None or not self.sees(record):
+        if record is None or not self.is_visible(record):
             raise NotFoundError(f"There is no memory {id!r} here.", hint="A search or a list gives ids.")
         return record
 
-    def sees(self, record: Record) -> bool:
+    def is_visible(self, record: Record) -> bool:
         """Above the root, at it or below it."""
         size = len(self.root.labels)
         return self.root.is_owner or record.scope in self.root.chain() or record.scope.labels[:size] == self.root.labels
 
 
-def moment(text: str, name: str) -> datetime | None:
+def parse_moment(text: str, name: str) -> datetime | None:
     """A time that a model wrote; empty is none. InputError where it is no time."""
     if not text.strip():
         return None
@@ -70,7 +70,7 @@ def moment(text: str, name: str) -> datetime | None:
         raise InputError(f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.") from None
 
 
-def told(call: Callable[P, R]) -> Callable[P, R]:
+def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
     """The call, its errors turned into what the model reads: the message, then what to do about it."""
 
     @wraps(call)

@@ -19,20 +19,20 @@ from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
 from engrams.settings import Settings
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.lazy import Later
-from engrams.surfaces.mcp.scoped import Bound
+from engrams.surfaces.mcp.lazy import LazyEngine
+from engrams.surfaces.mcp.scoped import ScopedEngine
 from engrams.types import Scope
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 PROFILES = {
-    "engrams": ("tools", "Tools"),
-    "mem0": ("mem0", "Mem0"),
-    "actions": ("actions", "Actions"),
-    "graph": ("graph", "Graph"),
-    "search": ("research", "Fetch"),
-    "garden": ("garden", "Garden"),
+    "engrams": ("tools", "MemoryTools"),
+    "mem0": ("mem0", "Mem0Tools"),
+    "actions": ("actions", "ActionTools"),
+    "graph": ("graph", "GraphTools"),
+    "search": ("research", "ResearchTools"),
+    "garden": ("garden", "GardenTools"),
 }
 """Profile -> the module and class of its tools; only the chosen one is loaded."""
 
@@ -51,15 +51,17 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
 
 
-def create(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
+def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
     """A server whose every call stays in ``scope``. ``profile``: one of PROFILES. InputError: it is none of them.
 
     The engine stays the caller's to close.
     """
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server: MCPServer[Any] = MCPServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
-    bound = Bound(engine, scope)
+    server: MCPServer[Any] = MCPServer(
+        "engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING"
+    )
+    bound = ScopedEngine(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
     _add_resources(server, bound)
@@ -69,22 +71,22 @@ def create(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPS
 
 def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
     """Serve on standard input and output until the client closes them."""
-    with Later(settings) as engine:
-        create(engine, scope, profile).run("stdio")
+    with LazyEngine(settings) as engine:
+        create_server(engine, scope, profile).run("stdio")
 
 
 def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
     """Serve streamable HTTP at ``/mcp`` until interrupted; prints the address. SettingsError: it cannot or must not listen there."""
     import uvicorn
 
-    with listen(host, port) as listener, Later(settings) as engine:
-        sys.stdout.write(f"engrams speaks MCP at {address(listener)}. Press Ctrl-C to stop.\n")
+    with listen(host, port) as listener, LazyEngine(settings) as engine:
+        sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
         sys.stdout.flush()
-        config = uvicorn.Config(application(create(engine, scope, profile)), log_level="warning", access_log=False, ws="none")
+        config = uvicorn.Config(create_app(create_server(engine, scope, profile)), log_level="warning", access_log=False, ws="none")
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def application(server: MCPServer[Any]) -> Starlette:
+def create_app(server: MCPServer[Any]) -> Starlette:
     """The ASGI application; only names of this machine are served, so that no web page reaches it by a name of its own."""
     hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
@@ -110,13 +112,13 @@ def listen(host: str, port: int) -> socket.socket:
         raise SettingsError(f"Cannot listen on {host} port {port}: {fault.strerror or fault}.", hint="Choose another --port.") from None
 
 
-def address(listener: socket.socket) -> str:
+def mcp_url(listener: socket.socket) -> str:
     """``http://127.0.0.1:8101/mcp``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
 
 
-def _add_resources(server: MCPServer[Any], bound: Bound) -> None:
+def _add_resources(server: MCPServer[Any], bound: ScopedEngine) -> None:
     @server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")
     def profile() -> str:
         """What is known about this person whatever the question."""
@@ -125,18 +127,18 @@ def _add_resources(server: MCPServer[Any], bound: Bound) -> None:
     @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
     def status() -> str:
         """How much is remembered, and whether learning from it is up to date."""
-        return json.dumps(asdict(outputs.state(bound)), ensure_ascii=False)
+        return json.dumps(asdict(outputs.to_status(bound)), ensure_ascii=False)
 
     @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
     def memory(id: str) -> str:
         """One memory by its id."""
         try:
-            return json.dumps(asdict(outputs.memory(bound.get(id))), ensure_ascii=False)
+            return json.dumps(asdict(outputs.to_memory(bound.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as fault:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 
 
-def _add_prompt(server: MCPServer[Any], bound: Bound) -> None:
+def _add_prompt(server: MCPServer[Any], bound: ScopedEngine) -> None:
     @server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")
     def recall(question: str) -> str:
         try:

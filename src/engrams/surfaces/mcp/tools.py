@@ -12,7 +12,7 @@ from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import Bound, moment, told
+from engrams.surfaces.mcp.scoped import ScopedEngine, parse_moment, with_tool_errors
 from engrams.types import Kind, Receipt, Status, Turn
 
 _MOST = 500
@@ -36,7 +36,7 @@ _TOOLS = {
 }
 
 
-class Message(TypedDict):
+class ToolMessage(TypedDict):
     """One turn of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
@@ -45,29 +45,29 @@ class Message(TypedDict):
     at: NotRequired[str]
 
 
-class Tools:
+class MemoryTools:
     """Memory for a model. The owner is the server's; nothing a model says changes whose memory this is."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(told(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def memory_add(
         self,
         text: Annotated[str, Field(description="What to remember, in one or a few sentences that stand on their own.")] = "",
-        messages: Annotated[list[Message] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
+        messages: Annotated[list[ToolMessage] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
         kind: Annotated[Own, Field(description="What the text is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
         key: Annotated[str, Field(description="Your own id for it: the same key is stored once.")] = "",
         project: Project = "",
         conversation: Conversation = "",
-    ) -> outputs.Added:
+    ) -> outputs.AddOutput:
         """Remember something: a text, or the messages of a conversation. Saying it twice stores it once."""
-        scope = self._bound.at(project, conversation)
+        scope = self._bound.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.", hint="text is for one statement, messages for a conversation.")
         if messages:
@@ -77,7 +77,7 @@ class Tools:
             receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
         for receipt in receipts:
             self._add_tags(receipt, tags or [])
-        return outputs.Added([outputs.written(receipt) for receipt in receipts])
+        return outputs.AddOutput([outputs.to_write(receipt) for receipt in receipts])
 
     def memory_search(
         self,
@@ -89,17 +89,17 @@ class Tools:
         history: Annotated[bool, Field(description="Also what was superseded or archived.")] = False,
         project: Project = "",
         conversation: Conversation = "",
-    ) -> outputs.Matches:
+    ) -> outputs.SearchOutput:
         """Find memories that answer a question, best first. Use it before you say that you do not know something."""
-        scope = self._bound.at(project, conversation)
+        scope = self._bound.call_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
             raise InputError("Give query or related_to, one of them.")
         if related_to.strip():
             found_by_link = self._engine.links.related(self._bound.get(related_to).id, scope=scope, limit=limit)
-            return outputs.Matches([outputs.near(each) for each in found_by_link], not found_by_link)
-        when = moment(as_of, "as_of")
+            return outputs.SearchOutput([outputs.related_to_match(each) for each in found_by_link], not found_by_link)
+        when = parse_moment(as_of, "as_of")
         found = self._engine.search(query, scope=scope, limit=limit, as_of=when, kinds=tuple(kinds or ()), history=history)
-        return outputs.Matches([outputs.match(hit) for hit in found.hits], found.abstain)
+        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain)
 
     def memory_context(
         self,
@@ -108,15 +108,15 @@ class Tools:
         as_of: AsOf = "",
         project: Project = "",
         conversation: Conversation = "",
-    ) -> outputs.Recalled:
+    ) -> outputs.ContextOutput:
         """What is known, as text ready for a prompt: a stable profile, then what this question needs."""
-        scope = self._bound.at(project, conversation)
-        made = self._engine.context(query, scope=scope, tokens=tokens, as_of=moment(as_of, "as_of"))
-        return outputs.Recalled(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain)
+        scope = self._bound.call_scope(project, conversation)
+        made = self._engine.context(query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of"))
+        return outputs.ContextOutput(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain)
 
-    def memory_get(self, id: Id) -> outputs.Memory:
+    def memory_get(self, id: Id) -> outputs.MemoryOutput:
         """One memory by its id, also one that was superseded or forgotten."""
-        return outputs.memory(self._bound.get(id))
+        return outputs.to_memory(self._bound.get(id))
 
     def memory_update(
         self,
@@ -128,32 +128,32 @@ class Tools:
         valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
-    ) -> outputs.Memory:
+    ) -> outputs.MemoryOutput:
         """Correct a memory. What it said before stays in its history."""
         record = self._bound.get(id)
         given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if valid_to is not None:
-            fields["valid_to"] = moment(valid_to, "valid_to")
-        return outputs.memory(self._engine.edit(record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason))
+            fields["valid_to"] = parse_moment(valid_to, "valid_to")
+        return outputs.to_memory(self._engine.edit(record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason))
 
     def memory_delete(
         self,
         id: Id,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
         restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
-    ) -> outputs.Memory:
+    ) -> outputs.MemoryOutput:
         """Forget a memory: no search finds it any more. It can be brought back with restore."""
         record = self._bound.get(id)
         scope = self._bound.root
         if restore:
-            return outputs.memory(self._engine.restore(record.id, scope=scope))
-        return outputs.memory(self._engine.forget(record.id, scope=scope, reason=reason))
+            return outputs.to_memory(self._engine.restore(record.id, scope=scope))
+        return outputs.to_memory(self._engine.forget(record.id, scope=scope, reason=reason))
 
-    def memory_history(self, id: Id) -> outputs.Edits:
+    def memory_history(self, id: Id) -> outputs.HistoryOutput:
         """Every change of one memory, oldest first."""
         record = self._bound.get(id)
-        return outputs.Edits([outputs.edit(entry) for entry in self._engine.history(record.id, scope=self._bound.root)])
+        return outputs.HistoryOutput([outputs.to_change(entry) for entry in self._engine.history(record.id, scope=self._bound.root)])
 
     def memory_list(
         self,
@@ -165,13 +165,13 @@ class Tools:
         cursor: Annotated[str, Field(description="From the page before.")] = "",
         project: Project = "",
         conversation: Conversation = "",
-    ) -> outputs.Listing:
+    ) -> outputs.PageOutput:
         """Memories by what they are, newest first, a page at a time."""
-        scope = self._bound.at(project, conversation)
+        scope = self._bound.call_scope(project, conversation)
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         kinds, most = (kind,) if kind else (), min(limit, self._engine.settings.limits.results)
         page = self._engine.list(scope=scope, kinds=kinds, statuses=(status,), text=text, where=where, after=cursor, limit=most)
-        return outputs.Listing([outputs.memory(record) for record in page.records], page.next)
+        return outputs.PageOutput([outputs.to_memory(record) for record in page.records], page.next)
 
     def memory_link(
         self,
@@ -179,14 +179,14 @@ class Tools:
         other: Annotated[str, Field(description="The id of the memory it belongs with.", min_length=1)],
         weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
         remove: Annotated[bool, Field(description="Undo such a link instead.")] = False,
-    ) -> outputs.Linked:
+    ) -> outputs.LinkOutput:
         """Link two memories that belong together, so that finding one leads to the other. It can be undone with remove."""
         first, second = self._bound.get(id), self._bound.get(other)
         if remove:
             gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)
-            return outputs.Linked(first.id, second.id, 0.0, gone)
+            return outputs.LinkOutput(first.id, second.id, 0.0, gone)
         edge = self._engine.links.link(first.id, second.id, scope=self._bound.root, weight=weight)
-        return outputs.Linked(edge.source, edge.target, edge.weight, True)
+        return outputs.LinkOutput(edge.source, edge.target, edge.weight, True)
 
     def _add_tags(self, receipt: Receipt, tags: list[str]) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":
@@ -197,6 +197,6 @@ class Tools:
             self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
 
 
-def _to_turn(message: Message, place: int, session: str, key: str) -> Turn:
-    at = moment(message.get("at", ""), "at")
+def _to_turn(message: ToolMessage, place: int, session: str, key: str) -> Turn:
+    at = parse_moment(message.get("at", ""), "at")
     return Turn(message["content"], message["role"], message.get("name", ""), at, session, f"{key}:{place}" if key else "")

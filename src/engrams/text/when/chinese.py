@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, counted, number, on_date, on_decade, on_time
-from engrams.text.when.grammar import Hit, Mod, ModKind, Part, Piece, Rule, grammar
+from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
+from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, Rule, RuleMatch, compile_grammar
 from engrams.text.when.lexicon import HOURS
 
 _UNITS = {
@@ -109,90 +109,90 @@ def _unit_name(text: str) -> str:
     return _UNITS[text.lstrip("个個")]
 
 
-def _on_year(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
+def _on_year(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _on_week(m: Hit) -> Piece | None:
+def _on_week(m: RuleMatch) -> Piece | None:
     """上周二; in "上周一起" the 一 is of the next word."""
     offset, day = _WHICH[m["w"]], m["d"]
     if day == "末":
-        return Part("unit", m.start(), m.end(), unit="weekend", offset=offset)
+        return DatePart("unit", m.start(), m.end(), unit="weekend", offset=offset)
     if day:
-        return Part("weekday", m.start(), m.end(), index=WEEKDAYS[day], unit="week", offset=offset)
-    return Part("unit", m.start(), m.end(), unit="week", offset=offset)
+        return DatePart("weekday", m.start(), m.end(), index=WEEKDAYS[day], unit="week", offset=offset)
+    return DatePart("unit", m.start(), m.end(), unit="week", offset=offset)
 
 
-def _on_month(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="quarter" if m["q"] else "month", offset=_WHICH[m["w"]])
+def _on_month(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="quarter" if m["q"] else "month", offset=_WHICH[m["w"]])
 
 
-def _on_weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: RuleMatch) -> Piece | None:
     if m["d"] == "末":
-        return Part("unit", m.start(), m.end(), unit="weekend")
-    return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]])
+        return DatePart("unit", m.start(), m.end(), unit="weekend")
+    return DatePart("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]])
 
 
-def _on_day(m: Hit) -> Piece | None:
+def _on_day(m: RuleMatch) -> Piece | None:
     hours = HOURS[_PARTS[m["h"]]] if m["h"] else None
-    return Part("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
+    return DatePart("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
 
 
-def _on_ago(m: Hit) -> Piece | None:
-    return counted(m, _unit_name(m["u"]), 1 if m["f"] else -1)
+def _on_ago(m: RuleMatch) -> Piece | None:
+    return on_counted(m, _unit_name(m["u"]), 1 if m["f"] else -1)
 
 
-def _on_stretch(m: Hit) -> Piece | None:
-    count = 5 if m["v"] else number(m["n"])
+def _on_stretch(m: RuleMatch) -> Piece | None:
+    count = 5 if m["v"] else parse_number(m["n"])
     if m["w"] == "前":
-        return Part("about", m.start(), m.end(), unit=_unit_name(m["u"]), offset=-1, count=(1, max(count, 3)))
+        return DatePart("about", m.start(), m.end(), unit=_unit_name(m["u"]), offset=-1, count=(1, max(count, 3)))
     sign = 1 if m["w"] in ("未来", "接下来", "今后", "未來", "接下來", "今後") else -1
-    return Part("stretch", m.start(), m.end(), unit=_unit_name(m["u"]), offset=sign, count=(count, count))
+    return DatePart("stretch", m.start(), m.end(), unit=_unit_name(m["u"]), offset=sign, count=(count, count))
 
 
-def _on_lately(m: Hit) -> Piece | None:
-    return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+def _on_lately(m: RuleMatch) -> Piece | None:
+    return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _on_dom(m: Hit) -> Piece | None:
-    return Part("dom", m.start(), m.end(), day=number(m["d"]))
+def _on_dom(m: RuleMatch) -> Piece | None:
+    return DatePart("dom", m.start(), m.end(), day=parse_number(m["d"]))
 
 
-def _on_season(m: Hit) -> Piece | None:
+def _on_season(m: RuleMatch) -> Piece | None:
     """A season after a year, "this" or "in"; alone it is the season as such."""
     before = m.text[max(0, m.start() - 1) : m.start()]
-    return Part("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
+    return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
 
 
-def _on_holiday(m: Hit) -> Piece | None:
-    return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+def _on_holiday(m: RuleMatch) -> Piece | None:
+    return DatePart("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
 
 
-def _on_clock(m: Hit) -> Piece | None:
+def _on_clock(m: RuleMatch) -> Piece | None:
     return on_time(_PARTS, m)
 
 
-def _on_quarter(m: Hit) -> Piece | None:
-    return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
+def _on_quarter(m: RuleMatch) -> Piece | None:
+    return DatePart("quarter", m.start(), m.end(), index=parse_number(m["q"]) - 1)
 
 
-def _on_edge(m: Hit) -> Piece | None:
+def _on_edge(m: RuleMatch) -> Piece | None:
     """年底 belongs to the year before it, or to this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
-    alone = Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
-    return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)
+    alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
+    return Modifier("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)
 
 
-def _on_half(m: Hit) -> Piece | None:
-    return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
+def _on_half(m: RuleMatch) -> Piece | None:
+    return Modifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
 
 
-def _on_bound(m: Hit) -> Piece | None:
-    return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+def _on_bound(m: RuleMatch) -> Piece | None:
+    return Modifier(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
 
 
-def _on_head(m: Hit) -> Piece | None:
-    return Mod(_HEADS[m[0]], m.start(), m.end())
+def _on_head(m: RuleMatch) -> Piece | None:
+    return Modifier(_HEADS[m[0]], m.start(), m.end())
 
 
 _WEEK = r"(?:周|週|星期|礼拜|禮拜)"
@@ -206,7 +206,7 @@ _U = "分钟|分鐘|个?小时|個?小時|个?钟头|天|日|晚|周|週|个?星
 
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=False),
+    *numeric.digit_rules(month_first=False),
     (r"(?:上(?:个|個)?世纪)?(?P<y>(?:19|20)\d0|[3-9]0|[三四五六七八九]十)年代", on_decade),
     (
         rf"(?<![\d一二三四五六七八九十])(?P<y>{YEAR})年(?!级|前的|代|级)(?:(?P<m>{MONTH})月份?(?:(?P<d>{DAY})[日号號](?:[到至~—-](?P<d2>{DAY})[日号號])?)?)?",
@@ -244,7 +244,7 @@ _RULES: tuple[Rule, ...] = (
     ("|".join(sorted(_HEADS, key=len, reverse=True)), _on_head),
 )
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*[的，,]?\s*",
     links=(r"\s*(?:到|至|-|–|—|~)\s*", r"\s*(?:到|至|和|与|-|~)\s*"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engrams.text.when.dates import Interval, months
-from engrams.text.when.grammar import Hit, Part, Piece
+from engrams.text.when.dates import Interval, month_span
+from engrams.text.when.grammar import DatePart, Piece, RuleMatch
 from engrams.text.when.lexicon import HOURS
-from engrams.text.when.numeric import clock
+from engrams.text.when.numeric import clock_minutes
 
 _DIGITS = {
     char: value for value, chars in enumerate(("〇零○", "一壱", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars
@@ -18,7 +18,7 @@ WEEKDAYS = {char: index for index, chars in enumerate(("一月", "二火", "三�
 SEASONS = {"春": 0, "夏": 1, "秋": 2, "冬": 3}
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Digits, or Chinese numerals below 1000; a row of digits (二〇二三) is read as written. 0 where it is none."""
     if text.isdecimal():
         return int(text)
@@ -34,42 +34,42 @@ def number(text: str) -> int:
     return total + held
 
 
-def on_date(m: Hit) -> Piece | None:
+def on_date(m: RuleMatch) -> Piece | None:
     """Groups y, m, d, d2, of which any may be missing but not both y and m."""
-    year = number(m["y"]) if m["y"] else None
-    month = number(m["m"]) if m["m"] else 0
+    year = parse_number(m["y"]) if m["y"] else None
+    month = parse_number(m["m"]) if m["m"] else 0
     if not month:
-        return Part("year", m.start(), m.end(), year=year)
+        return DatePart("year", m.start(), m.end(), year=year)
     if not m["d"]:
-        return Part("month", m.start(), m.end(), year=year, month=month)
-    day, last = number(m["d"]), number(m["d2"]) if m["d2"] else 0
-    return None if last and last <= day else Part("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
+        return DatePart("month", m.start(), m.end(), year=year, month=month)
+    day, last = parse_number(m["d"]), parse_number(m["d2"]) if m["d2"] else 0
+    return None if last and last <= day else DatePart("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
 
 
-def on_time(names: dict[str, str], m: Hit) -> Piece | None:
+def on_time(names: dict[str, str], m: RuleMatch) -> Piece | None:
     """Groups u (part of the day), h (hour), n (minutes), half."""
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:
-        return Part("clock", m.start(), m.end(), hours=HOURS[name])
-    hour, minute = number(m["h"]), 30 if m["half"] else number(m["n"]) if m["n"] else None
+        return DatePart("clock", m.start(), m.end(), hours=HOURS[name])
+    hour, minute = parse_number(m["h"]), 30 if m["half"] else parse_number(m["n"]) if m["n"] else None
     if name in ("afternoon", "evening", "night") and hour < 12:
         hour += 12
-    return Part("clock", m.start(), m.end(), hours=clock(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+    return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
 
 
-def on_decade(m: Hit) -> Piece | None:
-    value = number(m["y"])
+def on_decade(m: RuleMatch) -> Piece | None:
+    value = parse_number(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000
-    span: Interval = months(value, 1, 120, "range")
-    return Part("fixed", m.start(), m.end(), span=span)
+    span: Interval = month_span(value, 1, 120, "range")
+    return DatePart("fixed", m.start(), m.end(), span=span)
 
 
-def counted(m: Hit, unit: str, sign: int) -> Piece | None:
+def on_counted(m: RuleMatch, unit: str, sign: int) -> Piece | None:
     """Three days ago: groups v (a few), n, half."""
     if m["v"]:
-        return Part("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))
-    count = number(m["n"]) if m["n"] else 0
+        return DatePart("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))
+    count = parse_number(m["n"]) if m["n"] else 0
     if m["half"]:
         smaller = {
             "year": ("month", 12, 6),
@@ -81,5 +81,5 @@ def counted(m: Hit, unit: str, sign: int) -> Piece | None:
         if unit not in smaller:
             return None
         name, size, half = smaller[unit]
-        return Part("unit", m.start(), m.end(), unit=name, offset=sign * (count * size + half))
-    return Part("unit", m.start(), m.end(), unit=unit, offset=sign * count)
+        return DatePart("unit", m.start(), m.end(), unit=name, offset=sign * (count * size + half))
+    return DatePart("unit", m.start(), m.end(), unit=unit, offset=sign * count)

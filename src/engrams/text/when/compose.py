@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engrams.text.when.dates import Interval
-from engrams.text.when.grammar import Grammar, Mod, Part, Piece
-from engrams.text.when.modifiers import change
-from engrams.text.when.resolve import Sight, beside, recurs, resolve
+from engrams.text.when.grammar import DatePart, Grammar, Modifier, Piece
+from engrams.text.when.modifiers import apply_modifier
+from engrams.text.when.resolve import Viewpoint, is_recurring, resolve_nearest, resolve_part
 
 _YEARLY = ("date", "month", "season", "holiday", "quarter")
 _ENDS = ("date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "fixed", "unit")
@@ -18,26 +18,26 @@ _GAP = 24
 
 
 @dataclass(slots=True)
-class Node:
+class DateNode:
     """A part still to be seen from somewhere, or an interval; ``at`` and ``end`` in the text."""
 
     at: int
     end: int
-    part: Part | None
+    part: DatePart | None
     span: Interval | None = None
     recurs: bool = False
     ranged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ScannedText:
     """The text, its language and the time."""
 
     low: str
     grammar: Grammar
     now: datetime
 
-    def ahead(self, at: int, *, until: bool = False) -> bool:
+    def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
         """Whether the clause around ``at`` speaks of the future; for ``until`` also of something that lasts.
 
         Of a word of the future and a word of the past the nearer counts.
@@ -49,7 +49,7 @@ class Scene:
             return past is None or future <= past
         return until and past is None and bool(self.grammar.present.search(self.low, start, stop))
 
-    def told(self, at: int) -> bool:
+    def speaks_of_past(self, at: int) -> bool:
         """Whether the clause around ``at`` speaks of the past in so many words."""
         return self.grammar.past.search(self.low, *self._clause_bounds(at)) is not None
 
@@ -63,12 +63,12 @@ class Scene:
         return min((abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None)
 
 
-def compose(pieces: Sequence[Piece], scene: Scene) -> list[Node]:
+def compose_nodes(pieces: Sequence[Piece], scene: ScannedText) -> list[DateNode]:
     """The intervals, in order of the text; a part that means no possible time is left out."""
-    nodes: list[Node] = []
-    suffixes: list[Mod] = []
+    nodes: list[DateNode] = []
+    suffixes: list[Modifier] = []
     for piece in reversed(_join_parts(list(pieces), scene)):
-        if isinstance(piece, Mod):
+        if isinstance(piece, Modifier):
             if piece.suffix:
                 suffixes.append(piece)
             else:
@@ -76,28 +76,28 @@ def compose(pieces: Sequence[Piece], scene: Scene) -> list[Node]:
             continue
         if piece.kind == "clock":
             continue
-        node = Node(piece.at, piece.end, piece, recurs=recurs(piece))
+        node = DateNode(piece.at, piece.end, piece, recurs=is_recurring(piece))
         while suffixes and _touches(scene, node.end, suffixes[-1].at):
             _apply_modifier(suffixes.pop(), node, scene)
-        nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+        nodes += [DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
         suffixes.clear()
         if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
             nodes[-1] = merged
         else:
             nodes.append(node)
-    nodes += [Node(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+    nodes += [DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
     return [node for node in reversed(nodes) if _resolve_node(node, scene)]
 
 
-def _touches(scene: Scene, end: int, at: int) -> bool:
+def _touches(scene: ScannedText, end: int, at: int) -> bool:
     return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
 
 
-def _apply_prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
+def _apply_prefix(mod: Modifier, nodes: list[DateNode], scene: ScannedText) -> None:
     node = nodes[-1] if nodes else None
     if node is None or not _touches(scene, mod.end, node.at):
         if mod.instead is not None:
-            nodes.append(Node(mod.instead.at, mod.instead.end, mod.instead))
+            nodes.append(DateNode(mod.instead.at, mod.instead.end, mod.instead))
         return
     if mod.kind not in ("from", "between"):
         if node.part is None or node.part.kind not in ("about", "stretch"):
@@ -110,15 +110,15 @@ def _apply_prefix(mod: Mod, nodes: list[Node], scene: Scene) -> None:
         nodes[-1].at = mod.at
 
 
-def _apply_modifier(mod: Mod, node: Node, scene: Scene) -> None:
+def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
     """Change the node; where the two do not go together it stays as it is."""
     try:
-        ahead = mod.kind == "by" or scene.ahead(node.at, until=mod.kind == "until")
+        ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
-        span = node.span if node.span or not part else resolve(part, Sight(scene.now, ahead))
+        span = node.span if node.span or not part else resolve_part(part, Viewpoint(scene.now, ahead))
         if span is None:
             return
-        changed = change(mod, span, scene.now)
+        changed = apply_modifier(mod, span, scene.now)
     except (ValueError, OverflowError):  # "the 31st day of June", a year outside the calendar
         if mod.instead is not None:
             node.at, node.end, node.part, node.span = mod.instead.at, mod.instead.end, mod.instead, None
@@ -127,12 +127,12 @@ def _apply_modifier(mod: Mod, node: Node, scene: Scene) -> None:
         node.span, node.at, node.end = changed, min(node.at, mod.at), max(node.end, mod.end)
 
 
-def _christmas_day(part: Part | None, mod: Mod) -> Part | None:
+def _christmas_day(part: DatePart | None, mod: Modifier) -> DatePart | None:
     """Two days before Christmas are counted from the 25th."""
     return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
 
 
-def _link_range(first: Node, last: Node, link: re.Pattern[str], scene: Scene) -> Node | None:
+def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedText) -> DateNode | None:
     """The range from one node to the next where words between them say so."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
@@ -144,59 +144,62 @@ def _link_range(first: Node, last: Node, link: re.Pattern[str], scene: Scene) ->
         return None
     if span.start >= span.end:
         return None
-    return Node(first.at, last.end, None, span, first.recurs and last.recurs, ranged=True)
+    return DateNode(first.at, last.end, None, span, first.recurs and last.recurs, ranged=True)
 
 
-def _is_range_end(part: Part | None) -> bool:
+def _is_range_end(part: DatePart | None) -> bool:
     return part is not None and part.kind in _ENDS and not part.hours
 
 
-def _range_interval(first: Node, last: Node, scene: Scene) -> Interval:
+def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> Interval:
     assert first.part is not None
     assert last.part is not None
-    sight = Sight(scene.now, scene.ahead(first.at))
+    sight = Viewpoint(scene.now, scene.speaks_of_future(first.at))
     if last.span is None and last.recurs and not first.recurs:
-        begin = first.span or resolve(first.part, sight)
-        end = beside(last.part, begin, before=False)
+        begin = first.span or resolve_part(first.part, sight)
+        end = resolve_nearest(last.part, begin, before=False)
     else:
-        end = last.span or resolve(last.part, sight)
+        end = last.span or resolve_part(last.part, sight)
         loose = first.recurs or (first.part.kind in ("weekday", "dom") and first.part.lean is None and first.part.offset is None)
-        begin = first.span or (beside(first.part, end, before=True) if loose else resolve(first.part, sight))
+        begin = first.span or (resolve_nearest(first.part, end, before=True) if loose else resolve_part(first.part, sight))
     return Interval(begin.start, end.end, "range")
 
 
-def _resolve_node(node: Node, scene: Scene) -> bool:
+def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
     if node.span is None and node.part is not None:
         try:
             loose = node.recurs or node.part.lean is None
-            node.span = resolve(node.part, Sight(scene.now, loose and scene.ahead(node.at), near=node.recurs and not scene.told(node.at)))
+            node.span = resolve_part(
+                node.part,
+                Viewpoint(scene.now, loose and scene.speaks_of_future(node.at), near=node.recurs and not scene.speaks_of_past(node.at)),
+            )
         except (ValueError, OverflowError):  # 31 February: not a time
             return False
     return node.span is not None
 
 
-def _join_parts(pieces: list[Piece], scene: Scene) -> list[Piece]:
+def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
     """Parts of one date side by side become one part: "Monday" "last week", "March" "last year", "yesterday" "morning"."""
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
-        if isinstance(piece, Part) and isinstance(last, Part) and 0 <= piece.at - last.end <= 12:
+        if isinstance(piece, DatePart) and isinstance(last, DatePart) and 0 <= piece.at - last.end <= 12:
             gap = scene.low[last.end : piece.at]
             if scene.grammar.join.fullmatch(gap) and (one := _merge_parts(last, piece, gap, scene.now)) is not None:
                 joined[-1] = replace(one, at=last.at, end=piece.end)
                 continue
-        if isinstance(piece, Part) and len(joined) > 1 and isinstance(last, Mod) and isinstance(joined[-2], Part):
+        if isinstance(piece, DatePart) and len(joined) > 1 and isinstance(last, Modifier) and isinstance(joined[-2], DatePart):
             if (one := _join_over(joined[-2], last, piece, scene)) is not None:
                 joined[-2:] = [one]
                 continue
-            opened = len(joined) > 2 and isinstance(joined[-3], Mod) and joined[-3].kind == "from"
+            opened = len(joined) > 2 and isinstance(joined[-3], Modifier) and joined[-3].kind == "from"
             if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(scene.low, joined[-2].end, piece.at):
                 joined.pop()
         joined.append(piece)
     return joined
 
 
-def _join_over(a: Part, mod: Mod, b: Part, scene: Scene) -> Part | None:
+def _join_over(a: DatePart, mod: Modifier, b: DatePart, scene: ScannedText) -> DatePart | None:
     """One part for two with a word between them that also opens a range ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None
@@ -205,7 +208,7 @@ def _join_over(a: Part, mod: Mod, b: Part, scene: Scene) -> Part | None:
     return replace(one, at=a.at, end=b.end) if one else None
 
 
-def _merge_parts(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
+def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:
     """One part for two, whichever comes first; None where they are two times."""
     for near, far in ((a, b), (b, a)):
         open_year = near.kind in _YEARLY and near.year is None and near.lean is None
@@ -226,7 +229,7 @@ def _merge_parts(a: Part, b: Part, gap: str, now: datetime) -> Part | None:
     return None
 
 
-def _add_clock(day: Part, time: Part) -> Part | None:
+def _add_clock(day: DatePart, time: DatePart) -> DatePart | None:
     if day.kind == "unit" and day.unit != "day":
         return None
     if not day.hours or not time.hours:

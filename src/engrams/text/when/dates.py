@@ -26,12 +26,12 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time.min)
 
 
-def days(first: date, count: int, grain: Grain = "day") -> Interval:
+def day_span(first: date, count: int, grain: Grain = "day") -> Interval:
     start = midnight(first)
     return Interval(start, start + count * DAY, grain)
 
 
-def move(day: date, months: int) -> date:
+def add_months(day: date, months: int) -> date:
     """The same day ``months`` later; the last of the month where that has fewer days."""
     index = day.year * 12 + day.month - 1 + months
     first = date(index // 12, index % 12 + 1, 1)
@@ -44,30 +44,30 @@ def month_days(year: int, month: int) -> int:
     return (date(year, month + 1, 1) - date(year, month, 1)).days
 
 
-def months(year: int, month: int, count: int, grain: Grain) -> Interval:
+def month_span(year: int, month: int, count: int, grain: Grain) -> Interval:
     first = date(year, month, 1)
-    return Interval(midnight(first), midnight(move(first, count)), grain)
+    return Interval(midnight(first), midnight(add_months(first, count)), grain)
 
 
-def season(year: int, index: int) -> Interval:
+def season_span(year: int, index: int) -> Interval:
     """Spring 0 … winter 3 by calendar months of the northern half; a winter is named after the year it begins in."""
-    return months(year, _SEASON_MONTH[index], 3, "season")
+    return month_span(year, _SEASON_MONTH[index], 3, "season")
 
 
-def decade(year: int) -> Interval:
-    return months(year, 1, 120, "range")
+def decade_span(year: int) -> Interval:
+    return month_span(year, 1, 120, "range")
 
 
-def weekend(day: date, offset: int = 0) -> Interval:
+def weekend_span(day: date, offset: int = 0) -> Interval:
     """Saturday and Sunday of the week that holds ``day``, weeks beginning on Monday."""
-    return days(monday(day) + 5 * DAY + offset * WEEK, 2, "weekend")
+    return day_span(monday_before(day) + 5 * DAY + offset * WEEK, 2, "weekend")
 
 
-def monday(day: date) -> date:
+def monday_before(day: date) -> date:
     return day - day.weekday() * DAY
 
 
-def unit(name: str, now: datetime, offset: int) -> Interval:
+def unit_span(name: str, now: datetime, offset: int) -> Interval:
     """The calendar unit that holds ``now``, moved by ``offset`` of them."""
     today = now.date()
     if name == "minute":
@@ -77,22 +77,22 @@ def unit(name: str, now: datetime, offset: int) -> Interval:
         start = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=offset)
         return Interval(start, start + timedelta(hours=1), "hour")
     if name == "day":
-        return days(today + offset * DAY, 1)
+        return day_span(today + offset * DAY, 1)
     if name == "week":
-        return days(monday(today) + offset * WEEK, 7, "week")
+        return day_span(monday_before(today) + offset * WEEK, 7, "week")
     if name == "weekend":
-        return weekend(today, offset)
+        return weekend_span(today, offset)
     if name == "month":
-        return months(*_year_month(move(today.replace(day=1), offset)), 1, "month")
+        return month_span(*_year_month(add_months(today.replace(day=1), offset)), 1, "month")
     if name == "quarter":
-        first = move(date(today.year, (today.month - 1) // 3 * 3 + 1, 1), 3 * offset)
-        return months(first.year, first.month, 3, "range")
+        first = add_months(date(today.year, (today.month - 1) // 3 * 3 + 1, 1), 3 * offset)
+        return month_span(first.year, first.month, 3, "range")
     if name == "year":
-        return months(today.year + offset, 1, 12, "year")
+        return month_span(today.year + offset, 1, 12, "year")
     if name == "decade":
-        return decade(today.year // 10 * 10 + 10 * offset)
+        return decade_span(today.year // 10 * 10 + 10 * offset)
     if name == "century":
-        return months(today.year // 100 * 100 + 100 * offset, 1, 1200, "range")
+        return month_span(today.year // 100 * 100 + 100 * offset, 1, 1200, "range")
     raise ValueError(name)
 
 
@@ -104,16 +104,16 @@ _IN_DAYS = {"day": 1, "week": 7, "weekend": 7}
 _IN_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 
-def step(moment: datetime, name: str, count: int) -> datetime:
+def add_units(moment: datetime, name: str, count: int) -> datetime:
     """``moment`` moved by ``count`` units, keeping the time of day."""
     if name in ("minute", "hour"):
         return moment + count * timedelta(**{name + "s": 1})
     if name in _IN_DAYS:
         return moment + count * _IN_DAYS[name] * DAY
-    return datetime.combine(move(moment.date(), count * _IN_MONTHS[name]), moment.time())
+    return datetime.combine(add_months(moment.date(), count * _IN_MONTHS[name]), moment.time())
 
 
-def easter(year: int) -> date:
+def easter_sunday(year: int) -> date:
     """Easter Sunday of the Gregorian calendar (the anonymous algorithm of Nature, 1876)."""
     a, b, c = year % 19, year // 100, year % 100
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
@@ -156,19 +156,19 @@ _EASTER_FEASTS = {
 _LUNAR = (44, 33, 22, 40, 30, 49, 38, 27, 46, 35, 24, 42, 31, 21, 40, 28, 47, 36, 25, 43, 33, 22, 41, 30, 49, 38)
 
 
-def feast(key: str, year: int) -> Interval:
+def holiday_span(key: str, year: int) -> Interval:
     """A holiday: Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days."""
     if key == "thanksgiving" or key == "blackfriday":
         first = date(year, 11, 1)
         thursday = first + ((3 - first.weekday()) % 7 + 21) * DAY
-        return days(thursday + (key == "blackfriday") * DAY, 1)
+        return day_span(thursday + (key == "blackfriday") * DAY, 1)
     if key == "lunar":
-        return days(date(year, 1, 1) + (_LUNAR[_table_index(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range")
+        return day_span(date(year, 1, 1) + (_LUNAR[_table_index(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range")
     if key in _EASTER_FEASTS:
         shift, count = _EASTER_FEASTS[key]
-        return days(easter(year) + shift * DAY, count, "day" if count == 1 else "range")
+        return day_span(easter_sunday(year) + shift * DAY, count, "day" if count == 1 else "range")
     month, first_day, count = _FIXED_FEASTS[key]
-    return days(date(year, month, first_day), count, "day" if count == 1 else "range")
+    return day_span(date(year, month, first_day), count, "day" if count == 1 else "range")
 
 
 def _table_index(year: int, first: int, count: int) -> int:
@@ -177,7 +177,7 @@ def _table_index(year: int, first: int, count: int) -> int:
     return year - first
 
 
-def edge(span: Interval, which: str) -> Interval:
+def edge_span(span: Interval, which: str) -> Interval:
     """The early, middle or late part: thirds of a month or longer; three months at the start or end "of" a year."""
     start, end, grain = span
     if grain in ("minute", "hour", "day"):
@@ -186,11 +186,11 @@ def edge(span: Interval, which: str) -> Interval:
     if grain == "year":
         width = 3 if which in ("start", "end") else 4
         first = {"start": 1, "early": 1, "mid": 5}.get(which, 13 - width)
-        return months(start.year, first, width, "range")
+        return month_span(start.year, first, width, "range")
     if grain == "month":
         cuts = (0, 10, 20, length)
     elif length >= 80:
-        third = [move(start.date(), round(length / 30.4 / 3) * k) for k in (0, 1, 2)]
+        third = [add_months(start.date(), round(length / 30.4 / 3) * k) for k in (0, 1, 2)]
         cuts = (0, (third[1] - start.date()).days, (third[2] - start.date()).days, length)
     elif grain == "week":
         cuts = {"start": (0, 2, 2, 7), "early": (0, 2, 2, 7), "mid": (0, 1, 4, 7)}.get(which, (0, 1, 4, 7))

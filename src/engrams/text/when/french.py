@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from engrams.text.when import numeric
-from engrams.text.when.grammar import Hit, Mod, Piece, Rule, anyof, grammar, table, wordset
-from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.grammar import Modifier, Piece, Rule, RuleMatch, any_of, compile_grammar, word_set, word_table
+from engrams.text.when.lexicon import TimeLexicon
 
-FR = Lexicon(
-    months=table(
+FR = TimeLexicon(
+    months=word_table(
         {
             1: "janvier janv",
             2: "fevrier fevr",
@@ -25,8 +25,8 @@ FR = Lexicon(
             12: "decembre",
         }
     ),
-    weekdays=table({0: "lundi", 1: "mardi", 2: "mercredi", 3: "jeudi", 4: "vendredi", 5: "samedi", 6: "dimanche"}),
-    numbers=table(
+    weekdays=word_table({0: "lundi", 1: "mardi", 2: "mercredi", 3: "jeudi", 4: "vendredi", 5: "samedi", 6: "dimanche"}),
+    numbers=word_table(
         {
             1: "un une 1er premier",
             2: "deux",
@@ -69,7 +69,7 @@ FR = Lexicon(
         "decennie": "decade",
         "siecle": "century",
     },
-    seasons=table({0: "printemps", 1: "ete", 2: "automne", 3: "hiver"}),
+    seasons=word_table({0: "printemps", 1: "ete", 2: "automne", 3: "hiver"}),
     hours={"matin": "morning", "midi": "noon", "apres-midi": "afternoon", "soir": "evening", "soiree": "evening", "nuit": "night"},
     holidays={
         "reveillon de noel": "eve",
@@ -140,20 +140,20 @@ FR = Lexicon(
         "cette apres-midi": ("day", 0, "afternoon"),
         "ce soir": ("day", 0, "evening"),
     },
-    ordinals=table({1: "premier premiere 1er", 2: "deuxieme second 2e", 3: "troisieme 3e", 4: "quatrieme 4e"}),
+    ordinals=word_table({1: "premier premiere 1er", 2: "deuxieme second 2e", 3: "troisieme 3e", 4: "quatrieme 4e"}),
 )
 _FUTURE = (
     r"\b(?:vais|vas|va|allons|allez|vont)\s+\w+(?:er|ir|re|oir)\b|\b(?:sera|serons|serai|seront|aura|aurai|irai|irons|ferons|ferai|partirons"
     r"|prochain|prochaine|commence|prevu|prevue|bientot)\b"
 )
-_STRONG = wordset("en depuis jusqu avant apres des annee annees an de ete hiver automne printemps entre fin debut vers")
+_STRONG = word_set("en depuis jusqu avant apres des annee annees an de ete hiver automne printemps entre fin debut vers")
 
 
 _DATED = re.compile(r"\s+(?:\d|dernier|prochain|matin|soir)")
 
 
-def _on_month(m: Hit) -> Piece | None:
-    before = m.before(m.start())
+def _on_month(m: RuleMatch) -> Piece | None:
+    before = m.word_before(m.start())
     after = (
         "en",
         "depuis",
@@ -177,34 +177,34 @@ def _on_month(m: Hit) -> Piece | None:
     return FR.on_month(m) if m["y"] or before in after else None
 
 
-def _on_weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: RuleMatch) -> Piece | None:
     """Mardi is a day, "le mardi" and "chaque mardi" a habit, unless a date follows."""
-    before = m.before(m.start())
+    before = m.word_before(m.start())
     habit = before in ("chaque", "un", "les") or (before == "le" and not _DATED.match(m.low, m.end()))
     return None if habit else FR.on_weekday(m)
 
 
-def _on_holiday(m: Hit) -> Piece | None:
-    return None if m.before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
+def _on_holiday(m: RuleMatch) -> Piece | None:
+    return None if m.word_before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
 
 
-def _on_eve(m: Hit) -> Piece | None:
-    return Mod("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
+def _on_eve(m: RuleMatch) -> Piece | None:
+    return Modifier("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
 
 
-_N = rf"(?P<n>\d{{1,4}}|{anyof(FR.numbers)})"
-_NV = rf"(?:(?P<v>{anyof(FR.vague)})|{_N})"
-_U = rf"(?P<u>{anyof(FR.units)})\b"
-_MON = rf"(?P<m>{anyof(FR.months)})\b\.?"
+_N = rf"(?P<n>\d{{1,4}}|{any_of(FR.numbers)})"
+_NV = rf"(?:(?P<v>{any_of(FR.vague)})|{_N})"
+_U = rf"(?P<u>{any_of(FR.units)})\b"
+_MON = rf"(?P<m>{any_of(FR.months)})\b\.?"
 _Y = r"(?P<y>\d{4})(?![\w%:])"
 _GREAT = "week-?end|semaine|mois|trimestre|annee|an|decennie|siecle"
-_THING = rf"(?P<u>{_GREAT}|{anyof(FR.weekdays)}|{anyof(FR.months)}|{anyof(FR.seasons)}|{anyof(FR.holidays)}|nuit)"
+_THING = rf"(?P<u>{_GREAT}|{any_of(FR.weekdays)}|{any_of(FR.months)}|{any_of(FR.seasons)}|{any_of(FR.holidays)}|nuit)"
 _E = r"(?P<e>au\s+debut|debut|mi|au\s+milieu|milieu|a\s+la\s+fin|la\s+fin|fin)(?:\s+|-)(?:de\s+la\s+|de\s+l'|du\s+|de\s+|d')?"
 _DAY = r"\d{1,2}|1er|premier"
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=False),
-    (rf"(?:{anyof(FR.plain)})\b", FR.on_plain),
+    *numeric.digit_rules(month_first=False),
+    (rf"(?:{any_of(FR.plain)})\b", FR.on_plain),
     (rf"il\s+y\s+a\s+(?:environ\s+|presque\s+|plus\s+de\s+|a\s+peu\s+pres\s+)?{_NV}\s+{_U}", FR.on_ago),
     (rf"(?P<f>dans|d'ici)\s+{_NV}\s+{_U}", FR.on_ago),
     (r"(?:recemment|dernierement|ces\s+derniers\s+temps|ces\s+temps-ci)\b", FR.on_lately),
@@ -221,27 +221,27 @@ _RULES: tuple[Rule, ...] = (
     (r"(?:le|du|au)\s+(?P<u>week-?end)\b", FR.on_weekend),
     (rf"(?:(?:le|du)\s+)?(?:(?P<d0>{_DAY})\s*(?:-|–|au|et|a)\s*(?:le\s+)?)?(?P<d>{_DAY})\s+{_MON}(?:\s+{_Y})?(?!\w)", FR.on_date),
     (rf"{_MON}\s+{_Y}", _on_month),
-    (rf"(?P<m>{anyof(month for month in FR.months if month[-2:] not in ('nv', 'vr'))})\b", _on_month),
+    (rf"(?P<m>{any_of(month for month in FR.months if month[-2:] not in ('nv', 'vr'))})\b", _on_month),
     (
         rf"(?:le\s+|au\s+)?(?:t(?P<q>[1-4])|(?P<o>premier|1er|deuxieme|2e|troisieme|3e|quatrieme|4e)\s+trimestre)(?:\s+(?:de\s+)?{_Y})?(?!\w)",
         FR.on_quarter,
     ),
-    (rf"(?P<d>{anyof(FR.weekdays)})\b", _on_weekday),
-    (rf"(?P<u>{anyof(FR.holidays)})\b", _on_holiday),
+    (rf"(?P<d>{any_of(FR.weekdays)})\b", _on_weekday),
+    (rf"(?P<u>{any_of(FR.holidays)})\b", _on_holiday),
     (r"(?:la\s+veille|(?P<f>le\s+lendemain))\s+(?:de|du|d')\s*", _on_eve),
-    (rf"(?:(?:en|pendant|durant)\s+|au\s+(?=printemps)|(?:pendant\s+|durant\s+)?l'|cet\s+)(?P<s>{anyof(FR.seasons)})\b", FR.on_season),
-    (rf"(?P<s>{anyof(FR.seasons)})(?=\s+(?:de\s+)?(?:19|20)\d\d\b)", FR.on_season),
+    (rf"(?:(?:en|pendant|durant)\s+|au\s+(?=printemps)|(?:pendant\s+|durant\s+)?l'|cet\s+)(?P<s>{any_of(FR.seasons)})\b", FR.on_season),
+    (rf"(?P<s>{any_of(FR.seasons)})(?=\s+(?:de\s+)?(?:19|20)\d\d\b)", FR.on_season),
     (r"(?:les\s+)?annees\s+(?P<y>(?:19|20)\d0|[3-9]0)\b", numeric.on_decade),
     (r"(?:a|vers)\s+(?P<h>\d{1,2})\s?(?:h(?P<n>\d\d)?|heures?|:(?=\d))(?!\w)", FR.on_time),
-    (rf"(?:dans\s+la\s+|le\s+|au\s+|du\s+)?(?P<u>{anyof(FR.hours)})\b", FR.on_time),
+    (rf"(?:dans\s+la\s+|le\s+|au\s+|du\s+)?(?P<u>{any_of(FR.hours)})\b", FR.on_time),
     (rf"{_N}\s+(?P<u>jours?|semaines?|mois|ans?)\s+(?:avant|(?P<f>apres))\s+(?:le\s+|la\s+)?", FR.on_shift),
     (r"(?:la\s+)(?P<u>semaine)\s+du\s+", FR.on_within),
     (_E, FR.on_edge),
-    (rf"(?P<b>{anyof(FR.bounds)})(?:\s|(?<=')|(?=\s))", FR.on_bound),
-    numeric.year(_STRONG),
+    (rf"(?P<b>{any_of(FR.bounds)})(?:\s|(?<=')|(?=\s))", FR.on_bound),
+    numeric.year_rule(_STRONG),
 )
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*,?\s*(?:de|du|en|a|,)?\s*(?:l'|le\s+|la\s+)?",
     links=(r"\s*(?:-|–|—|a|au|jusqu'a|jusqu'en|jusqu'au)\s*(?:le\s+)?", r"\s*,?\s*(?:et|-|–)\s*(?:le\s+)?"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.grammar import Hit, Part, Piece, Rule, anyof, grammar, table, wordset
-from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.grammar import DatePart, Piece, Rule, RuleMatch, any_of, compile_grammar, word_set, word_table
+from engrams.text.when.lexicon import TimeLexicon
 
 _STEMS = {"letzt": -1, "vergangen": -1, "vorig": -1, "dies": 0, "nachst": 1, "naechst": 1, "kommend": 1}
 _ENDINGS = ("e", "en", "er", "es", "em")
-DE = Lexicon(
-    months=table(
+DE = TimeLexicon(
+    months=word_table(
         {
             1: "januar janner jan",
             2: "februar feber feb",
@@ -25,10 +25,10 @@ DE = Lexicon(
             12: "dezember dez",
         }
     ),
-    weekdays=table(
+    weekdays=word_table(
         {0: "montag", 1: "dienstag", 2: "mittwoch", 3: "donnerstag", 4: "freitag", 5: "samstag sonnabend", 6: "sonntag"},
     ),
-    numbers=table(
+    numbers=word_table(
         {
             1: "ein eine einem einen einer",
             2: "zwei",
@@ -62,7 +62,7 @@ DE = Lexicon(
         }.items()
         for word in listed.split()
     },
-    seasons=table({0: "fruhling fruhjahr fruhlings fruhjahrs", 1: "sommer sommers", 2: "herbst herbstes", 3: "winter winters"}),
+    seasons=word_table({0: "fruhling fruhjahr fruhlings fruhjahrs", 1: "sommer sommers", 2: "herbst herbstes", 3: "winter winters"}),
     hours={
         "morgen": "morning",
         "fruh": "morning",
@@ -116,65 +116,65 @@ DE = Lexicon(
         "heute fruh": ("day", 0, "morning"),
         "morgen fruh": ("day", 1, "morning"),
     },
-    ordinals=table({1: "ersten erste erster", 2: "zweiten zweite zweiter", 3: "dritten dritte dritter", 4: "vierten vierte vierter"}),
+    ordinals=word_table({1: "ersten erste erster", 2: "zweiten zweite zweiter", 3: "dritten dritte dritter", 4: "vierten vierte vierter"}),
 )
 _FUTURE = (
     r"\b(?:werde|wirst|wird|werden|werdet|wurde\s+gern|plane|plant|planen|kommt|kommen|komme|fahre|fahren|fliege|fliegen|beginnt|startet"
     r"|bald)\b"
 )
-_STRONG = wordset("in im seit bis ab nach vor von jahr jahre jahres um anfang mitte ende sommer winter herbst fruhling fruhjahr")
+_STRONG = word_set("in im seit bis ab nach vor von jahr jahre jahres um anfang mitte ende sommer winter herbst fruhling fruhjahr")
 
 
-def _on_part(m: Hit) -> Piece | None:
+def _on_part(m: RuleMatch) -> Piece | None:
     """Morgen alone is tomorrow; after an article or another day it is the morning."""
-    before = m.before(m.start())
+    before = m.word_before(m.start())
     if m[0] != "morgen" or before in ("heute", "gestern"):
         return DE.on_time(m)
     if before in ("guten", "jeden", "diesen", "der", "den", "einen", "schonen", "eines", "zum", "ein", "des"):
         return None
-    return Part("unit", m.start(), m.end(), unit="day", offset=1)
+    return DatePart("unit", m.start(), m.end(), unit="day", offset=1)
 
 
-def _on_numeric(m: Hit) -> Piece | None:
-    return Part("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
+def _on_numeric(m: RuleMatch) -> Piece | None:
+    return DatePart("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
 
 
-def _on_month(m: Hit) -> Piece | None:
+def _on_month(m: RuleMatch) -> Piece | None:
     """A bare month after a word that times take; the abbreviations only in dates."""
-    before = m.before(m.start())
+    before = m.word_before(m.start())
     after = ("im", "seit", "bis", "ab", "vor", "nach", "anfang", "mitte", "ende", "zum", "zwischen", "und", "von", "monat")
     return DE.on_month(m) if m["y"] or (before in after and len(m["m"]) > 2) else None
 
 
-def _on_weekday(m: Hit) -> Piece | None:
-    return None if m.before(m.start()) in ("jeden", "jedem", "einen", "einem", "ein", "jeder") else DE.on_weekday(m)
+def _on_weekday(m: RuleMatch) -> Piece | None:
+    return None if m.word_before(m.start()) in ("jeden", "jedem", "einen", "einem", "ein", "jeder") else DE.on_weekday(m)
 
 
-def _on_holiday(m: Hit) -> Piece | None:
-    return None if m.before(m.start()) in ("frohe", "schone", "jedes", "jede") else DE.on_holiday(m)
+def _on_holiday(m: RuleMatch) -> Piece | None:
+    return None if m.word_before(m.start()) in ("frohe", "schone", "jedes", "jede") else DE.on_holiday(m)
 
 
-_N = rf"(?P<n>\d{{1,4}}|{anyof(DE.numbers)})"
-_NV = rf"(?:(?P<v>{anyof(DE.vague)})|{_N})"
-_U = rf"(?P<u>{anyof(DE.units)})\b"
-_MON = rf"(?P<m>{anyof(DE.months)})\b\.?"
-_FULL = anyof(month for month in DE.months if len(month) > 3 or month == "mai")
-_W = rf"(?P<w>{anyof(DE.leans)})\s+"
+_N = rf"(?P<n>\d{{1,4}}|{any_of(DE.numbers)})"
+_NV = rf"(?:(?P<v>{any_of(DE.vague)})|{_N})"
+_U = rf"(?P<u>{any_of(DE.units)})\b"
+_MON = rf"(?P<m>{any_of(DE.months)})\b\.?"
+_FULL = any_of(month for month in DE.months if len(month) > 3 or month == "mai")
+_W = rf"(?P<w>{any_of(DE.leans)})\s+"
 _Y = r"(?P<y>\d{4})(?![\w%:])"
 _E = r"(?P<e>anfang|mitte|ende)"
 _PART = "|".join(DE.hours)
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=False),
-    (rf"(?:{anyof(DE.plain)})\b", DE.on_plain),
-    (rf"(?:vor)\s+(?:etwa\s+|ungefahr\s+|rund\s+|uber\s+|fast\s+)?{_NV}\s+(?P<u>{anyof(DE.units)})\b", DE.on_ago),
-    (rf"(?P<f>in)\s+(?:etwa\s+)?{_NV}\s+(?P<u>{anyof(DE.units)})\b(?!\s+(?:gelernt|gelesen|geschafft|fertig))", DE.on_ago),
+    *numeric.digit_rules(month_first=False),
+    (rf"(?:{any_of(DE.plain)})\b", DE.on_plain),
+    (rf"(?:vor)\s+(?:etwa\s+|ungefahr\s+|rund\s+|uber\s+|fast\s+)?{_NV}\s+(?P<u>{any_of(DE.units)})\b", DE.on_ago),
+    (rf"(?P<f>in)\s+(?:etwa\s+)?{_NV}\s+(?P<u>{any_of(DE.units)})\b(?!\s+(?:gelernt|gelesen|geschafft|fertig))", DE.on_ago),
     (r"(?:vor\s+kurzem|kurzlich|neulich|in\s+letzter\s+zeit|in\s+den\s+letzten\s+tagen)\b", DE.on_lately),
     (rf"(?:(?:in\s+den|die|der|den)\s+)?{_W}(?:{_NV})\s+{_U}", DE.on_stretch),
     (rf"(?:in\s+den|wahrend\s+der)\s+{_W}(?P<u>monaten|wochen|jahren|jahre|tage|wochen|monate)\b", DE.on_lately),
     (rf"seit\s+{_NV}\s+{_U}", DE.on_stretch),
     (rf"{_E}\s+(?:der|des|dieses|dieser)\s+(?P<u>woche|monats|jahres|quartals|jahrzehnts|wochenendes|sommers|winters)\b", DE.on_edge_unit),
-    (rf"{_W}(?P<u>{anyof(DE.units)}|{anyof(DE.weekdays)}|{anyof(DE.seasons)}|{_FULL}|{anyof(DE.holidays)}|{_PART})\b", DE.on_rel),
+    (rf"{_W}(?P<u>{any_of(DE.units)}|{any_of(DE.weekdays)}|{any_of(DE.seasons)}|{_FULL}|{any_of(DE.holidays)}|{_PART})\b", DE.on_rel),
     (r"(?:am\s+|ubers\s+|uber\s+das\s+)(?P<u>wochenende)\b", DE.on_weekend),
     (
         rf"(?:(?P<d0>\d{{1,2}})\.?\s*(?:-|–|bis|bis\s+zum|und)\s*(?:dem\s+)?)?(?P<d>\d{{1,2}}|ersten|zweiten|dritten)\.?\s+{_MON}(?:\s+{_Y})?(?!\w)",
@@ -184,20 +184,20 @@ _RULES: tuple[Rule, ...] = (
     (rf"{_MON}\s+{_Y}", _on_month),
     (rf"(?P<m>{_FULL})\b", _on_month),
     (rf"(?:im\s+)?(?:q(?P<q>[1-4])|(?P<o>ersten|zweiten|dritten|vierten)\s+quartal)(?:\s+{_Y})?(?!\w)", DE.on_quarter),
-    (rf"(?P<d>{anyof(DE.weekdays)})\s?(?P<h>{_PART})?(?!\w)", _on_weekday),
-    (rf"(?P<u>{anyof(DE.holidays)})\b", _on_holiday),
-    (rf"(?:im|seit\s+dem|bis\s+zum|vor\s+dem|nach\s+dem|ab)\s+(?P<s>{anyof(DE.seasons)})\b", DE.on_season),
-    (rf"(?P<s>{anyof(DE.seasons)})(?=\s+(?:19|20)\d\d\b)", DE.on_season),
+    (rf"(?P<d>{any_of(DE.weekdays)})\s?(?P<h>{_PART})?(?!\w)", _on_weekday),
+    (rf"(?P<u>{any_of(DE.holidays)})\b", _on_holiday),
+    (rf"(?:im|seit\s+dem|bis\s+zum|vor\s+dem|nach\s+dem|ab)\s+(?P<s>{any_of(DE.seasons)})\b", DE.on_season),
+    (rf"(?P<s>{any_of(DE.seasons)})(?=\s+(?:19|20)\d\d\b)", DE.on_season),
     (r"(?:die|den|der)\s+(?P<y>(?:(?:19|20)\d0|[3-9]0))er(?:n|\s+jahre|\s+jahren)?\b", numeric.on_decade),
     (r"(?:um|gegen)\s+(?P<h>\d{1,2})(?:[:.](?P<n>\d\d))?(?:\s+uhr\b)?(?!\w)", DE.on_time),
     (rf"(?:am\s+)?(?P<u>{_PART})\b", _on_part),
     (rf"{_E}\s+", DE.on_edge),
     (rf"{_N}?\s*(?P<u>tage?|wochen?|monate?|jahre?|nacht|abend)\s+(?:vor|(?P<f>nach))\s+(?:dem\s+|der\s+)?", DE.on_shift),
-    (rf"(?P<b>{anyof(DE.bounds)})\s", DE.on_bound),
-    numeric.year(_STRONG),
+    (rf"(?P<b>{any_of(DE.bounds)})\s", DE.on_bound),
+    numeric.year_rule(_STRONG),
 )
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*,?\s*(?:im|am|den|dem|der|in|um|,)?\s*(?:der\s+|dem\s+|den\s+)?",
     links=(r"\s*(?:-|–|—|bis(?:\s+zum)?)\s*", r"\s*,?\s*(?:und|bis|-|–)\s*(?:dem\s+)?"),

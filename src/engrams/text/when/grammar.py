@@ -17,7 +17,7 @@ ModKind: TypeAlias = Literal["since", "until", "by", "before", "after", "from", 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatePart:
     """A piece of a date, from ``at`` to ``end`` of the text.
 
     ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for
@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Mod:
+class Modifier:
     """A word that changes the part after it (or before it, ``suffix``). ``instead``: what it is where there is none."""
 
     kind: ModKind
@@ -56,14 +56,14 @@ class Mod:
     index: int = 0
     count: int = 1
     hours: tuple[int, int] | None = None
-    instead: Part | None = None
+    instead: DatePart | None = None
 
 
-Piece: TypeAlias = Part | Mod
+Piece: TypeAlias = DatePart | Modifier
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RuleMatch:
     """What one rule matched. ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, as long."""
 
     match: re.Match[str]
@@ -84,15 +84,15 @@ class Hit:
     def end(self, name: str | int = 0) -> int:
         return self.match.end(name)
 
-    def capital(self, at: int) -> bool:
+    def is_capital(self, at: int) -> bool:
         return self.text[at : at + 1].isupper()
 
-    def before(self, at: int) -> str:
+    def word_before(self, at: int) -> str:
         """The word before ``at``."""
         found = _LAST_WORD.search(self.low, max(0, at - 24), at)
         return found[1] if found else ""
 
-    def after(self, at: int) -> str:
+    def word_after(self, at: int) -> str:
         """The word after ``at``."""
         found = _NEXT_WORD.match(self.low, at)
         return found[1] if found else ""
@@ -101,7 +101,7 @@ class Hit:
 _LAST_WORD = re.compile(r"([^\W_]+)'?[\s,(-]*\Z")
 _NEXT_WORD = re.compile(r"[\s,]*([^\W_]+)")
 
-Handler: TypeAlias = Callable[[Hit], Piece | None]
+Handler: TypeAlias = Callable[[RuleMatch], Piece | None]
 Rule: TypeAlias = tuple[str, Handler]
 
 
@@ -127,7 +127,7 @@ class Grammar:
     past: re.Pattern[str]
 
 
-def grammar(  # each argument is one pattern of the language
+def compile_grammar(  # each argument is one pattern of the language
     rules: Sequence[Rule],
     *,
     join: str,
@@ -166,25 +166,25 @@ def _first_letters(patterns: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_rule(pattern: str) -> re.Pattern[str]:
     """A rule, compiled when it is first met: most never are."""
     return re.compile(pattern)
 
 
-def anyof(table: Iterable[str]) -> str:
+def any_of(table: Iterable[str]) -> str:
     """An alternation, longest first; blanks match any white space."""
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(table, key=len, reverse=True))
 
 
-def wordset(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def key(text: str) -> str:
+def phrase_key(text: str) -> str:
     """A matched phrase as tables write it: one blank between words."""
     return " ".join(text.split())
 
 
-def table(listing: dict[int, str]) -> dict[str, int]:
+def word_table(listing: dict[int, str]) -> dict[str, int]:
     """{"jan": 1, "january": 1, …} from {1: "jan january", …}; words are split at commas where there are any."""
     return {word.strip(): value for value, listed in listing.items() for word in (listed.split(",") if "," in listed else listed.split())}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, counted, number, on_date, on_decade, on_time
-from engrams.text.when.grammar import Hit, Mod, ModKind, Part, Piece, Rule, grammar
+from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
+from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, Rule, RuleMatch, compile_grammar
 from engrams.text.when.lexicon import HOURS
 
 _UNITS = {
@@ -110,103 +110,105 @@ _BOUNDS: dict[str, ModKind] = {
 }
 
 
-def _on_year(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
+def _on_year(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _on_era(m: Hit) -> Piece | None:
-    year = _ERAS[m["era"]] + (1 if m["n"] == "元" else number(m["n"]))
+def _on_era(m: RuleMatch) -> Piece | None:
+    year = _ERAS[m["era"]] + (1 if m["n"] == "元" else parse_number(m["n"]))
     if not m["m"]:
-        return Part("year", m.start(), m.end(), year=year)
-    kind, day = ("date", number(m["d"])) if m["d"] else ("month", 0)
-    return Part("date" if kind == "date" else "month", m.start(), m.end(), year=year, month=number(m["m"]), day=day)
+        return DatePart("year", m.start(), m.end(), year=year)
+    kind, day = ("date", parse_number(m["d"])) if m["d"] else ("month", 0)
+    return DatePart("date" if kind == "date" else "month", m.start(), m.end(), year=year, month=parse_number(m["m"]), day=day)
 
 
-def _on_week(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="weekend" if m["e"] else "week", offset=_WHICH[m["w"]])
+def _on_week(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="weekend" if m["e"] else "week", offset=_WHICH[m["w"]])
 
 
-def _on_month(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="month", offset=_WHICH[m["w"]])
+def _on_month(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="month", offset=_WHICH[m["w"]])
 
 
-def _on_weekday(m: Hit) -> Piece | None:
+def _on_weekday(m: RuleMatch) -> Piece | None:
     if m.text.endswith(("毎週", "毎", "各", "隔週"), 0, m.start()):
         return None
-    return Part("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]], lean=_LEANS[m["w"]] if m["w"] else None)
+    return DatePart("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]], lean=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _on_weekend(m: Hit) -> Piece | None:
-    return Part("unit", m.start(), m.end(), unit="weekend", offset=_LEANS[m["w"]] if m["w"] else None)
+def _on_weekend(m: RuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="weekend", offset=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _on_day(m: Hit) -> Piece | None:
+def _on_day(m: RuleMatch) -> Piece | None:
     offset, hours = _DAYS[m[0]]
-    return Part("unit", m.start(), m.end(), unit="day", offset=offset, hours=HOURS[hours] if hours else None)
+    return DatePart("unit", m.start(), m.end(), unit="day", offset=offset, hours=HOURS[hours] if hours else None)
 
 
-def _on_ago(m: Hit) -> Piece | None:
-    return counted(m, _UNITS[m["u"]], 1 if m["f"] else -1)
+def _on_ago(m: RuleMatch) -> Piece | None:
+    return on_counted(m, _UNITS[m["u"]], 1 if m["f"] else -1)
 
 
-def _on_stretch(m: Hit) -> Piece | None:
-    count = 5 if m["v"] else number(m["n"])
-    return Part(
+def _on_stretch(m: RuleMatch) -> Piece | None:
+    count = 5 if m["v"] else parse_number(m["n"])
+    return DatePart(
         "stretch", m.start(), m.end(), unit=_UNITS[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
     )
 
 
-def _on_lately(m: Hit) -> Piece | None:
-    return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+def _on_lately(m: RuleMatch) -> Piece | None:
+    return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _on_other_day(m: Hit) -> Piece | None:
-    return Part("about", m.start(), m.end(), unit="day", offset=-1, count=(1, 14))
+def _on_other_day(m: RuleMatch) -> Piece | None:
+    return DatePart("about", m.start(), m.end(), unit="day", offset=-1, count=(1, 14))
 
 
-def _on_dom(m: Hit) -> Piece | None:
-    return Part("dom", m.start(), m.end(), day=number(m["d"]))
+def _on_dom(m: RuleMatch) -> Piece | None:
+    return DatePart("dom", m.start(), m.end(), day=parse_number(m["d"]))
 
 
-def _on_season(m: Hit) -> Piece | None:
-    return Part("season", m.start(), m.end(), index=SEASONS[m["s"] or m["s2"]])
+def _on_season(m: RuleMatch) -> Piece | None:
+    return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"] or m["s2"]])
 
 
-def _on_holiday(m: Hit) -> Piece | None:
-    return Part("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+def _on_holiday(m: RuleMatch) -> Piece | None:
+    return DatePart("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
 
 
-def _on_clock(m: Hit) -> Piece | None:
+def _on_clock(m: RuleMatch) -> Piece | None:
     return on_time(_PARTS, m)
 
 
-def _on_quarter(m: Hit) -> Piece | None:
-    return Part("quarter", m.start(), m.end(), index=number(m["q"]) - 1)
+def _on_quarter(m: RuleMatch) -> Piece | None:
+    return DatePart("quarter", m.start(), m.end(), index=parse_number(m["q"]) - 1)
 
 
-def _on_edge(m: Hit) -> Piece | None:
-    return Mod("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]])
+def _on_edge(m: RuleMatch) -> Piece | None:
+    return Modifier("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]])
 
 
-def _on_edge_unit(m: Hit) -> Piece | None:
+def _on_edge_unit(m: RuleMatch) -> Piece | None:
     unit = {"年": "year", "月": "month"}[m["u"]]
     edge = "end" if m["e"] == "末" else "start"
-    return Mod("edge", m.start(), m.end(), suffix=True, name=edge, instead=Part("unit", m.start(), m.end(), unit=unit, offset=0, edge=edge))
+    return Modifier(
+        "edge", m.start(), m.end(), suffix=True, name=edge, instead=DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=edge)
+    )
 
 
-def _on_half(m: Hit) -> Piece | None:
-    return Mod("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
+def _on_half(m: RuleMatch) -> Piece | None:
+    return Modifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
 
 
-def _on_bound(m: Hit) -> Piece | None:
-    return Mod(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+def _on_bound(m: RuleMatch) -> Piece | None:
+    return Modifier(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
 
 
 _ND = r"(?<![第\d一二三四五六七八九十何数])"
 _U = "分間?|時間|日間?|晩|週間?|[かヶカヵケ箇]月|四半期|年間?"
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=False),
+    *numeric.digit_rules(month_first=False),
     (r"(?P<y>(?:19|20)\d0|[3-9]0)年代", on_decade),
     (rf"(?P<era>令和|平成|昭和)(?P<n>\d{{1,2}}|元|[一二三四五六七八九十]{{1,3}})年(?:(?P<m>{MONTH})月(?:(?P<d>{DAY})日)?)?", _on_era),
     (rf"(?<!\d)(?P<y>{YEAR})年(?!間|生|度生)(?:の?(?P<m>{MONTH})月(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?)?", on_date),
@@ -238,7 +240,7 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*[の、,]?\s*",
     links=(r"\s*(?:から|-|–|—|~|〜|～)\s*", r"\s*(?:から|と|-|~|〜|～)\s*"),

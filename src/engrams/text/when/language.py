@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engrams.text.when.prefilter import TRIGGERS, languages
+from engrams.text.when.prefilter import TRIGGERS, trigger_languages
 from engrams.text.when.spelling import fold
 
 _WORDS = {
@@ -39,7 +39,7 @@ _HANGUL = "[\uac00-\ud7af]"
 _SPLIT = re.compile(r"[^\W\d_]+")
 
 
-def votes(words: Iterable[str]) -> dict[str, int]:
+def count_votes(words: Iterable[str]) -> dict[str, int]:
     """How many of the folded words are frequent in each language of the Latin script."""
     counts = dict.fromkeys(_WORDS, 0)
     for word in words:
@@ -48,7 +48,7 @@ def votes(words: Iterable[str]) -> dict[str, int]:
     return counts
 
 
-def language(text: str) -> str:
+def detect_language(text: str) -> str:
     """en, de, es, fr, zh, ja or ko; en where nothing speaks for another."""
     folded = fold(text)
     if not folded.isascii():
@@ -59,8 +59,8 @@ def language(text: str) -> str:
         if re.search(_HAN, folded):
             return "zh"
     words = set(_SPLIT.findall(folded))
-    counts = votes(words)
-    for name, sure in languages(words & TRIGGERS).items():
+    counts = count_votes(words)
+    for name, sure in trigger_languages(words & TRIGGERS).items():
         counts[name] += sure
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > counts["en"] else "en"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engrams.text.when.grammar import Hit, Mod, ModKind, Part, Piece, key
-from engrams.text.when.numeric import clock, full_year
+from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, RuleMatch, phrase_key
+from engrams.text.when.numeric import clock_minutes, full_year
 
 HOURS = {
     "dawn": (240, 420),
@@ -25,7 +25,7 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class TimeLexicon:
     """Tables of words as they stand in ``View.low``. ``plain``: whole phrases to (unit, offset, part of the day)."""
 
     months: Mapping[str, int]
@@ -42,137 +42,137 @@ class Lexicon:
     plain: Mapping[str, tuple[str, int, str]]
     ordinals: Mapping[str, int] = field(default_factory=dict)
 
-    def number(self, text: str) -> int:
+    def parse_number(self, text: str) -> int:
         """Digits or a word; 0 where it is neither."""
-        word = key(text)
+        word = phrase_key(text)
         return int(word) if word.isdecimal() else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
 
-    def on_plain(self, m: Hit) -> Piece | None:
-        unit, offset, hours = self.plain[key(m[0])]
-        return Part("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
+    def on_plain(self, m: RuleMatch) -> Piece | None:
+        unit, offset, hours = self.plain[phrase_key(m[0])]
+        return DatePart("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
 
-    def on_ago(self, m: Hit) -> Piece | None:
+    def on_ago(self, m: RuleMatch) -> Piece | None:
         """Groups n or v, u; ``f`` where it is ahead."""
         sign = 1 if m["f"] else -1
-        unit = key(m["u"])
+        unit = phrase_key(m["u"])
         if m["v"]:
             if unit not in self.units:
                 return None
-            return Part("about", m.start(), m.end(), unit=self.units[unit], offset=sign, count=FEW[self.vague[key(m["v"])]])
-        count = self.number(m["n"])
+            return DatePart("about", m.start(), m.end(), unit=self.units[unit], offset=sign, count=FEW[self.vague[phrase_key(m["v"])]])
+        count = self.parse_number(m["n"])
         if unit in self.weekdays:
-            return Part("weekday", m.start(), m.end(), index=self.weekdays[unit], lean=sign, count=(count, count))
+            return DatePart("weekday", m.start(), m.end(), index=self.weekdays[unit], lean=sign, count=(count, count))
         if unit in self.seasons:
-            return Part("season", m.start(), m.end(), index=self.seasons[unit], lean=sign, count=(count, count))
-        return Part("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
+            return DatePart("season", m.start(), m.end(), index=self.seasons[unit], lean=sign, count=(count, count))
+        return DatePart("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
 
-    def on_stretch(self, m: Hit) -> Piece | None:
+    def on_stretch(self, m: RuleMatch) -> Piece | None:
         """The last three weeks: up to now, or from now. Without w it is the past, without n and v one unit."""
-        sign = 1 if m["w"] and self.leans[key(m["w"])] > 0 else -1
-        count = FEW[self.vague[key(m["v"])]][1] if m["v"] else self.number(m["n"]) if m["n"] else 1
-        return Part("stretch", m.start(), m.end(), unit=self.units[key(m["u"])], offset=sign, count=(count, count))
+        sign = 1 if m["w"] and self.leans[phrase_key(m["w"])] > 0 else -1
+        count = FEW[self.vague[phrase_key(m["v"])]][1] if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
+        return DatePart("stretch", m.start(), m.end(), unit=self.units[phrase_key(m["u"])], offset=sign, count=(count, count))
 
-    def on_lately(self, m: Hit) -> Piece | None:
+    def on_lately(self, m: RuleMatch) -> Piece | None:
         """Recently: the last thirty days."""
-        return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
+        return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
-    def on_days(self, m: Hit) -> Piece | None:
+    def on_days(self, m: RuleMatch) -> Piece | None:
         """These last days: the last seven."""
-        return Part("stretch", m.start(), m.end(), unit="day", offset=-1, count=(7, 7))
+        return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(7, 7))
 
-    def on_rel(self, m: Hit) -> Piece | None:
+    def on_rel(self, m: RuleMatch) -> Piece | None:
         """Last week, next March, this summer."""
-        lean, what, at, end = self.leans[key(m["w"])], key(m["u"]), m.start(), m.end()
+        lean, what, at, end = self.leans[phrase_key(m["w"])], phrase_key(m["u"]), m.start(), m.end()
         if what in self.seasons:
-            return Part("season", at, end, index=self.seasons[what], lean=lean)
+            return DatePart("season", at, end, index=self.seasons[what], lean=lean)
         if what in self.holidays:
-            return Part("holiday", at, end, name=self.holidays[what], lean=lean)
+            return DatePart("holiday", at, end, name=self.holidays[what], lean=lean)
         if what in self.months:
-            return Part("month", at, end, month=self.months[what], lean=lean)
+            return DatePart("month", at, end, month=self.months[what], lean=lean)
         if what in self.weekdays:
-            return Part("weekday", at, end, index=self.weekdays[what], lean=lean)
+            return DatePart("weekday", at, end, index=self.weekdays[what], lean=lean)
         if what in self.hours:
             name = self.hours[what]
             back = lean if name in ("night", "evening") else 0 if lean == 0 else None
-            return None if back is None else Part("unit", at, end, unit="day", offset=back, hours=HOURS[name])
+            return None if back is None else DatePart("unit", at, end, unit="day", offset=back, hours=HOURS[name])
         unit = self.units[what]
-        return None if unit in ("minute", "hour", "day") else Part("unit", at, end, unit=unit, offset=lean)
+        return None if unit in ("minute", "hour", "day") else DatePart("unit", at, end, unit=unit, offset=lean)
 
-    def on_month(self, m: Hit) -> Piece | None:
+    def on_month(self, m: RuleMatch) -> Piece | None:
         year = m["y"]
-        return Part("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
+        return DatePart("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
 
-    def on_date(self, m: Hit) -> Piece | None:
+    def on_date(self, m: RuleMatch) -> Piece | None:
         """Groups d, m and perhaps d0 (first day of a range), d2 (its last), y."""
-        day, last = self.number(m["d"]), 0
+        day, last = self.parse_number(m["d"]), 0
         if m["d0"]:
-            day, last = self.number(m["d0"]), day
+            day, last = self.parse_number(m["d0"]), day
         elif m["d2"]:
-            last = self.number(m["d2"])
+            last = self.parse_number(m["d2"])
         if not 1 <= day <= 31 or last > 31 or (last and last <= day):
             return None
         year = full_year(m["y"]) if m["y"] else None
-        return Part("date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last)
+        return DatePart("date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last)
 
-    def on_weekday(self, m: Hit) -> Piece | None:
+    def on_weekday(self, m: RuleMatch) -> Piece | None:
         hours = m["h"]
-        return Part("weekday", m.start(), m.end(), index=self.weekdays[m["d"]], hours=HOURS[self.hours[hours]] if hours else None)
+        return DatePart("weekday", m.start(), m.end(), index=self.weekdays[m["d"]], hours=HOURS[self.hours[hours]] if hours else None)
 
-    def on_season(self, m: Hit) -> Piece | None:
-        return Part("season", m.start("s"), m.end("s"), index=self.seasons[m["s"]])
+    def on_season(self, m: RuleMatch) -> Piece | None:
+        return DatePart("season", m.start("s"), m.end("s"), index=self.seasons[m["s"]])
 
-    def on_holiday(self, m: Hit) -> Piece | None:
-        return Part("holiday", m.start("u"), m.end("u"), name=self.holidays[key(m["u"])])
+    def on_holiday(self, m: RuleMatch) -> Piece | None:
+        return DatePart("holiday", m.start("u"), m.end("u"), name=self.holidays[phrase_key(m["u"])])
 
-    def on_quarter(self, m: Hit) -> Piece | None:
+    def on_quarter(self, m: RuleMatch) -> Piece | None:
         """Groups q (digit) or o (ordinal), y."""
-        index = int(m["q"]) if m["q"] else self.number(m["o"])
-        return Part("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
+        index = int(m["q"]) if m["q"] else self.parse_number(m["o"])
+        return DatePart("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
 
-    def on_weekend(self, m: Hit) -> Piece | None:
-        return Part("unit", m.start("u"), m.end("u"), unit="weekend")
+    def on_weekend(self, m: RuleMatch) -> Piece | None:
+        return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
 
-    def on_time(self, m: Hit) -> Piece | None:
+    def on_time(self, m: RuleMatch) -> Piece | None:
         """Groups u (part of the day) or h, n (minute), p (set: after noon), a (set: before noon)."""
         if m["u"]:
-            return Part("clock", m.start(), m.end(), hours=HOURS[self.hours[key(m["u"])]])
+            return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
         hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None
         if m["p"] or m["a"]:
             if not 1 <= hour <= 12:
                 return None
             hour = hour % 12 + (12 if m["p"] else 0)
-        return Part("clock", m.start(), m.end(), hours=clock(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+        return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
 
-    def on_edge(self, m: Hit) -> Piece | None:
-        return Mod("edge", m.start(), m.end(), name=self.edges[key(m["e"])])
+    def on_edge(self, m: RuleMatch) -> Piece | None:
+        return Modifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
 
-    def on_edge_unit(self, m: Hit) -> Piece | None:
+    def on_edge_unit(self, m: RuleMatch) -> Piece | None:
         """End of the month: of this one."""
-        edge, what = self.edges[key(m["e"])], key(m["u"])
+        edge, what = self.edges[phrase_key(m["e"])], phrase_key(m["u"])
         if what in self.seasons:
-            return Part("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
-        return Part("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
+            return DatePart("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
+        return DatePart("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
 
-    def on_bound(self, m: Hit) -> Piece | None:
-        return Mod(self.bounds[key(m["b"])], m.start("b"), m.end())
+    def on_bound(self, m: RuleMatch) -> Piece | None:
+        return Modifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())
 
-    def on_within(self, m: Hit) -> Piece | None:
+    def on_within(self, m: RuleMatch) -> Piece | None:
         """The week of 3 June."""
-        return Mod("within", m.start(), m.end(), unit=self.units[key(m["u"])])
+        return Modifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
 
-    def on_shift(self, m: Hit) -> Piece | None:
+    def on_shift(self, m: RuleMatch) -> Piece | None:
         """Two weeks before …: groups n or v, u, and f where it is after."""
-        unit = key(m["u"])
-        count = FEW[self.vague[key(m["v"])]][1] - 1 if m["v"] else self.number(m["n"]) if m["n"] else 1
+        unit = phrase_key(m["u"])
+        count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         signed = max(1, count) * (1 if m["f"] else -1)
         if unit in self.weekdays:
-            return Mod("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
+            return Modifier("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
         hours = HOURS[self.hours[unit]] if unit in self.hours else None
-        return Mod("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
+        return Modifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
 
-    def on_nth(self, m: Hit) -> Piece | None:
+    def on_nth(self, m: RuleMatch) -> Piece | None:
         """The second Monday of …, counted from 0; the last is -1."""
-        order, unit = key(m["o"]), key(m["u"])
+        order, unit = phrase_key(m["o"]), phrase_key(m["u"])
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
         index = self.weekdays.get(unit, -1)
-        return Mod("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)
+        return Modifier("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)

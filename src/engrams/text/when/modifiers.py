@@ -6,22 +6,22 @@ from datetime import date, datetime
 
 from engrams.text.when import dates
 from engrams.text.when.dates import BEGIN, DAY, END, Interval
-from engrams.text.when.grammar import Mod
+from engrams.text.when.grammar import Modifier
 from engrams.text.when.span import Grain
 
 _LONG = ("month", "season", "year", "range")
 
 
-def change(mod: Mod, span: Interval, now: datetime) -> Interval:
+def apply_modifier(mod: Modifier, span: Interval, now: datetime) -> Interval:
     """ValueError where the two make no sense together."""
     start, end, _ = span
     match mod.kind:
         case "edge":
-            return dates.edge(span, mod.name)
+            return dates.edge_span(span, mod.name)
         case "nth":
             return _apply_nth(mod, span)
         case "within":
-            return dates.unit(mod.unit, start, 0)
+            return dates.unit_span(mod.unit, start, 0)
         case "shift":
             return _apply_shift(mod, span)
         case "since":
@@ -36,7 +36,7 @@ def change(mod: Mod, span: Interval, now: datetime) -> Interval:
             return span
 
 
-def _apply_nth(mod: Mod, span: Interval) -> Interval:
+def _apply_nth(mod: Modifier, span: Interval) -> Interval:
     start, end, grain = span
     if grain not in _LONG:
         raise ValueError(grain)
@@ -45,18 +45,18 @@ def _apply_nth(mod: Mod, span: Interval) -> Interval:
         middle = dates.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
         return Interval(start, middle, "range") if mod.count == 0 else Interval(middle, end, "range")
     if mod.unit == "day":
-        found = dates.days(_count_from(first, last, mod.count, 1), 1)
+        found = dates.day_span(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
-        found = dates.days(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
+        found = dates.day_span(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
     elif mod.unit == "month":
-        month = dates.move(first, mod.count) if mod.count >= 0 else last.replace(day=1)
-        found = dates.months(month.year, month.month, 1, "month")
+        month = dates.add_months(first, mod.count) if mod.count >= 0 else last.replace(day=1)
+        found = dates.month_span(month.year, month.month, 1, "month")
     else:
         weekday = 5 if mod.unit == "weekend" else mod.index
         one = first + (weekday - first.weekday()) % 7 * DAY
         final = last - (last.weekday() - weekday) % 7 * DAY
         day = one + 7 * mod.count * DAY if mod.count >= 0 else final
-        found = dates.days(day, 2, "weekend") if mod.unit == "weekend" else dates.days(day, 1)
+        found = dates.day_span(day, 2, "weekend") if mod.unit == "weekend" else dates.day_span(day, 1)
     if found.start < start or found.start >= end:
         raise ValueError(mod.count)
     return found
@@ -66,7 +66,7 @@ def _count_from(first: date, last: date, count: int, size: int) -> date:
     return first + count * size * DAY if count >= 0 else last
 
 
-def _apply_shift(mod: Mod, span: Interval) -> Interval:
+def _apply_shift(mod: Modifier, span: Interval) -> Interval:
     """The n-th unit before the interval begins, or after it ends."""
     start, end, _ = span
     count = mod.count
@@ -78,11 +78,13 @@ def _apply_shift(mod: Mod, span: Interval) -> Interval:
         else:
             edge = end.date()
             day = edge + ((weekday - edge.weekday()) % 7 + 7 * (count - 1)) * DAY
-        return dates.days(day, 2, "weekend") if mod.unit == "weekend" else dates.days(day, 1)
+        return dates.day_span(day, 2, "weekend") if mod.unit == "weekend" else dates.day_span(day, 1)
     if count < 0:
-        moved = Interval(dates.step(start, mod.unit, count), dates.step(start, mod.unit, count + 1), _GRAINS.get(mod.unit, "range"))
+        moved = Interval(
+            dates.add_units(start, mod.unit, count), dates.add_units(start, mod.unit, count + 1), _GRAINS.get(mod.unit, "range")
+        )
     else:
-        moved = Interval(dates.step(end, mod.unit, count - 1), dates.step(end, mod.unit, count), _GRAINS.get(mod.unit, "range"))
+        moved = Interval(dates.add_units(end, mod.unit, count - 1), dates.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range"))
     if mod.hours:
         first, last = mod.hours
         midnight = dates.midnight(moved.start.date())

@@ -7,8 +7,8 @@ from collections.abc import Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from engrams.text.when.dates import Interval, decade, months
-from engrams.text.when.grammar import Handler, Hit, Part, Piece, Rule, wordset
+from engrams.text.when.dates import Interval, decade_span, month_span
+from engrams.text.when.grammar import DatePart, Handler, Piece, Rule, RuleMatch, word_set
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
@@ -24,7 +24,7 @@ _YEAR = (
     r"(?![\w%°$€£¥@]|[.,:/–-]\d|\s?[$€£¥%°]|[-–]\w)"
 )
 
-_COUNTED = wordset("""
+_COUNTED = word_set("""
     dollars bucks usd eur euro euros gbp yuan yen rupees people miles mile km kms kilometers kilometres meters metres feet ft steps
     calories kcal points pounds lbs kg grams mg ml words pages hours minutes seconds times followers views likes subscribers users rows
     tokens pieces members students employees mb gb tb kb rpm hp watts sq square mah px mm cm lumens degrees ppm rs copies songs books
@@ -33,7 +33,7 @@ _COUNTED = wordset("""
     connections records votes tickets units questions days weeks months years tage wochen monate jahre jours semaines mois ans dias
     semanas meses anos
     """)
-_NUMBERED = wordset("""
+_NUMBERED = word_set("""
     room route apartment apt number no nr num about over than nearly almost approximately version v level flat suite highway page windows
     model top only least most chapter id port error code extension ext zimmer nummer seite uber fast mehr als habitacion numero pagina mas
     chambre plus presque environ unos casi pin line step issue ticket case
@@ -50,15 +50,15 @@ def full_year(text: str) -> int:
     return 1900 + value if value >= 70 else 2000 + value
 
 
-def _on_iso(m: Hit) -> Piece | None:
-    part = Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+def _on_iso(m: RuleMatch) -> Piece | None:
+    part = DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
     if not m["h"]:
         return part
     hour, minute = int(m["h"]), int(m["n"])
     if hour > 23 or minute > 59:
         return replace(part, end=m.start("h") - 1)
     if not m["z"]:
-        return replace(part, hours=clock(hour, minute))
+        return replace(part, hours=clock_minutes(hour, minute))
     shift = timedelta()
     if (found := _OFFSET.match(m["z"])) is not None:
         shift = timedelta(hours=int(found[2]), minutes=int(found[3])) * (-1 if found[1] == "-" else 1)
@@ -66,62 +66,62 @@ def _on_iso(m: Hit) -> Piece | None:
         start = datetime(int(m["y"]), int(m["m"]), int(m["d"]), hour, minute, tzinfo=UTC) - shift
     except (ValueError, OverflowError):  # 31 February is no date
         return None
-    return Part("fixed", part.at, part.end, span=Interval(start, start + timedelta(minutes=1), "minute"))
+    return DatePart("fixed", part.at, part.end, span=Interval(start, start + timedelta(minutes=1), "minute"))
 
 
-def _on_year_month(m: Hit) -> Piece | None:
-    return Part("month", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]))
+def _on_year_month(m: RuleMatch) -> Piece | None:
+    return DatePart("month", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]))
 
 
 def _slash_handler(month_first: bool) -> Handler:
     """05/07/2023 is May 7 where the language says the month first, unless that is impossible; else 5 July."""
 
-    def handle(m: Hit) -> Piece | None:
+    def handle(m: RuleMatch) -> Piece | None:
         a, b = int(m["a"]), int(m["b"])
         month, day = (a, b) if (month_first and a <= 12) or b > 12 else (b, a)
-        return Part("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day) if month <= 12 else None
+        return DatePart("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day) if month <= 12 else None
 
     return handle
 
 
-def _on_dots(m: Hit) -> Piece | None:
-    return Part("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+def _on_dots(m: RuleMatch) -> Piece | None:
+    return DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
 
 
-def digits(month_first: bool) -> tuple[Rule, ...]:
+def digit_rules(month_first: bool) -> tuple[Rule, ...]:
     """The rules for dates of digits alone."""
     return ((_ISO, _on_iso), (_YEAR_MONTH, _on_year_month), (_SLASH, _slash_handler(month_first)), (_DOTS, _on_dots))
 
 
-def year(strong: Set[str]) -> Rule:
+def year_rule(strong: Set[str]) -> Rule:
     """A bare year. ``strong``: words after which even 2000 is one. Counts, prices and numbers of things are not."""
 
-    def handle(m: Hit) -> Piece | None:
-        if m.after(m.end()) in _COUNTED:
+    def handle(m: RuleMatch) -> Piece | None:
+        if m.word_after(m.end()) in _COUNTED:
             return None
-        before = m.before(m.start())
+        before = m.word_before(m.start())
         first = int(m["y"])
         if before not in strong and (before in _NUMBERED or first in _ROUND or first < 1900):
             return None
         if not m["y2"]:
-            return Part("year", m.start(), m.end(), year=first)
+            return DatePart("year", m.start(), m.end(), year=first)
         last = int(m["y2"]) if len(m["y2"]) == 4 else first // 100 * 100 + int(m["y2"])
         if last <= first:
             return None
-        return Part("fixed", m.start(), m.end(), span=months(first, 1, 12 * (last - first + 1), "range"))
+        return DatePart("fixed", m.start(), m.end(), span=month_span(first, 1, 12 * (last - first + 1), "range"))
 
     return _YEAR, handle
 
 
-def on_decade(m: Hit) -> Piece | None:
+def on_decade(m: RuleMatch) -> Piece | None:
     """Group y: 1980 or 80."""
     value = int(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000
-    return Part("fixed", m.start(), m.end(), span=decade(value))
+    return DatePart("fixed", m.start(), m.end(), span=decade_span(value))
 
 
-def clock(hour: int, minute: int | None) -> tuple[int, int]:
+def clock_minutes(hour: int, minute: int | None) -> tuple[int, int]:
     """Minutes of the day of a time said to the minute, or to the hour."""
     first = hour * 60 + (minute or 0)
     return first, first + (60 if minute is None else 1)

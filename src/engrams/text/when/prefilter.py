@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.when.grammar import wordset
+from engrams.text.when.grammar import word_set
 
 _WORDS = {
     "en": """
@@ -57,18 +57,18 @@ JAPANESE = re.compile(
 )
 # German "hier" is here, French "hier" is yesterday, and so on: these count only where the text is more in that language.
 _SHARED = {
-    "fr": wordset("hier mars mai an minute minutes temps week weekend ete"),
-    "es": wordset("poco santa hace mes"),
+    "fr": word_set("hier mars mai an minute minutes temps week weekend ete"),
+    "es": word_set("poco santa hace mes"),
 }
 _SHARED |= {
-    "de": wordset(
+    "de": word_set(
         "ende mitte mai juni juli oktober tag winter april august september november minute abend jan feb apr jun jul aug sep sept nov"
     )
 }
-_SHARED |= {"en": wordset("new back eve may fall spring sun sat mon mar q1 q2 q3 q4")}
+_SHARED |= {"en": word_set("new back eve may fall spring sun sat mon mar q1 q2 q3 q4")}
 
 
-def languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
+def trigger_languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
     """The languages that the trigger words among ``found`` speak for; True where a word is theirs alone."""
     counts: dict[str, bool] = {}
     for word in found:

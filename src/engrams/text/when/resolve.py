@@ -8,11 +8,11 @@ from datetime import date, datetime, timedelta
 
 from engrams.text.when import dates
 from engrams.text.when.dates import DAY, Interval
-from engrams.text.when.grammar import Part
+from engrams.text.when.grammar import DatePart
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Viewpoint:
     """From where a time is seen: ``now`` (local, naive), whether the speaker looks ``ahead``, and whether a day of the coming
     weeks is meant (``near``) where nothing says past or future."""
 
@@ -24,53 +24,53 @@ class Sight:
 _SOON = timedelta(days=45)
 
 
-def recurs(part: Part) -> bool:
+def is_recurring(part: DatePart) -> bool:
     """Whether the part names no year at all."""
     return part.kind in ("date", "month", "season", "holiday", "quarter") and part.year is None and part.lean is None
 
 
-def resolve(part: Part, sight: Sight) -> Interval:
+def resolve_part(part: DatePart, sight: Viewpoint) -> Interval:
     """ValueError or OverflowError where there is no such time (31 February, the year 10000)."""
     span = _resolve_base(part, sight)
     if part.edge:
-        span = dates.edge(span, part.edge)
+        span = dates.edge_span(span, part.edge)
     return _at_hours(span, part.hours) if part.hours else span
 
 
-def _resolve_base(part: Part, sight: Sight) -> Interval:
+def _resolve_base(part: DatePart, sight: Viewpoint) -> Interval:
     now = sight.now
     match part.kind:
         case "date" | "month" | "season" | "holiday" | "quarter":
             return _resolve_yearly(part, sight)
         case "year":
-            return dates.months(part.year or 0, 1, 12, "year")
+            return dates.month_span(part.year or 0, 1, 12, "year")
         case "weekday":
-            return dates.days(_resolve_weekday(part, sight), 1)
+            return dates.day_span(_resolve_weekday(part, sight), 1)
         case "dom":
-            return dates.days(_resolve_day_of_month(part, sight), 1)
+            return dates.day_span(_resolve_day_of_month(part, sight), 1)
         case "unit":
             return _resolve_unit(part, sight)
         case "about":
             low, high = part.count
             ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
-            return Interval(dates.unit(part.unit, now, ends[0]).start, dates.unit(part.unit, now, ends[1]).end, "range")
+            return Interval(dates.unit_span(part.unit, now, ends[0]).start, dates.unit_span(part.unit, now, ends[1]).end, "range")
         case "stretch":
-            other = dates.step(now, part.unit, part.count[0] * (part.offset or 0))
+            other = dates.add_units(now, part.unit, part.count[0] * (part.offset or 0))
             return Interval(min(now, other), max(now, other), "range")
         case "fixed":
             assert part.span is not None
             return part.span
         case "clock":
-            return dates.days(now.date(), 1)
+            return dates.day_span(now.date(), 1)
 
 
-def _resolve_unit(part: Part, sight: Sight) -> Interval:
+def _resolve_unit(part: DatePart, sight: Viewpoint) -> Interval:
     if part.offset is not None:
-        return dates.unit(part.unit, sight.now, part.offset)
-    this = dates.unit(part.unit, sight.now, 0)
+        return dates.unit_span(part.unit, sight.now, part.offset)
+    this = dates.unit_span(part.unit, sight.now, 0)
     if sight.ahead or this.start <= sight.now:
         return this
-    return dates.unit(part.unit, sight.now, -1)
+    return dates.unit_span(part.unit, sight.now, -1)
 
 
 def _at_hours(span: Interval, hours: tuple[int, int]) -> Interval:
@@ -79,26 +79,28 @@ def _at_hours(span: Interval, hours: tuple[int, int]) -> Interval:
     return Interval(start, end, "minute" if last - first == 1 else "hour")
 
 
-def _year_factory(part: Part) -> Callable[[int], Interval]:
+def _year_factory(part: DatePart) -> Callable[[int], Interval]:
     match part.kind:
         case "date":
             last = max(part.day, part.last_day)
-            return lambda year: dates.days(date(year, part.month, part.day), _day_count(year, part, last), "range" if part.last_day else "day")
+            return lambda year: dates.day_span(
+                date(year, part.month, part.day), _day_count(year, part, last), "range" if part.last_day else "day"
+            )
         case "month":
-            return lambda year: dates.months(year, part.month, 1, "month")
+            return lambda year: dates.month_span(year, part.month, 1, "month")
         case "season":
-            return lambda year: dates.season(year, part.index)
+            return lambda year: dates.season_span(year, part.index)
         case "quarter":
-            return lambda year: dates.months(year, 3 * part.index + 1, 3, "range")
+            return lambda year: dates.month_span(year, 3 * part.index + 1, 3, "range")
         case _:
-            return lambda year: dates.feast(part.name, year)
+            return lambda year: dates.holiday_span(part.name, year)
 
 
-def _day_count(year: int, part: Part, last: int) -> int:
+def _day_count(year: int, part: DatePart, last: int) -> int:
     return (date(year, part.month, last) - date(year, part.month, part.day)).days + 1
 
 
-def _resolve_yearly(part: Part, sight: Sight) -> Interval:
+def _resolve_yearly(part: DatePart, sight: Viewpoint) -> Interval:
     make = _year_factory(part)
     if part.year is not None:
         return make(part.year)
@@ -133,16 +135,16 @@ def _pick_span(spans: list[Interval], index: int) -> Interval:
     return spans[index]
 
 
-def _resolve_weekday(part: Part, sight: Sight) -> date:
+def _resolve_weekday(part: DatePart, sight: Viewpoint) -> date:
     today = sight.now.date()
     if part.unit == "week" and part.offset is not None:
-        return dates.monday(today) + (7 * part.offset + part.index) * DAY
+        return dates.monday_before(today) + (7 * part.offset + part.index) * DAY
     before = today - ((today.weekday() - part.index - 1) % 7 + 1) * DAY
     after = today + ((part.index - today.weekday() - 1) % 7 + 1) * DAY
     count = part.count[0] - 1
     if part.lean == -1:
         return before - 7 * count * DAY
-    this = dates.monday(today) + part.index * DAY
+    this = dates.monday_before(today) + part.index * DAY
     if part.lean == 1:
         return this + 7 * (1 + count) * DAY
     if part.lean == 0:
@@ -150,14 +152,14 @@ def _resolve_weekday(part: Part, sight: Sight) -> date:
     return after if sight.ahead else before
 
 
-def _resolve_day_of_month(part: Part, sight: Sight) -> date:
+def _resolve_day_of_month(part: DatePart, sight: Viewpoint) -> date:
     today = sight.now.date()
     first = today.replace(day=1)
     if part.offset is not None:
-        return dates.move(first, part.offset).replace(day=part.day)
+        return dates.add_months(first, part.offset).replace(day=part.day)
     shifts = range(3) if sight.ahead else range(0, -3, -1)
     for shift in shifts:
-        month = dates.move(first, shift)
+        month = dates.add_months(first, shift)
         if part.day <= dates.month_days(month.year, month.month):
             day = month.replace(day=part.day)
             if (day >= today) if sight.ahead else (day <= today):
@@ -165,6 +167,6 @@ def _resolve_day_of_month(part: Part, sight: Sight) -> date:
     raise ValueError(part.day)
 
 
-def beside(part: Part, other: Interval, *, before: bool) -> Interval:
+def resolve_nearest(part: DatePart, other: Interval, *, before: bool) -> Interval:
     """The occurrence of a part without a year that is nearest before (or after) another interval begins."""
-    return resolve(replace(part, lean=None) if recurs(part) else part, Sight(other.start, ahead=not before))
+    return resolve_part(replace(part, lean=None) if is_recurring(part) else part, Viewpoint(other.start, ahead=not before))

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib import import_module
 
-from engrams.text.when.compose import Node, Scene, compose
+from engrams.text.when.compose import DateNode, ScannedText, compose_nodes
 from engrams.text.when.dates import BEGIN, END
-from engrams.text.when.grammar import Grammar, Hit, Part, Piece, compiled
-from engrams.text.when.language import votes
-from engrams.text.when.prefilter import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, languages
+from engrams.text.when.grammar import DatePart, Grammar, Piece, RuleMatch, compile_rule
+from engrams.text.when.language import count_votes
+from engrams.text.when.prefilter import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, trigger_languages
 from engrams.text.when.span import EARLIEST, LATEST, Span
 from engrams.text.when.spelling import MARKS, fold
 
@@ -22,7 +22,7 @@ _UNSPACED = ("zh", "ja")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 
 
-def find(text: str, now: datetime) -> tuple[Span, ...]:
+def find_times(text: str, now: datetime) -> tuple[Span, ...]:
     """The times that ``text`` speaks of, in its order, without overlaps; English, German, Spanish, French, Chinese, Japanese.
 
     ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without
@@ -41,21 +41,21 @@ def find(text: str, now: datetime) -> tuple[Span, ...]:
     names = _choose_grammars(words, low, digits=digits, cjk=cjk)
     zone = now.tzinfo or UTC
     near = _candidate_starts(low)
-    nodes: list[Node] = []
+    nodes: list[DateNode] = []
     for name in names:
         grammar = _load_grammar(name)
         starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
         pieces = _read_pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
-        nodes += compose(pieces, Scene(low, grammar, now.replace(tzinfo=None))) if pieces else []
+        nodes += compose_nodes(pieces, ScannedText(low, grammar, now.replace(tzinfo=None))) if pieces else []
     return _to_spans(nodes, text, zone)
 
 
 def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
     """Which grammars to try: those whose own words occur; where only shared ones do, the language of the other words."""
-    told = languages(words & TRIGGERS)
+    told = trigger_languages(words & TRIGGERS)
     names: list[str] = []
     if told or digits:
-        counts = votes(words)
+        counts = count_votes(words)
         most = max(counts.values())
         best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
         names = [name for name, sure in told.items() if counts[name] + (3 if sure else 0) >= most]
@@ -100,16 +100,16 @@ def _read_pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: li
         if found is None:
             return pieces
         pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
-        m = compiled(pattern).match(low, found.start())
-        piece = handler(Hit(m, text)) if m else None
+        m = compile_rule(pattern).match(low, found.start())
+        piece = handler(RuleMatch(m, text)) if m else None
         at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
-        if isinstance(piece, Part) and piece.span is not None and piece.span.start.tzinfo:
+        if isinstance(piece, DatePart) and piece.span is not None and piece.span.start.tzinfo:
             piece = _to_local(piece, zone)
         if piece is not None:
             pieces.append(piece)
 
 
-def _to_local(part: Part, zone: tzinfo) -> Part:
+def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
     """A time with a zone of its own, as seen in ours."""
     assert part.span is not None
     span = part.span
@@ -120,7 +120,7 @@ def _to_local(part: Part, zone: tzinfo) -> Part:
     return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
 
 
-def _to_spans(nodes: list[Node], text: str, zone: tzinfo) -> tuple[Span, ...]:
+def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[Span, ...]:
     """In order of the text; of two that overlap the longer."""
     kept: list[Span] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
@@ -156,7 +156,7 @@ def _find_unmarked(text: str, now: datetime) -> tuple[Span, ...]:
     places = [at for at, char in enumerate(text) if not MARKS.match(char)]
     bare = "".join(text[at] for at in places)
     spans = []
-    for span in find(bare, now):
+    for span in find_times(bare, now):
         last = places[span.at + len(span.text) - 1]
         first = places[span.at]
         stop = last + 1

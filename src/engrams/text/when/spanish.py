@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.grammar import Hit, Mod, Part, Piece, Rule, anyof, grammar, key, table, wordset
-from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.grammar import DatePart, Modifier, Piece, Rule, RuleMatch, any_of, compile_grammar, phrase_key, word_set, word_table
+from engrams.text.when.lexicon import TimeLexicon
 
-ES = Lexicon(
-    months=table(
+ES = TimeLexicon(
+    months=word_table(
         {
             1: "enero",
             2: "febrero",
@@ -23,8 +23,8 @@ ES = Lexicon(
             12: "diciembre",
         }
     ),
-    weekdays=table({0: "lunes", 1: "martes", 2: "miercoles", 3: "jueves", 4: "viernes", 5: "sabado", 6: "domingo"}),
-    numbers=table(
+    weekdays=word_table({0: "lunes", 1: "martes", 2: "miercoles", 3: "jueves", 4: "viernes", 5: "sabado", 6: "domingo"}),
+    numbers=word_table(
         {
             1: "un una uno primero",
             2: "dos",
@@ -65,7 +65,7 @@ ES = Lexicon(
         "decada": "decade",
         "siglo": "century",
     },
-    seasons=table({0: "primavera", 1: "verano", 2: "otono", 3: "invierno"}),
+    seasons=word_table({0: "primavera", 1: "verano", 2: "otono", 3: "invierno"}),
     hours={"manana": "morning", "madrugada": "dawn", "mediodia": "noon", "tarde": "afternoon", "noche": "night"},
     holidays={
         "navidad": "christmas",
@@ -146,54 +146,60 @@ ES = Lexicon(
         "esta noche": ("day", 0, "night"),
         "hoy en dia": ("day", 0, ""),
     },
-    ordinals=table({1: "primer primera", 2: "segundo segunda", 3: "tercer tercera", 4: "cuarto cuarta"}),
+    ordinals=word_table({1: "primer primera", 2: "segundo segunda", 3: "tercer tercera", 4: "cuarto cuarta"}),
 )
 _FUTURE = (
     r"\b(?:voy|vas|va|vamos|van)\s+a\b|\b(?:sera|seran|estare|ire|iremos|tendre|tendremos|haremos|hare|viajare|viajaremos|proximo|proxima"
     r"|empieza|comienza)\b"
 )
-_STRONG = wordset("en desde hasta antes despues de del ano anos entre verano invierno otono primavera")
+_STRONG = word_set("en desde hasta antes despues de del ano anos entre verano invierno otono primavera")
 
 
-def _on_tomorrow(m: Hit) -> Piece | None:
+def _on_tomorrow(m: RuleMatch) -> Piece | None:
     """Mañana is the morning after "la" and "de la"; otherwise tomorrow."""
-    return None if m.before(m.start()) in ("la", "una", "cada", "de", "esta") else Part("unit", m.start(), m.end(), unit="day", offset=1)
+    return (
+        None
+        if m.word_before(m.start()) in ("la", "una", "cada", "de", "esta")
+        else DatePart("unit", m.start(), m.end(), unit="day", offset=1)
+    )
 
 
-def _on_month(m: Hit) -> Piece | None:
-    before = m.before(m.start())
+def _on_month(m: RuleMatch) -> Piece | None:
+    before = m.word_before(m.start())
     after = ("en", "desde", "hasta", "antes", "de", "del", "despues", "entre", "y", "a", "mes", "durante", "para")
     return ES.on_month(m) if m["y"] or before in after else None
 
 
-def _on_weekday(m: Hit) -> Piece | None:
-    return None if m.before(m.start()) in ("los", "cada", "un", "todos", "las") else ES.on_weekday(m)
+def _on_weekday(m: RuleMatch) -> Piece | None:
+    return None if m.word_before(m.start()) in ("los", "cada", "un", "todos", "las") else ES.on_weekday(m)
 
 
-def _on_eve(m: Hit) -> Piece | None:
-    return Mod("shift", m.start(), m.end(), unit="day", count=-1)
+def _on_eve(m: RuleMatch) -> Piece | None:
+    return Modifier("shift", m.start(), m.end(), unit="day", count=-1)
 
 
-def _on_holiday(m: Hit) -> Piece | None:
-    if m.before(m.start()) in ("feliz", "santa") or (key(m["u"]) == "reyes" and m.before(m.start()) not in ("en", "dia", "de")):
+def _on_holiday(m: RuleMatch) -> Piece | None:
+    if m.word_before(m.start()) in ("feliz", "santa") or (
+        phrase_key(m["u"]) == "reyes" and m.word_before(m.start()) not in ("en", "dia", "de")
+    ):
         return None
     return ES.on_holiday(m)
 
 
-_N = rf"(?P<n>\d{{1,4}}|{anyof(ES.numbers)})"
-_NV = rf"(?:(?P<v>{anyof(ES.vague)})|{_N})"
-_U = rf"(?P<u>{anyof(ES.units)})\b"
-_MON = rf"(?P<m>{anyof(ES.months)})\b"
+_N = rf"(?P<n>\d{{1,4}}|{any_of(ES.numbers)})"
+_NV = rf"(?:(?P<v>{any_of(ES.vague)})|{_N})"
+_U = rf"(?P<u>{any_of(ES.units)})\b"
+_MON = rf"(?P<m>{any_of(ES.months)})\b"
 _Y = r"(?P<y>\d{4})(?![\w%:])"
 _GREAT = "fin\\s+de\\s+semana|finde|semana|mes|trimestre|ano|decada|siglo"
-_THING = rf"(?P<u>{_GREAT}|{anyof(ES.weekdays)}|{anyof(ES.months)}|{anyof(ES.seasons)}|{anyof(ES.holidays)}|noche)"
-_E = rf"(?:a|al|hacia|en)\s+(?:el\s+)?(?P<e>{anyof(ES.edges)})\s+(?:de\s+la\s+|de\s+|del\s+)"
+_THING = rf"(?P<u>{_GREAT}|{any_of(ES.weekdays)}|{any_of(ES.months)}|{any_of(ES.seasons)}|{any_of(ES.holidays)}|noche)"
+_E = rf"(?:a|al|hacia|en)\s+(?:el\s+)?(?P<e>{any_of(ES.edges)})\s+(?:de\s+la\s+|de\s+|del\s+)"
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=False),
-    (rf"(?:{anyof(ES.plain)})\b", ES.on_plain),
+    *numeric.digit_rules(month_first=False),
+    (rf"(?:{any_of(ES.plain)})\b", ES.on_plain),
     (rf"hace\s+(?:unos\s+(?=\d)|casi\s+|mas\s+de\s+|como\s+)?{_NV}\s+{_U}", ES.on_ago),
-    (rf"{_NV}\s+(?P<u>{anyof(ES.units)})\s+atras\b", ES.on_ago),
+    (rf"{_NV}\s+(?P<u>{any_of(ES.units)})\s+atras\b", ES.on_ago),
     (rf"(?P<f>dentro\s+de|en)\s+{_NV}\s+{_U}(?!\s+pasad)", ES.on_ago),
     (r"(?:ultimamente|recientemente|hace\s+poco)\b", ES.on_lately),
     (
@@ -214,25 +220,25 @@ _RULES: tuple[Rule, ...] = (
     (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _on_month),
     (rf"{_MON}", _on_month),
     (rf"(?:el\s+)?(?:(?P<o>primer|segundo|tercer|cuarto)\s+trimestre|[tq](?P<q>[1-4]))(?:\s+(?:de|del)\s+{_Y})?(?!\w)", ES.on_quarter),
-    (rf"(?P<d>{anyof(ES.weekdays)})\b", _on_weekday),
-    (rf"(?P<u>{anyof(ES.holidays)})\b", _on_holiday),
-    (rf"(?:(?:en|durante)\s+(?:el\s+|la\s+)?|(?<=del\s)|(?<=de\s))(?P<s>{anyof(ES.seasons)})\b", ES.on_season),
-    (rf"(?P<s>{anyof(ES.seasons)})(?=\s+(?:de\s+|del\s+)?(?:19|20)\d\d\b)", ES.on_season),
+    (rf"(?P<d>{any_of(ES.weekdays)})\b", _on_weekday),
+    (rf"(?P<u>{any_of(ES.holidays)})\b", _on_holiday),
+    (rf"(?:(?:en|durante)\s+(?:el\s+|la\s+)?|(?<=del\s)|(?<=de\s))(?P<s>{any_of(ES.seasons)})\b", ES.on_season),
+    (rf"(?P<s>{any_of(ES.seasons)})(?=\s+(?:de\s+|del\s+)?(?:19|20)\d\d\b)", ES.on_season),
     (r"(?:los\s+anos|anos|los)\s+(?P<y>(?:19|20)\d0|[3-9]0)\b(?!\s+\w+s\b)", numeric.on_decade),
     (
         r"a\s+las?\s+(?P<h>\d{1,2})(?::(?P<n>\d\d))?(?:\s+(?:(?P<p>de\s+la\s+(?:tarde|noche)|p\.?\s?m\.?)|(?P<a>de\s+la\s+manana|a\.?\s?m\.?)))?(?!\w)",
         ES.on_time,
     ),
-    (rf"(?:por|en|de)\s+la\s+(?P<u>{anyof(ES.hours)})\b", ES.on_time),
+    (rf"(?:por|en|de)\s+la\s+(?P<u>{any_of(ES.hours)})\b", ES.on_time),
     (r"manana\b", _on_tomorrow),
     (r"(?:la\s+vispera\s+de|el\s+dia\s+antes\s+de)\s+", _on_eve),
     (rf"{_N}\s+(?P<u>dias?|semanas?|meses|mes|anos?)\s+(?:antes|(?P<f>despues))\s+del?\s+", ES.on_shift),
     (r"(?:la\s+)(?P<u>semana)\s+del\s+", ES.on_within),
-    (rf"(?P<b>{anyof(ES.bounds)})\s", ES.on_bound),
-    numeric.year(_STRONG),
+    (rf"(?P<b>{any_of(ES.bounds)})\s", ES.on_bound),
+    numeric.year_rule(_STRONG),
 )
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*,?\s*(?:de|del|en|a|,)?\s*(?:el\s+|la\s+)?",
     links=(r"\s*(?:-|–|—|a|al|hasta)\s*(?:el\s+)?", r"\s*,?\s*(?:y|-|–)\s*(?:el\s+)?"),

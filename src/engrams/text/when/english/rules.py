@@ -5,38 +5,38 @@ from __future__ import annotations
 from engrams.text.when import numeric
 from engrams.text.when.english import exclusions
 from engrams.text.when.english.words import ENGLISH as EN
-from engrams.text.when.grammar import Rule, anyof, grammar
+from engrams.text.when.grammar import Rule, any_of, compile_grammar
 from engrams.text.when.numeric import on_decade
 
-_N = rf"(?P<n>\d{{1,4}}|{anyof(EN.numbers)})"
-_V = rf"(?P<v>{anyof(EN.vague)})"
-_U = rf"(?P<u>{anyof(EN.units)})\b"
+_N = rf"(?P<n>\d{{1,4}}|{any_of(EN.numbers)})"
+_V = rf"(?P<v>{any_of(EN.vague)})"
+_U = rf"(?P<u>{any_of(EN.units)})\b"
 _NV = rf"(?:{_V}|{_N})"
-_MON = rf"(?P<m>{anyof(EN.months)})\b\.?"
-_DAY = anyof(EN.weekdays)
-_SEA = anyof(EN.seasons)
+_MON = rf"(?P<m>{any_of(EN.months)})\b\.?"
+_DAY = any_of(EN.weekdays)
+_SEA = any_of(EN.seasons)
 _S = r"(?P<s>st|nd|rd|th)?"
 _Y = r"(?P<y>\d{4}|'\d\d)(?![\w%:])"
-_ORD = anyof(word for word in EN.ordinals if not word[0].isdigit())
+_ORD = any_of(word for word in EN.ordinals if not word[0].isdigit())
 _DN = r"\d{1,2}"
 _TO = r"\s*(?:-|–|—|to|through|thru|until|and)\s*(?:the\s+)?"
 _GREAT = "week|weekend|month|quarter|year|decade|century"
-_UNITS = anyof(EN.units)
-_AND = rf"(?P<half>\s+and\s+a\s+half)?(?:\s+and\s+(?P<n2>\d{{1,3}}|{anyof(EN.numbers)})\s+(?P<u2>{_UNITS}))?"
+_UNITS = any_of(EN.units)
+_AND = rf"(?P<half>\s+and\s+a\s+half)?(?:\s+and\s+(?P<n2>\d{{1,3}}|{any_of(EN.numbers)})\s+(?P<u2>{_UNITS}))?"
 _STEP = "days?|weeks?|weekends?|months?|years?|hours?|minutes?|night|evening|morning"
 _WHICH = r"this\s+past|this\s+last|this\s+coming|this\s+upcoming|last|past|this|next|coming|upcoming"
-_THING = f"week-?end|wk|yr|{_GREAT}|night|evening|morning|afternoon|{_SEA}|{anyof(EN.months)}|{anyof(EN.holidays)}|{_DAY}"
+_THING = f"week-?end|wk|yr|{_GREAT}|night|evening|morning|afternoon|{_SEA}|{any_of(EN.months)}|{any_of(EN.holidays)}|{_DAY}"
 
 _RULES: tuple[Rule, ...] = (
-    *numeric.digits(month_first=True),
-    (rf"(?:{anyof(EN.plain)})\b", EN.on_plain),
+    *numeric.digit_rules(month_first=True),
+    (rf"(?:{any_of(EN.plain)})\b", EN.on_plain),
     (
         rf"(?:the\s+)?(?P<u>day|night|week|weekend|month|year|{_DAY}|{_SEA})\s+(?:before\s+last|(?P<f>after\s+next))\b",
         exclusions.on_before_last,
     ),
     (r"half\s+an?\s+(?P<u>year|hour|decade|month|century)\s+(?:ago|back)\b", exclusions.on_half_ago),
     (rf"{_NV}\s+(?P<u>{_UNITS}|{_DAY}|{_SEA}){_AND}\s+(?:ago|back|(?P<f>from\s+(?:now|today)|hence))\b", exclusions.on_ago),
-    (rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{anyof(EN.units)})(?P<t>'?\s+time)?\b", exclusions.on_in_units),
+    (rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{any_of(EN.units)})(?P<t>'?\s+time)?\b", exclusions.on_in_units),
     (
         rf"(?:(?:the|these|my|our)\s+)?(?P<w>this\s+past|last|past|next|coming|following|previous)\s+{_NV}\s+{_U}(?!\s+(?:ago|of))",
         EN.on_stretch,
@@ -70,7 +70,7 @@ _RULES: tuple[Rule, ...] = (
         exclusions.on_day_month,
     ),
     (rf"{_MON},?\s+(?:of\s+|in\s+)?{_Y}", exclusions.on_month_year),
-    (rf"(?P<u>{anyof(EN.holidays)})(?!\w)", EN.on_holiday),
+    (rf"(?P<u>{any_of(EN.holidays)})(?!\w)", EN.on_holiday),
     (
         rf"(?P<p>(?:in|during|over|throughout|all|for)\s+(?:the\s+|this\s+)?)?(?P<s>{_SEA})\b",
         exclusions.on_season,
@@ -82,8 +82,8 @@ _RULES: tuple[Rule, ...] = (
     (r"(?:the\s+|(?<=mid-)|(?<=early\s)|(?<=late\s))?(?P<y>(?:1[5-9]|20)\d0)'?s\b", on_decade),
     (r"(?:the\s+)'?(?P<y>[3-9]0)'?s\b", on_decade),
     (r"the\s+(?P<u>thirties|forties|fifties|sixties|seventies|eighties|nineties)\b", exclusions.on_decade_word),
-    (rf"(?P<d>{anyof(day for day in EN.weekdays if not day.endswith('days'))})\b", exclusions.on_weekday),
-    (rf"(?P<m>{anyof(EN.months)})\b", exclusions.on_month),
+    (rf"(?P<d>{any_of(day for day in EN.weekdays if not day.endswith('days'))})\b", exclusions.on_weekday),
+    (rf"(?P<m>{any_of(EN.months)})\b", exclusions.on_month),
     (r"(?:the\s+)?(?P<d>\d{1,2})(?:st|nd|rd|th)\b", exclusions.on_dom),
     (
         r"(?:at|around|about)\s+(?P<h>\d{1,2})(?::(?P<n>\d\d))?(?:\s?(?:(?P<p>p\.?m\b\.?)|(?P<a>a\.?m\b\.?)|o'?clock\b))?(?![\w:%])",
@@ -91,11 +91,11 @@ _RULES: tuple[Rule, ...] = (
     ),
     (r"(?P<h>\d{1,2})(?::(?P<n>\d\d))?\s?(?:(?P<p>p\.?m\b\.?)|(?P<a>a\.?m\b\.?))", EN.on_time),
     (r"(?:at\s+|in\s+the\s+|(?:early\s+|late\s+)(?:in\s+the\s+)?)?(?P<u>morning|afternoon|evening|night|noon|midnight)\b", EN.on_time),
-    (rf"(?P<b>{anyof(EN.bounds)})\s", EN.on_bound),
-    numeric.year(exclusions.STRONG),
+    (rf"(?P<b>{any_of(EN.bounds)})\s", EN.on_bound),
+    numeric.year_rule(exclusions.STRONG),
 )
 
-GRAMMAR = grammar(
+GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*,?\s*(?:of|in|on|at|,)?\s*(?:the\s+)?",
     links=(r"\s*(?:-|–|—|to|through|thru|until|till)\s*(?:the\s+)?", r"\s*,?\s*(?:and|to|-|–|&)\s*(?:the\s+)?"),

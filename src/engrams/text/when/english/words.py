@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from engrams.text.when.grammar import table
-from engrams.text.when.lexicon import Lexicon
+from engrams.text.when.grammar import word_table
+from engrams.text.when.lexicon import TimeLexicon
 
 _ORDINALS = """
 first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth
 eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth
 twenty-ninth thirtieth thirty-first
 """
-ENGLISH = Lexicon(
-    months=table(
+ENGLISH = TimeLexicon(
+    months=word_table(
         {
             1: "january jan",
             2: "february feb",
@@ -27,7 +27,7 @@ ENGLISH = Lexicon(
             12: "december dec",
         }
     ),
-    weekdays=table(
+    weekdays=word_table(
         {
             0: "monday mondays mon",
             1: "tuesday tuesdays tues tue",
@@ -38,7 +38,7 @@ ENGLISH = Lexicon(
             6: "sunday sundays sun",
         }
     ),
-    numbers=table(
+    numbers=word_table(
         {
             1: "a an one",
             2: "two",
@@ -81,7 +81,7 @@ ENGLISH = Lexicon(
         }.items()
         for word in listed.split()
     },
-    seasons=table(
+    seasons=word_table(
         {0: "spring springtime springs", 1: "summer summertime summers", 2: "fall autumn autumns falls", 3: "winter wintertime winters"}
     ),
     hours={word: word for word in ("morning", "afternoon", "evening", "night", "noon", "midnight")},

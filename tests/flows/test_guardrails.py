@@ -202,7 +202,7 @@ def test_a_large_scope_keeps_to_its_budget_per_memory() -> None:
     """IndexColumns and eight-bit vectors of 384 dimensions, as they are in a scope of a million, leave room for postings."""
     columns = IndexColumns(384)
     columns.extend(10_000)
-    columns.put(slice(0, 10_000), np.random.default_rng(1).standard_normal((10_000, 384), np.float32))
+    columns.set_vectors(slice(0, 10_000), np.random.default_rng(1).standard_normal((10_000, 384), np.float32))
     assert columns.bytes / 10 > CODED_BYTES
-    columns.shrink()
+    columns.quantize()
     assert columns.bytes / 10 <= CODED_BYTES / 1.5

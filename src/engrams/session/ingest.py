@@ -25,7 +25,7 @@ from engrams.write.signals import detect_signals
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Receipts, and the leased job to run at once with its records (None: none)."""
+    """Receipts, the leased job to run at once, and its records."""
 
     receipts: tuple[Receipt, ...]
     job: Job | None = None

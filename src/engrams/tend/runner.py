@@ -142,7 +142,7 @@ class WorkerPool:
         return min(max((due - self._clock()).total_seconds(), 0.01), longest)
 
     def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
-        """Do the work of a job leased here; None: its failure is recorded."""
+        """Do the work of a leased job; None: its failure is recorded."""
         try:
             return work()
         except ClosedError:

@@ -50,13 +50,13 @@ def test_a_burst_is_taken_in_at_once(desks: Callable[..., Desk], monkeypatch: py
     folder = desk.root / "entries/user/alice/facts"
     folder.mkdir(parents=True)
     looks: list[object] = []
-    look = desk.vault.look
+    look = desk.vault.pull_changes
 
     def counted(paths: list[str] | None) -> object:
         looks.append(paths)
         return look(paths)
 
-    monkeypatch.setattr(desk.vault, "look", counted)
+    monkeypatch.setattr(desk.vault, "pull_changes", counted)
     desk.vault.watch()
     until(lambda: looks != [])
     for number in range(200):

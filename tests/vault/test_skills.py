@@ -212,7 +212,7 @@ def test_hostile_files_are_left_out(opened: Callable[..., MemoryEngine], folder:
     os.mkfifo(folder / "pipe" / "SKILL.md")
     (folder / "SKILL.md").write_text(DEPLOY.replace("web shop", "moon base"))
     engine = opened()
-    told = engine.skills.told()  # type: ignore[union-attr]
+    told = engine.skills.describe()  # type: ignore[union-attr]
     assert told["skills"] == ["bytes", "deploy", "escape", "taxes"]
     left = {str(problem).partition(":")[0].strip("'") for problem in told["problems"]}
     assert left == {"broken", "endless", "bare", "listed", "bomb", "huge", "two words"}
@@ -238,12 +238,12 @@ def test_without_a_folder_there_is_nothing(home: Path, tmp_path: Path) -> None:
     with engrams.open(home=str(home), skills__folder=str(tmp_path / "none"), jobs__workers=0) as engine:
         assert found(engine) == {}
         assert engine.skills is not None
-        assert "cannot be read" in str(engine.skills.told()["problems"])
+        assert "cannot be read" in str(engine.skills.describe()["problems"])
 
 
 def test_forgetting_in_words_forgets_no_skill(opened: Callable[..., MemoryEngine]) -> None:
     """A request to forget something finds the memory about it and passes over the skill."""
     engine = opened()
     engine.add("The web shop goes out to production on Fridays.", scope=ANN)
-    matching = engine.control._matching("roll the web shop out to production", engrams.Scope(ANN))
+    matching = engine.control._find_matching("roll the web shop out to production", engrams.Scope(ANN))
     assert matching and all(not record.id.startswith("skill:") for record in matching)

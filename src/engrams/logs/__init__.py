@@ -8,22 +8,22 @@ from engrams.logs.crisis import CrisisLog as CrisisLog
 from engrams.logs.crisis import CrisisRecord as CrisisRecord
 from engrams.logs.feedback import FeedbackLog as FeedbackLog
 from engrams.logs.feedback import FeedbackRecord as FeedbackRecord
-from engrams.logs.store import home_of
+from engrams.logs.store import home_folder
 from engrams.ports import Clock
 from engrams.settings import Settings
 
 
 def open_audit_log(settings: Settings, clock: Clock) -> AuditLog:
     """Open the audit log of a home; in memory where memory is."""
-    home = home_of(settings)
+    home = home_folder(settings)
     return AuditLog(None if home is None else home / "audit", clock, settings.audit.days)
 
 
 def open_crisis_log(settings: Settings, clock: Clock) -> CrisisLog:
     """Open the safety log of a home; in memory where memory is."""
-    return CrisisLog(home_of(settings), clock, settings.safety.days)
+    return CrisisLog(home_folder(settings), clock, settings.safety.days)
 
 
 def open_feedback_log(settings: Settings, clock: Clock) -> FeedbackLog:
     """Open the feedback log of a home; in memory where memory is."""
-    return FeedbackLog(home_of(settings), clock, settings.feedback.days)
+    return FeedbackLog(home_folder(settings), clock, settings.feedback.days)

@@ -47,7 +47,7 @@ _Record = TypeVar("_Record", bound="LogRecord")
 _log = logging.getLogger(__name__)
 
 
-def home_of(settings: Settings) -> Path | None:
+def home_folder(settings: Settings) -> Path | None:
     """Return the home folder; None where memory is in this process only."""
     bare = settings.incognito or settings.store.url == ":memory:"
     return None if bare else settings.home.expanduser()
@@ -263,12 +263,12 @@ class LogDatabase:
         try:
             yield
         except OSError as problem:
-            raise StoreError(f"{self._place}: {problem.strerror or problem}.", hint="Look at the folder and the disk.") from problem
+            raise StoreError(f"{self._location}: {problem.strerror or problem}.", hint="Look at the folder and the disk.") from problem
         except apsw.Error as problem:
-            raise StoreError(f"{self._place}: {problem}.", hint="Look at the disk; a damaged file may be moved away.") from problem
+            raise StoreError(f"{self._location}: {problem}.", hint="Look at the disk; a damaged file may be moved away.") from problem
 
     @property
-    def _place(self) -> str:
+    def _location(self) -> str:
         return str(self._path or ":memory:")
 
 

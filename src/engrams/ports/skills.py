@@ -28,6 +28,6 @@ class Skills(Protocol):
         """Those of these ids that there are."""
         ...
 
-    def told(self) -> Mapping[str, Json]:
+    def describe(self) -> Mapping[str, Json]:
         """``folder``, ``skills`` (their names), and ``problems``: what is left out, and why."""
         ...

@@ -1,4 +1,7 @@
-"""One consistent snapshot of database and files in one file, taken while running; and back into a fresh home."""
+"""Back up database and files into one file, and restore them.
+
+The snapshot is consistent and is taken while memory is in use.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BackupPlaces:
-    """What a home consists of. ``state``: what the vault knows of its files."""
+    """Parts of a home; ``state``: the vault's database of its files."""
 
     database: Path
     vault: Path
@@ -35,7 +38,7 @@ class BackupPlaces:
 
 @dataclass(frozen=True, slots=True)
 class BackupResult:
-    """What a backup holds: files, and bytes of the backup itself."""
+    """Number of files in a backup, and its size in bytes."""
 
     path: Path
     files: int
@@ -44,10 +47,10 @@ class BackupResult:
 
 
 def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupResult:
-    """Write the backup and read it again to see that it is whole. Call with the vault's lock held where there is a vault.
+    """Write a backup and read it again to verify it.
 
-    ConflictError: the target exists. InputError: it lies in the vault. StoreError: there is nothing to back up, or what was
-    written cannot be read back.
+    Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the vault.
+    StoreError: there is nothing to back up, or what was written cannot be read back.
     """
     if target.exists():
         raise ConflictError(f"{target} exists already.", hint="Choose another name.")
@@ -72,9 +75,10 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
 
 
 def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
-    """Put a backup into a home that has no memory yet; how many files. InputError: it is no backup, or is damaged.
+    """Restore a backup into a home without memory; return its file count.
 
-    ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing.
+    InputError: it is no backup, or is damaged. ConflictError: there is memory already. RefusedError: the passphrase is wrong or
+    missing.
     """
     if places.database.exists() or (places.vault.exists() and any(places.vault.iterdir())):
         raise ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
@@ -99,7 +103,7 @@ def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
 
 
 def is_backup(path: Path) -> bool:
-    """Whether a file begins as a backup does."""
+    """Return True where a file begins as a backup does."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -107,7 +111,7 @@ def is_backup(path: Path) -> bool:
 
 
 def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:
-    """Everything into one archive, the manifest with the hash of each file last."""
+    """Pack everything into one archive, the manifest of hashes last."""
     hashes: dict[str, str] = {}
     with _open_private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:
         for name, database in (("memory.db", places.database), ("state.db", places.state)):
@@ -129,7 +133,7 @@ def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> str:
-    """One file, as it is in this moment; "" where it went away meanwhile."""
+    """Add a file as it is; return "" where it is gone."""
     try:
         data = path.read_bytes()
         stat = path.stat()
@@ -142,7 +146,7 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> str:
 
 
 def _snapshot(database: Path, copy: Path) -> None:
-    """A database as it is between two writes, without stopping them."""
+    """Copy a database as it is between two writes."""
     import apsw
 
     try:
@@ -196,7 +200,10 @@ def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
 
 
 def _unpack(plain: Path, below: Path) -> dict[str, str]:
-    """The files of an archive, each checked by its hash, and nothing outside ``below``. InputError: it is no whole backup."""
+    """Extract the files below a folder, each checked by its hash.
+
+    InputError: it is no whole backup.
+    """
     found: dict[str, str] = {}
     manifest: dict[str, Any] = {}
     try:

@@ -1,4 +1,4 @@
-"""Daily notes: what was said, in a few lines a day, under the reason for which it was written down."""
+"""Write daily notes: a few lines a day, under their reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _LONGEST = 200
 
 
 class DailyNotes:
-    """Writes daily notes. A model makes them where there is one; rules else, and when it fails."""
+    """Writer of daily notes: by a model, else by rules.
+
+    Rules also take over when the model fails.
+    """
 
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
@@ -48,7 +51,10 @@ class DailyNotes:
         return written
 
     def summarise(self, owner: Scope, day: date) -> bool:
-        """The summary of a whole day. False: nothing was said, or nothing new since the last one."""
+        """Append the summary of a whole day.
+
+        False: nothing was said, or nothing new since the last one.
+        """
         parts = self._parts
         said = drop_scheduled(self._find_turns(owner, day))
         mark = f"summary:{owner.key}:{day}"
@@ -61,8 +67,10 @@ class DailyNotes:
         return written
 
     def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
-        """Put a section at the end of a day's note, which gets its title when it is made. Lines that it holds already are left
-        out; False: that is all of them."""
+        """Append a section to a day's note, without lines it holds.
+
+        A new note gets its title. False: it holds all of them.
+        """
         disk, path = self._parts.disk, daily_path(owner, day)
         old = disk.read(path)
         text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"
@@ -77,7 +85,7 @@ class DailyNotes:
         return True
 
     def _find_turns(self, owner: Scope, day: date) -> list[Record]:
-        """What was said on a day, oldest first."""
+        """Find the turns of a day, oldest first."""
         begin = datetime.combine(day, time(), UTC)
         found: list[Record] = []
         query = Query(Reach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500)
@@ -93,7 +101,7 @@ class DailyNotes:
             try:
                 return self._ask_model(self._chat, said)
             except (ModelError, BudgetError):
-                # Rules do as well as they can; the turns themselves are in the journal in any case.
+                # Fall back to the rules; the turns themselves are in the journal in any case.
                 pass
         return [f"- {one_line(text)}" for text in self._pick_lines(owner, said)]
 
@@ -107,7 +115,7 @@ class DailyNotes:
         return [line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines][:_LINES]
 
     def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
-        """What was learned from it, most important first; where that is little, the statements themselves."""
+        """Pick learned statements by importance; where there are none, the turns themselves."""
         ids = tuple(record.id for record in said)
         reach = Reach(owner, (owner,), tree=True)
         learned = self._parts.store.find(Query(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()
@@ -122,7 +130,7 @@ class DailyNotes:
 
 
 def drop_scheduled(records: Sequence[Record]) -> list[Record]:
-    """Without what a timer said, and what was answered to it."""
+    """Drop turns of a timer, and the answers to them."""
     kept: list[Record] = []
     answering = ""
     for record in records:
@@ -138,7 +146,7 @@ def drop_scheduled(records: Sequence[Record]) -> list[Record]:
 
 
 def one_line(text: str) -> str:
-    """A text as one line of a list."""
+    """Shorten a text to one line of a list."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
 

@@ -1,4 +1,7 @@
-"""Files below one root: read, written whole or not at all, listed. Nothing outside the root is ever touched."""
+"""Read, write and list the files below one root.
+
+A file is written whole or not at all. Nothing outside the root is ever touched.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _STEP = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What tells that a file was not written to: its time of change (ns) and its size (bytes)."""
+    """Time of change (ns) and size (bytes), to detect a change."""
 
     mtime: int
     size: int
@@ -29,7 +32,10 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """A file to write. ``expected``: what it should hold now (None: it is new, or does not matter)."""
+    """File to write.
+
+    ``expected``: what it should hold now (None: it is new, or does not matter).
+    """
 
     path: str
     data: bytes
@@ -37,20 +43,26 @@ class FileWrite:
 
 
 class VaultDisk:
-    """The vault's folder. Paths are relative to it, with ``/``."""
+    """The vault's folder; paths are relative to it, with ``/``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def locate(self, path: str) -> Path:
-        """The file of a path. InputError: it would lie outside the root, or in a hidden folder."""
+        """Return the file of a path.
+
+        InputError: it would lie outside the root, or in a hidden folder.
+        """
         parts = path.split("/")
         if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") or ":" in part for part in parts):
             raise InputError(f"{path!r:.200} is no path inside the vault.")
         return self.root.joinpath(*parts)
 
     def read(self, path: str) -> bytes | None:
-        """None where there is no such file. A link is not followed: it may lead out of the root."""
+        """Read a file; None where there is none.
+
+        A link is not followed: it may lead out of the root.
+        """
         try:
             with map_errors(), os.fdopen(os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
                 return file.read()
@@ -65,9 +77,10 @@ class VaultDisk:
         return FileStat(found.st_mtime_ns, found.st_size)
 
     def write(self, files: Sequence[FileWrite], secure: bool = True) -> dict[str, bytes]:
-        """Each file whole or not at all, whatever happens; in place when this returns. ``secure``: after a power loss too.
+        """Write files, each whole or not at all, in place on return.
 
-        Gives what was replaced without being what was expected, by path: somebody wrote to those files just then.
+        ``secure``: after a power loss too. Returns what was replaced without being what was expected, by path: somebody wrote
+        to those files just then.
         """
         with map_errors():
             made = [(self._write_temporary(file, secure and len(files) <= _MANY), self.locate(file.path), file) for file in files]
@@ -84,7 +97,7 @@ class VaultDisk:
         return found
 
     def take(self, path: str) -> bytes | None:
-        """Remove a file; what it held."""
+        """Remove a file; return its content."""
         aside = self._temporary_path(self.locate(path))
         try:
             with map_errors():
@@ -97,7 +110,7 @@ class VaultDisk:
         return held
 
     def remove(self, path: str) -> None:
-        """Take a file away, and the folders that become empty with it."""
+        """Remove a file, and the folders that become empty."""
         place = self.locate(path)
         with map_errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             place.unlink()
@@ -110,15 +123,21 @@ class VaultDisk:
                 return
 
     def is_same(self, one: str, other: str) -> bool:
-        """Whether two names are one file, as where case does not matter; False where one is not there."""
+        """Return True where two names are one file.
+
+        As where case does not matter. False where one of them does not exist.
+        """
         try:
             return self.locate(one).samefile(self.locate(other))
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, FileStat]]:
-        """The Markdown files below a folder, or ``every`` file. Hidden ones, temporary ones, links and names that are no text
-        are passed over; the last are added to ``odd``, as they can be shown."""
+        """Yield the Markdown files below a folder, or ``every`` file.
+
+        Hidden ones, temporary ones, links and names that are no text are passed over; the last are added to ``odd``, as they
+        can be shown.
+        """
         stack = [top]
         while stack:
             folder = stack.pop()
@@ -144,7 +163,7 @@ class VaultDisk:
                     yield f"{folder}/{name}", FileStat(stat.st_mtime_ns, stat.st_size)
 
     def remove_temporary(self) -> None:
-        """Remove what a crash left half written, and not what another process is writing now."""
+        """Remove half-written files of a crash, unless another process writes them."""
         with contextlib.suppress(FileNotFoundError):
             for entry in os.scandir(self.root / ".engrams" / "tmp"):
                 if entry.stat().st_mtime < time.time() - 600:
@@ -152,7 +171,10 @@ class VaultDisk:
                         Path(entry.path).unlink()
 
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
-        """Put a file in its place. A second name keeps hold of what is replaced, where the file system has such."""
+        """Move a file into place; return what it replaced, where watched.
+
+        A second name keeps hold of what is replaced, where the file system has such.
+        """
         aside = self._temporary_path(path)
         if watched:
             with contextlib.suppress(OSError):
@@ -192,7 +214,10 @@ class VaultDisk:
 
 
 class VaultLock:
-    """One at a time, among the threads and processes that work on one vault. Freed by a crash. May be nested."""
+    """Lock among the threads and processes of one vault.
+
+    Freed by a crash. May be nested.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path, self._guard, self._depth = path, RLock(), 0
@@ -221,7 +246,10 @@ class VaultLock:
 
 @contextlib.contextmanager
 def map_errors() -> Iterator[None]:
-    """Failures of the disk as StoreError; a file that is not there stays what it is."""
+    """Raise failures of the disk as StoreError.
+
+    A file that is not there stays what it is.
+    """
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -232,7 +260,7 @@ def map_errors() -> Iterator[None]:
 
 
 def make_private(place: Path) -> None:
-    """Make a folder, and those above it that are missing, for the owner alone."""
+    """Make a folder and its missing parents for the owner alone."""
     if place.is_dir():
         return
     make_private(place.parent)
@@ -240,7 +268,7 @@ def make_private(place: Path) -> None:
 
 
 def is_text(name: str) -> bool:
-    """Whether a file's name is Unicode: on some systems it may be any bytes."""
+    """Return True where a file's name is Unicode, not other bytes."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -249,17 +277,17 @@ def is_text(name: str) -> bool:
 
 
 def is_memory(name: str) -> bool:
-    """Whether a file of this name can be a memory's."""
+    """Return True where a file of this name can be a memory's."""
     return name.endswith(".md") and not name.startswith((".", "~", "#"))
 
 
 def hash_bytes(data: bytes) -> str:
-    """What tells one content from another; 32 hex digits."""
+    """Hash a content into 32 hex digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _flush_files(files: Sequence[Path]) -> None:
-    """Many files at once: one flush of everything is far quicker than one each, where it waits until it is done."""
+    """Flush many files at once, which is quicker than one by one."""
     if sys.platform == "linux":
         os.sync()
         return

@@ -1,4 +1,7 @@
-"""Deep dream: what the daily notes hold that lasts goes into MEMORY.md. Plan, confirm, apply, undo, and a diary of it."""
+"""Bring what lasts from the daily notes into MEMORY.md.
+
+A dream is planned, confirmed, applied and can be undone; a diary tells of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from engrams.vault.parts import VaultDeps
 from engrams.vault.paths import daily_path, diary_path, memory_path
 
 DREAM = "dream"
-"""The kind of the job; its key is the owner's."""
+"""Kind of the job; its key is the owner's."""
 
 _BY_HAND = 3
 _MOST_DAYS = 30
@@ -50,8 +53,11 @@ _STATED = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.CORRECTIO
 
 @dataclass(frozen=True, slots=True)
 class DreamPlan:
-    """What a dream would do. ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made
-    from. ``source``: the hash of day and notes."""
+    """Changes that a dream would make.
+
+    ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made from. ``source``: the hash of
+    day and notes.
+    """
 
     owner: str
     day: str
@@ -64,7 +70,7 @@ class DreamPlan:
 
 
 class DreamRunner:
-    """Thread safe. The model is asked without any lock held."""
+    """Planner of dreams, thread safe; no lock is held across model calls."""
 
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
@@ -72,9 +78,10 @@ class DreamRunner:
     def dream(
         self, owner: Scope, days: int = _BY_HAND, *, force: bool = False, confirm: bool | None = None, today: date | None = None
     ) -> bool:
-        """Plan and, unless it is to be confirmed first, apply. False: no notes in these days, or nothing new in them.
+        """Plan a dream and apply it, or hold it for confirmation.
 
-        ModelError: the model failed; MEMORY.md is untouched and the same notes are dreamed again next time.
+        False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same
+        notes are dreamed again next time.
         """
         plan = self.plan(owner, days, force, today)
         if plan is None:
@@ -86,7 +93,10 @@ class DreamRunner:
         return True
 
     def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
-        """What a dream over these last days (30 at most) would do; None where there is nothing to dream of."""
+        """Plan a dream over the last days (30 at most).
+
+        None: there is nothing to dream of.
+        """
         parts = self._parts
         today = today or parts.clock().date()
         notes = self._read_notes(owner, today, min(days, _MOST_DAYS))
@@ -109,7 +119,7 @@ class DreamRunner:
         self._parts.state.set_fact(f"plan:{plan.owner}", json.dumps(asdict(plan)))
 
     def held_plan(self, owner: Scope) -> DreamPlan | None:
-        """The plan that waits to be confirmed."""
+        """Return the plan that waits for confirmation, if any."""
         held = self._parts.state.get_fact(f"plan:{owner.key}")
         if not held:
             return None
@@ -117,7 +127,7 @@ class DreamRunner:
         return DreamPlan(**{**told, "added": tuple(told["added"]), "dropped": tuple((text, why) for text, why in told["dropped"])})
 
     def apply(self, plan: DreamPlan) -> None:
-        """Carry a plan out. ConflictError: MEMORY.md was changed since it was made."""
+        """Apply a plan. ConflictError: MEMORY.md was changed since it was made."""
         parts, owner = self._parts, Scope.parse(plan.owner)
         path = memory_path(owner)
         with parts.lock:
@@ -145,7 +155,10 @@ class DreamRunner:
             parts.state.set_fact(f"plan:{plan.owner}", "")
 
     def undo(self, owner: Scope) -> None:
-        """Put back the MEMORY.md from before the last dream. NotFoundError: there is none. ConflictError: it was changed since."""
+        """Restore the MEMORY.md from before the last dream.
+
+        NotFoundError: there is none. ConflictError: it was changed since.
+        """
         parts = self._parts
         with parts.lock:
             told = json.loads(parts.state.get_fact(f"undo:{owner.key}") or "{}")
@@ -162,7 +175,10 @@ class DreamRunner:
             parts.state.set_fact(f"undo:{owner.key}", "")
 
     def next_job(self, owner: Scope, now: datetime) -> JobSpec | None:
-        """The next dream by the triggers that are set: at its time, after so many notes, at such a size."""
+        """Return the job of the next dream by the set triggers.
+
+        At its time, after so many notes, or at such a size.
+        """
         section = self._parts.settings
         if not section.daily:
             return None
@@ -172,7 +188,7 @@ class DreamRunner:
         return None if due is None else JobSpec(DREAM, owner.key, {"owner": owner.key}, due, attempts=_TRIES)
 
     def _is_due(self, owner: Scope, now: datetime) -> bool:
-        """Whether enough has come together since the last dream."""
+        """Return True where notes or size reached their limit."""
         section = self._parts.settings
         if not section.dream_files and not section.dream_bytes:
             return False
@@ -210,7 +226,7 @@ class DreamRunner:
         if not found:
             return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
         held = items.parse(memory)
-        # A correction is never the model's to lose.
+        # The model may not drop a correction.
         found += [
             item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
         ]
@@ -222,7 +238,7 @@ class DreamRunner:
         return DreamPlan(owner.key, str(marks[0]), items.render(kept), diary, marks[1], marks[2], added, dropped)
 
     def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
-        """Hashes of texts that memory knows to hold no longer, and not to hold again."""
+        """Hash the texts that memory no longer holds."""
         reach = Reach(owner, (owner,), tree=True)
         gone: set[str] = set()
         for item in known:
@@ -233,7 +249,7 @@ class DreamRunner:
         return gone
 
     def _find_topics(self, owner: Scope) -> dict[str, str]:
-        """Topics of what is stated, by hash."""
+        """Map the hashes of stated texts to their topics."""
         page = self._parts.store.find(Query(Reach(owner, (owner,), tree=True), _STATED, limit=1000))
         return {record.hash: topic for record in page.records if (topic := _topic_of(record))}
 
@@ -259,7 +275,7 @@ def _render_diary(tidied: items.TidyResult) -> str:
 
 
 def _next_time(at: str, now: datetime) -> datetime | None:
-    """The next time of day ``at``; None where there is none."""
+    """Return the next time of day ``at``; None where it is none."""
     hour, _, minute = at.partition(":")
     if not hour.strip().isdigit() or not minute.strip().isdigit() or int(hour) > 23 or int(minute) > 59:
         return None

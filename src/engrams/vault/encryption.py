@@ -1,4 +1,7 @@
-"""A stream under a passphrase: scrypt for the key, AES-256-GCM in chunks whose order and end are part of what is sealed."""
+"""Encrypt a stream under a passphrase.
+
+scrypt makes the key; AES-256-GCM seals chunks, whose order and end are part of what is sealed.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,30 @@ _SALT = 16
 _COST = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 64 << 20}
 _TAG = 16
 _CHECK = b"\xff" * 12
-"""The nonce of the proof that a passphrase is right: no chunk has that number."""
+"""Nonce of the passphrase check: no chunk has that number."""
 
 
 def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
-    """Write ``source`` to ``target`` so that only who knows the passphrase can read it."""
+    """Encrypt ``source`` into ``target`` with the passphrase."""
     salt = os.urandom(_SALT)
-    cipher = _cipher(passphrase, salt)
+    cipher = _make_cipher(passphrase, salt)
     target.write(MAGIC + salt + cipher.encrypt(_CHECK, b"", MAGIC))
     number, chunk = 0, source.read(_CHUNK)
     while True:
         after = source.read(_CHUNK)
-        target.write(cipher.encrypt(_nonce(number, not after), chunk, MAGIC))
+        target.write(cipher.encrypt(_make_nonce(number, not after), chunk, MAGIC))
         if not after:
             return
         number, chunk = number + 1, after
 
 
 def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
-    """The inverse, after the magic was read. RefusedError: the passphrase is wrong.
+    """Decrypt a stream, after the magic was read.
 
-    InputError: the file was changed or cut.
+    RefusedError: the passphrase is wrong. InputError: the file was changed or cut.
     """
     salt = source.read(_SALT)
-    cipher = _cipher(passphrase, salt)
+    cipher = _make_cipher(passphrase, salt)
     from cryptography.exceptions import InvalidTag
 
     _check_passphrase(cipher, source.read(_TAG))
@@ -45,7 +48,7 @@ def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
     while True:
         after = source.read(_CHUNK + _TAG)
         try:
-            target.write(cipher.decrypt(_nonce(number, not after), chunk, MAGIC))
+            target.write(cipher.decrypt(_make_nonce(number, not after), chunk, MAGIC))
         except (InvalidTag, ValueError):
             raise InputError("The backup was changed or cut short.", hint="Take another backup.") from None
         if not after:
@@ -53,7 +56,7 @@ def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
         number, chunk = number + 1, after
 
 
-def _cipher(passphrase: str, salt: bytes) -> Any:
+def _make_cipher(passphrase: str, salt: bytes) -> Any:
     if not passphrase:
         raise InputError("The passphrase is empty.", hint="Give one, or make the backup without.")
     try:
@@ -64,7 +67,7 @@ def _cipher(passphrase: str, salt: bytes) -> Any:
 
 
 def _check_passphrase(cipher: Any, told: bytes) -> None:
-    """Whether the passphrase is right is known apart from whether the rest is whole."""
+    """Check the passphrase, apart from whether the rest is whole."""
     from cryptography.exceptions import InvalidTag
 
     if len(told) < _TAG:
@@ -75,5 +78,5 @@ def _check_passphrase(cipher: Any, told: bytes) -> None:
         raise RefusedError("The passphrase is wrong.", hint="Give the passphrase that the backup was made with.") from None
 
 
-def _nonce(number: int, last: bool) -> bytes:
+def _make_nonce(number: int, last: bool) -> bytes:
     return number.to_bytes(11, "big") + bytes([last])

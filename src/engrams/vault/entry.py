@@ -1,6 +1,7 @@
-"""One memory as one file, and back: what is known about it as front matter, its text and nothing else as the body.
+"""Convert one memory to one file and back.
 
-Only what differs from a field's default is written. ``read(render(record, edges))`` gives equal fields and edges.
+The text alone is the body; every other field that differs from its default is front matter. ``parse_entry(render_entry(record,
+edges))`` gives equal fields and edges.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ _LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """An outgoing edge as a file tells it. ``target`` is empty where only a path is told, by somebody's hand."""
+    """Outgoing edge in a file.
+
+    ``target`` is empty where only a path is given, by somebody's hand.
+    """
 
     type: EdgeType
     target: str
@@ -87,7 +91,10 @@ class FileLink:
 
 @dataclass(frozen=True, slots=True)
 class VaultEntry:
-    """What a file says. ``fields`` holds those it names, and always ``text``; the rest have their defaults."""
+    """Content of a file.
+
+    ``fields`` holds those it names, and always ``text``; the rest have their defaults.
+    """
 
     fields: Mapping[str, Any]
     links: tuple[FileLink, ...] = ()
@@ -98,7 +105,10 @@ class VaultEntry:
         return str(self.fields.get("id", ""))
 
     def to_record(self, fallback: Mapping[str, Any]) -> Record:
-        """The record it describes; ``fallback`` gives what a file may leave open: id, kind, scope, time and layer."""
+        """Return the described record.
+
+        ``fallback``: id, kind, scope, time and layer where the file leaves them open.
+        """
         given = {name: value for name, value in fallback.items() if name in _NEEDED}
         values = {**_DEFAULTS, **given, **self.fields}
         if "layer" not in self.fields and ("layer" not in given or "kind" in self.fields):
@@ -107,7 +117,7 @@ class VaultEntry:
 
 
 def render_entry(record: Record, links: Sequence[FileLink], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None) -> str:
-    """The file of a record. What ``old``, the file that is there, says beyond a record's fields stays in it."""
+    """Render a record's file; keep what ``old`` says beyond its fields."""
     items = [*_front_items(record), *_link_items(links, loose or {})]
     try:
         before, _ = frontmatter.split(old)
@@ -120,7 +130,7 @@ def render_entry(record: Record, links: Sequence[FileLink], old: str = "", loose
 
 
 def parse_entry(text: str) -> VaultEntry:
-    """What a file says. FrontError: it cannot be understood; the message says why."""
+    """Parse a file's text. FrontMatterError: the front matter is unreadable."""
     head, body = frontmatter.split(text)
     held = frontmatter.load(head) if head is not None else {}
     found: dict[str, Any] = {"text": body}
@@ -141,17 +151,23 @@ def parse_entry(text: str) -> VaultEntry:
 
 
 def parse_field(name: str, value: Json) -> Any:
-    """A field from its JSON form, as front matter and history tell it. FrontError: it is not such a value."""
+    """Parse a field's JSON form in front matter or history.
+
+    FrontMatterError: it is not such a value.
+    """
     return _parse_value(name, name, value)
 
 
 def to_link(edge: Edge, path: str = "") -> FileLink:
-    """An edge as its source's file tells it; ``path``: that of the target's file, relative, where it has one."""
+    """Convert an edge to a link in its source's file.
+
+    ``path``: that of the target's file, relative, where it has one.
+    """
     return FileLink(edge.type, edge.target, edge.weight, edge.count, path)
 
 
 def says_same(one: Record, other: Record) -> bool:
-    """Whether they say the same, apart from counts of use and the version."""
+    """Compare records without counts of use and version."""
     return replace(one, access_count=0, last_accessed=None, version=1) == replace(other, access_count=0, last_accessed=None, version=1)
 
 
@@ -250,7 +266,7 @@ def _parse_value(name: str, target: str, value: Json) -> Any:
 def _parse_text(value: Json) -> str:
     if isinstance(value, str):
         return value
-    # What was meant as a text may look like a number: tags: [2024].
+    # A text may look like a number: tags: [2024].
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     raise TypeError("a text was expected")

@@ -1,4 +1,7 @@
-"""Front matter: YAML between two lines of ``---``, written so that every text comes back exactly, read with dates as texts."""
+"""Read and write front matter: YAML between two lines of ``---``.
+
+Every text that is written comes back exactly; dates are read as texts.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ _LONG_KEY = 400
 
 
 class FrontMatterError(ValueError):
-    """Front matter that cannot be read; the message says why."""
+    """Unreadable front matter; the message says why."""
 
 
 def split(text: str) -> tuple[str | None, str]:
-    """A file's front matter (None: it has none) and its body, which is everything after it but one last line end.
+    """Split a file into front matter (None: it has none) and body.
 
-    FrontError: it begins and never ends.
+    The body is everything after it but one last line end. FrontMatterError: it begins and never ends.
     """
     begin = _FENCE.match(text)
     if begin is None:
@@ -40,18 +43,21 @@ def split(text: str) -> tuple[str | None, str]:
         raise FrontMatterError("the front matter has no end: a line of --- is missing")
     front, body = text[begin.end() : end.start()], text[end.end() :]
     if begin[1] == "\r\n":
-        # An editor changed the line ends of the whole file; those of the text are not the text's own.
+        # An editor changed the line ends of the whole file, the text's among them.
         front, body = front.replace("\r\n", "\n"), body.replace("\r\n", "\n")
     return front, body.removesuffix("\n")
 
 
 def join(front: str, text: str) -> str:
-    """The inverse of ``split``."""
+    """Join front matter and body: the inverse of ``split``."""
     return f"---\n{front}---\n{text}\n"
 
 
 def load(front: str) -> dict[str, Json]:
-    """Front matter as JSON values with text keys. FrontError: it is not a mapping of such."""
+    """Parse front matter into JSON values with text keys.
+
+    FrontMatterError: it is not a mapping of such.
+    """
     import yaml
 
     try:
@@ -71,12 +77,12 @@ def load(front: str) -> dict[str, Json]:
 
 
 def dump(items: Iterable[tuple[str, Json]]) -> str:
-    """Names and values as front matter, in their order."""
+    """Render names and values as front matter, in their order."""
     return "".join(_render_block(name, value) for name, value in items)
 
 
 def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
-    """``old`` front matter with new values for the ``known`` names; those left out are taken away.
+    """Set the ``known`` names in front matter; those without value go.
 
     Everything else stays as it stands, byte for byte: other names, comments, order, and how an equal value is written.
     """
@@ -107,7 +113,7 @@ def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) 
 
 
 def _split_blocks(front: str) -> list[tuple[str, str]]:
-    """Front matter cut at its top-level names; comments and blank lines before one belong to none ("")."""
+    """Cut front matter at its top-level names; loose lines have none ("")."""
     blocks: list[tuple[str, str]] = []
     loose = ""
     for line in _LINE.findall(front):
@@ -166,7 +172,7 @@ def _render_scalar(value: Json) -> str:
 
 
 def _to_json(value: Any, left: list[int], depth: int) -> Json:
-    """The value as JSON. Bounded, because an alias can make a few bytes stand for very much, or for themselves."""
+    """Convert to JSON; bounded, because an alias can repeat without end."""
     left[0] -= 1
     if left[0] < 0 or depth > _DEEPEST:
         raise FrontMatterError("the front matter holds too much, or itself")
@@ -190,7 +196,7 @@ def _key_text(name: Any) -> str:
 
 
 def _is_equal(one: Json, other: Json) -> bool:
-    """Equal, also in type: 1 is neither 1.0 nor true."""
+    """Compare values and types: 1 is neither 1.0 nor true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -198,7 +204,7 @@ _LOADERS: list[Any] = []
 
 
 def _loader() -> Any:
-    """A safe loader that knows null, true, false and numbers, and takes dates, yes, no and the rest for texts."""
+    """Make a safe loader that reads dates, yes and no as texts."""
     if not _LOADERS:
         import yaml
 

@@ -1,4 +1,4 @@
-"""The history of the files in git: commits off the path, log, differences, and who wrote which line. No git program needed."""
+"""Keep the history of the files in git, without a git program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FALLBACK = ("engrams", "engrams@localhost")
 
 @dataclass(frozen=True, slots=True)
 class CommitEntry:
-    """One commit: ``paths`` are those it changed."""
+    """One commit; ``paths`` are those it changed."""
 
     id: str
     at: datetime
@@ -34,7 +34,7 @@ class CommitEntry:
 
 @dataclass(frozen=True, slots=True)
 class BlameLine:
-    """One line of a file, and the commit that it came with."""
+    """One line of a file, and the commit that wrote it."""
 
     commit: str
     at: datetime
@@ -44,7 +44,7 @@ class BlameLine:
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """A file that a commit changed: what it held before and after (None: it was not there)."""
+    """File that a commit changed; before or after is None without one."""
 
     path: str
     before: bytes | None
@@ -52,7 +52,7 @@ class FileVersion:
 
 
 class GitHistory:
-    """The repository in the vault's folder. Call with the vault's lock held."""
+    """Repository in the vault's folder. Call with the vault's lock held."""
 
     def __init__(self, disk: VaultDisk) -> None:
         self._disk = disk
@@ -62,12 +62,13 @@ class GitHistory:
         return (self._disk.root / ".git").exists()
 
     def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = (), title: str = "") -> list[str]:
-        """Commit these files as they are now, one commit an author; ids of the commits. A clean tree makes none.
+        """Commit files as they are, one commit an author; return the ids.
 
-        The repository, and its ignore file, are made where there is none. ``also``: further parents of the last commit.
+        A clean tree makes no commit. The repository and its ignore file are made where there are none. ``also``: further
+        parents of the last commit.
         """
         paths = set(notes)
-        with self._repository(create=True) as (repo, made):
+        with self._open(create=True) as (repo, made):
             if made:
                 paths |= {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
                 paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
@@ -83,9 +84,12 @@ class GitHistory:
             return done
 
     def log(self, limit: int = 20, path: str = "") -> tuple[CommitEntry, ...]:
-        """Newest first; of one file, its earlier names included, where a path is given."""
-        with self._repository() as (repo, _):
-            if not _head(repo):
+        """List commits, newest first.
+
+        With a path: those of one file, its earlier names included.
+        """
+        with self._open() as (repo, _):
+            if not _find_head(repo):
                 return ()
             asked = {"paths": [path.encode()], "follow": True} if path else {}
             found = repo.get_walker(max_entries=limit, **asked)
@@ -94,10 +98,13 @@ class GitHistory:
             )
 
     def diff(self, one: str = "", other: str = "") -> str:
-        """What changed from one commit to another; of one alone, what it did; with none, what is not committed yet."""
+        """Show the changes between two commits, or of one.
+
+        Without a commit: what is not committed yet.
+        """
         from dulwich.patch import write_tree_diff
 
-        with self._repository() as (repo, _):
+        with self._open() as (repo, _):
             if not one:
                 return self._diff_uncommitted(repo)
             first = self._find_commit(repo, one)
@@ -110,11 +117,11 @@ class GitHistory:
             return out.getvalue().decode("utf-8", "replace")
 
     def blame(self, path: str) -> tuple[BlameLine, ...]:
-        """Each line of a file with the commit that it came with."""
+        """List the lines of a file, each with its commit."""
         from dulwich.annotate import annotate_lines
 
-        with self._repository() as (repo, _):
-            head = _head(repo)
+        with self._open() as (repo, _):
+            head = _find_head(repo)
             if not head:
                 return ()
             if path.encode() not in _find_blobs(repo, repo[head].tree):
@@ -123,26 +130,26 @@ class GitHistory:
             return tuple(_to_line(commit, text) for (commit, _), text in lines)
 
     def changes(self, name: str) -> tuple[CommitEntry, tuple[FileVersion, ...]]:
-        """What one commit did, against its first parent."""
-        with self._repository() as (repo, _):
+        """List the files that a commit changed, against its first parent."""
+        with self._open() as (repo, _):
             commit = self._find_commit(repo, name)
             before = repo[commit.parents[0]].tree if commit.parents else None
             return _to_entry(commit, ()), diff_trees(repo, before, commit.tree)
 
     @contextlib.contextmanager
     def open_repository(self) -> Iterator[Any]:
-        """The repository itself, for what is not offered here."""
-        with self._repository() as (repo, _):
+        """Open the repository itself, for what is not offered here."""
+        with self._open() as (repo, _):
             yield repo
 
     def _commit_paths(self, repo: Any, paths: Sequence[str], told: tuple[str, str], at: datetime, parents: Sequence[str]) -> str:
         tree = repo.get_worktree()
         tree.stage(sorted(paths))
-        head = _head(repo)
+        head = _find_head(repo)
         root = repo.open_index().commit(repo.object_store)
         if head and repo[head].tree == root and not parents:
             return ""
-        name, mail = _identity(repo)
+        name, mail = _read_identity(repo)
         committer = f"{name} <{mail}>".encode()
         who = told[0] or ("by hand" if (name, mail) == _FALLBACK else "")
         author = f"{who} <{_author_mail(who)}>".encode() if who else committer
@@ -157,7 +164,7 @@ class GitHistory:
         from dulwich.patch import write_blob_diff
 
         out = io.BytesIO()
-        head = _head(repo)
+        head = _find_head(repo)
         held = {path.decode(): sha for path, sha in _find_blobs(repo, repo[head].tree if head else None).items()}
         there = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
         there |= {"MEMORY.md"} if self._disk.stat("MEMORY.md") else set()
@@ -170,20 +177,25 @@ class GitHistory:
         return out.getvalue().decode("utf-8", "replace")
 
     def _find_commit(self, repo: Any, name: str) -> Any:
-        """A commit by its id, or by the first characters of it (four at least)."""
-        if name.upper() == "HEAD" and _head(repo):
-            return repo[_head(repo)]
+        """Find a commit by its id's first characters (four at least)."""
+        if name.upper() == "HEAD" and _find_head(repo):
+            return repo[_find_head(repo)]
         if len(name) < 4 or not all(char in "0123456789abcdef" for char in name):
             raise InputError(f"{name!r} is no commit: at least four hexadecimal digits are needed.", hint="`engrams log` shows them.")
-        found = {walked.commit.id for walked in repo.get_walker() if walked.commit.id.decode().startswith(name)} if _head(repo) else set()
+        found = (
+            {walked.commit.id for walked in repo.get_walker() if walked.commit.id.decode().startswith(name)} if _find_head(repo) else set()
+        )
         if len(found) != 1:
             told = "More than one commit begins" if found else "No commit begins"
             raise NotFoundError(f"{told} with {name!r}.", hint="`engrams log` shows the commits.")
         return repo[found.pop()]
 
     @contextlib.contextmanager
-    def _repository(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
-        """The repository, open, and whether it was made now. What goes wrong in git is a StoreError."""
+    def _open(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
+        """Open the repository; the flag says that it is new.
+
+        Failures of git are StoreError.
+        """
         try:
             from dulwich.errors import GitProtocolError, HookError, NotGitRepository, ObjectFormatException, ObjectMissing
             from dulwich.file import FileLocked
@@ -216,7 +228,7 @@ class GitHistory:
                     busy.write_text("")
                     if made:
                         _set_identity(repo)
-                yield repo, made or not _head(repo)
+                yield repo, made or not _find_head(repo)
                 busy.unlink(missing_ok=True)
         except EngramsError:
             raise
@@ -225,7 +237,10 @@ class GitHistory:
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
 
     def _remove_stale_locks(self, repo: Any) -> None:
-        """Locks of a commit that was cut short: nobody else commits while the vault's lock is ours."""
+        """Remove the locks of a commit that was cut short.
+
+        Nobody else commits while the vault's lock is ours.
+        """
         busy = self._disk.root / _BUSY
         try:
             since = busy.stat().st_mtime
@@ -237,7 +252,7 @@ class GitHistory:
 
 
 def diff_trees(repo: Any, before: Any, after: Any) -> tuple[FileVersion, ...]:
-    """The files that differ between two trees."""
+    """List the files that differ between two trees."""
     old, new = _find_blobs(repo, before), _find_blobs(repo, after)
     changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
     data = [tuple(repo[side[path]].data if path in side else None for side in (old, new)) for path in changed]
@@ -256,15 +271,15 @@ def _to_blob(data: bytes | None) -> Any:
     return None if data is None else Blob.from_string(data)
 
 
-def _head(repo: Any) -> Any:
+def _find_head(repo: Any) -> Any:
     try:
         return repo.head()
     except KeyError:
         return None
 
 
-def _identity(repo: Any) -> tuple[str, str]:
-    """Who the user is to git; engrams where git does not know."""
+def _read_identity(repo: Any) -> tuple[str, str]:
+    """Return the user's name and mail in git, or engrams."""
     config = repo.get_config_stack()
     try:
         return config.get((b"user",), b"name").decode(), config.get((b"user",), b"email").decode()
@@ -273,7 +288,7 @@ def _identity(repo: Any) -> tuple[str, str]:
 
 
 def _set_identity(repo: Any) -> None:
-    """A name of its own for a new repository, where git knows none."""
+    """Name the author of a new repository, where git knows none."""
     stack = repo.get_config_stack()
     try:
         stack.get((b"user",), b"email")
@@ -285,19 +300,19 @@ def _set_identity(repo: Any) -> None:
 
 
 def _group_by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]]:
-    """Paths by who wrote them: the agent of the scope, or the user's own name ("") for what a hand did."""
+    """Group paths by author: an agent, or "" for a hand."""
     found: dict[str, list[str]] = {}
     for path in sorted(notes):
         note = notes[path]
         hand = note.get("actor") in ("hand", "") and note.get("does") not in (None, "purge")
         found.setdefault("" if hand else _author_name(note.get("agent") or "engrams"), []).append(path)
-    # What nobody told about, such as the ignore file, comes with the first.
+    # Paths without a note, such as the ignore file, go with the first author.
     next(iter(found.values()), []).extend(sorted(paths - notes.keys()))
     return found
 
 
 def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
-    """What was done to how many memories, in which session, and why."""
+    """Describe the changes, their reasons and sessions."""
     named = {notes[path].get("id") or path: notes[path] for path in paths if path in notes}
     every = list(named.values())
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""MEMORY.md as items under topics, and the rules that tidy it. Pure."""
+"""Parse, render and tidy the items of MEMORY.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIDYABLE = 60
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """One thing remembered. ``fresh``: it comes from a daily note."""
+    """One item; ``fresh``: it comes from a daily note."""
 
     topic: str
     text: str
@@ -30,7 +30,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class TidyResult:
-    """The items that stay, and those that went with the reason."""
+    """Items that stay, and those dropped with the reason."""
 
     items: tuple[MemoryItem, ...]
     dropped: tuple[tuple[str, str], ...] = ()
@@ -38,7 +38,10 @@ class TidyResult:
 
 
 def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
-    """The list items of a Markdown text under their headings; lines that follow one indented belong to it."""
+    """Parse the list items of a Markdown text under their headings.
+
+    Indented lines that follow one belong to it.
+    """
     topic, found = "", []
     for line in text.splitlines():
         stripped = line.strip()
@@ -55,7 +58,7 @@ def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
 
 
 def render(items: Sequence[MemoryItem]) -> str:
-    """A MEMORY.md: corrections first, then the topics in the order of their first item."""
+    """Render a MEMORY.md: corrections first, then topics by first item."""
     topics: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: not item.is_correction):
         topics.setdefault(CORRECTIONS if item.is_correction else item.topic or "General", []).append(f"- {item.text}")
@@ -63,10 +66,11 @@ def render(items: Sequence[MemoryItem]) -> str:
 
 
 def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collection[str], topics: dict[str, str], most: int) -> TidyResult:
-    """By rules: what was superseded goes, what is said twice is said once (in its longer form), new items find the topic of
-    what they resemble, and at most ``most`` stay: every correction, then what is newest.
+    """Tidy items by rules: drop the outdated, merge the repeated.
 
-    ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by hash.
+    Repeated items are kept once, in the longer form; new items take the topic of what they resemble; at most ``most`` stay:
+    every correction, then the newest. ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by
+    hash.
     """
     kept: list[tuple[MemoryItem, frozenset[str]]] = []
     dropped: list[tuple[str, str]] = []
@@ -98,10 +102,10 @@ def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collectio
 
 
 def _is_alike(item: MemoryItem, words: frozenset[str], other: MemoryItem, held: frozenset[str]) -> bool:
-    """Whether two items say the same: the same words, or nearly, and the same numbers."""
+    """Return True for nearly the same words and the same numbers."""
     if content_hash(item.text) == content_hash(other.text):
         return True
-    if not words or not held or _numbers(item.text) != _numbers(other.text):
+    if not words or not held or _find_numbers(item.text) != _find_numbers(other.text):
         return False
     return len(words & held) / len(words | held) >= _ALIKE
 
@@ -116,5 +120,5 @@ def _nearest_topic(words: frozenset[str], kept: Sequence[tuple[MemoryItem, froze
     return topic
 
 
-def _numbers(text: str) -> set[str]:
+def _find_numbers(text: str) -> set[str]:
     return {word for word in text.split() if any(char.isdigit() for char in word)}

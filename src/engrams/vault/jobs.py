@@ -1,4 +1,4 @@
-"""The jobs of daily notes and dreams."""
+"""Run the jobs of daily notes and dreams."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from engrams.vault.path import CONFLICTS, DOCUMENTS
 
 _LEAST = 12
 _OWNERS = 10_000
-"""Owners whose dream of the day is known to be planned; planning one twice changes nothing."""
+"""Owners whose dream of the day is remembered as planned; planning one twice changes nothing."""
 
 
 class DailyJobs:
-    """Notes, dreams, and what search knows of them."""
+    """Jobs of daily notes, dreams, and their index for search."""
 
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts = parts
@@ -32,7 +32,7 @@ class DailyJobs:
         return {DAILY: self._run_daily, DREAM: self._run_dream}
 
     def plan_dream(self, owner: Scope) -> None:
-        """See that a dream comes, by whatever triggers are set."""
+        """Enqueue the next dream by the triggers that are set."""
         now = self._parts.clock()
         counted = self._parts.settings.dream_files or self._parts.settings.dream_bytes
         if not counted and self._planned.get(owner.key) == now.date():
@@ -45,7 +45,10 @@ class DailyJobs:
             self._parts.store.enqueue([spec], now)
 
     def scrub_notes(self, records: list[Record]) -> int:
-        """Take the lines that repeat purged texts out of notes, diaries and what was kept aside; how many files changed."""
+        """Remove lines that repeat purged texts; return the changed files' number.
+
+        Notes, diaries, documents and what was kept aside are searched.
+        """
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
         ids = {record.id for record in records}
         changed = 0
@@ -76,7 +79,7 @@ class DailyJobs:
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:
-        """The summary of the day it was due, and the dream over it."""
+        """Summarise the day the dream was due, then dream."""
         owner, day = Scope.parse(job.payload["owner"]), job.due.date()
         section = self._parts.settings
         self.daily.summarise(owner, day)

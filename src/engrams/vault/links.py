@@ -1,4 +1,4 @@
-"""Links that a hand wrote: a path, or a file's name, to the memory that is meant."""
+"""Resolve hand-written links, by path or file name, to memories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from engrams.vault.state import VaultState
 
 
 def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
-    """The links of a file with the ids they mean; one that leads nowhere is left out here and stays in the file."""
+    """Return a file's links with their targets' ids.
+
+    One that leads nowhere is left out here and stays in the file.
+    """
     found = []
     for link in entry.links:
         target = link.target or _find_target(link.path, path, owner, state)
@@ -22,7 +25,7 @@ def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState)
 
 
 def find_loose(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> dict[str, tuple[Json, ...]]:
-    """What stands among the links and is none, or leads nowhere: it stays as it is."""
+    """Find what stands among the links but leads nowhere."""
     found: dict[str, tuple[Json, ...]] = dict(entry.loose)
     for link in entry.links:
         if not link.target and not _find_target(link.path, path, owner, state):
@@ -31,7 +34,7 @@ def find_loose(entry: VaultEntry, path: str, owner: Scope, state: VaultState) ->
 
 
 def _find_target(link: str, path: str, owner: Scope, state: VaultState) -> str:
-    """By the id, by the path from this file, by the path from the vault, and by the name alone."""
+    """Find by id, path from this file, path from the vault, name."""
     if state.get(owner, [link]):
         return link
     wanted = link if link.endswith(".md") else f"{link}.md"

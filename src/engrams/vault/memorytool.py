@@ -1,7 +1,8 @@
-"""The six file commands that a model trained on a memory directory uses: view, create, str_replace, insert, delete, rename.
+"""Run the six file commands of models trained on memory directories.
 
-Paths begin with ``/memories``. Below it lie the owner's free documents, and in ``/memories/entries`` the files of memories,
-whose changes flow into memory at once. Answers and errors are worded as such models know them.
+They are view, create, str_replace, insert, delete and rename. Paths begin with ``/memories``. Below it lie the owner's free
+documents, and in ``/memories/entries`` the files of memories, whose changes flow into memory at once. Answers and errors are
+worded as such models know them.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ def _keep_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
-    """``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere.
-    ``changed`` is told of every file written or removed; ``clean`` gives a text as it may be written."""
+    """File commands over one owner's folder.
+
+    ``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere. ``changed``
+    is told of every file written or removed; ``clean`` gives a text as it may be written.
+    """
 
     root: Path
     mounts: Mapping[str, Path] = field(default_factory=dict)
@@ -47,8 +51,10 @@ class MemoryTool:
     clean: Callable[[str], str] = _keep_text
 
     def run(self, asked: Mapping[str, Any]) -> str:
-        """One call as a model makes it, for example ``{"command": "view", "path": "/memories"}``. EngramsError: it cannot be
-        done; the message is meant for the model."""
+        """Run a model's call, such as ``{"command": "view", "path": "/memories"}``.
+
+        EngramsError: it cannot be done; the message is meant for the model.
+        """
         given = {name: value for name, value in asked.items() if name != "command" and value is not None}
         if asked.get("command") not in COMMANDS:
             raise InputError(f"Unknown command: {asked.get('command')!r:.80}", hint=f"The commands are {', '.join(COMMANDS)}.")
@@ -63,7 +69,10 @@ class MemoryTool:
         return str(command(**given))
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
-        """A folder two levels deep, or a file with its lines numbered from 1; ``view_range``: first and last line (-1: the end)."""
+        """Show a folder two levels deep, or a file's numbered lines.
+
+        ``view_range``: first and last line, from 1 (-1: the end).
+        """
         place = self._locate(path)
         if place.is_dir() and not place.is_symlink():
             return self._list_folder(path, place)
@@ -107,7 +116,7 @@ class MemoryTool:
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Put lines after line ``insert_line`` (0: at the beginning)."""
+        """Insert lines after line ``insert_line`` (0: at the beginning)."""
         place = self._locate(path)
         text = self._read_text(path, place)
         lines = text.split("\n")
@@ -123,7 +132,7 @@ class MemoryTool:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Remove a file, or a folder with all it holds. Memories among it are put away, and can be restored."""
+        """Remove a file or folder; its memories can be restored."""
         place = self._locate_movable(path, "delete")
         gone = [place] if not place.is_dir() else [file for file in place.rglob("*") if file.is_file()]
         if place.is_dir():
@@ -148,7 +157,7 @@ class MemoryTool:
         return f"Successfully renamed {old_path} to {new_path}"
 
     def _locate(self, path: str) -> Path:
-        """The file that a path means. InputError, RefusedError: it is outside."""
+        """Return a path's file. InputError, RefusedError: it is outside."""
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             raise InputError(f"Path must start with {ROOT}, got: {path}", hint=_HINT)
         parts: list[str] = []
@@ -163,7 +172,7 @@ class MemoryTool:
             raise InputError(f"{path!r:.120} is no path of a file", hint="Use short printable names.")
         base = self.mounts.get(parts[0]) if parts else None
         base, parts = (self.root, parts) if base is None else (base, parts[1:])
-        # Where links lead is settled here, once: one that is changed later leads nowhere.
+        # Links are resolved here, once: one that is changed later has no effect.
         place = base.joinpath(*parts).resolve()
         if not place.is_relative_to(base.resolve()):
             raise RefusedError(f"Path {path} would escape {ROOT} directory", hint="Links may not lead out.")

@@ -1,4 +1,4 @@
-"""What is remembered, as a notebook: by topic, each entry with where it came from. For people, not for prompts."""
+"""Show memories by topic with their sources, for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OTHER = "Other"
 
 @dataclass(frozen=True, slots=True)
 class NotebookLine:
-    """One memory and the words it rests on."""
+    """One memory and the quotes it rests on."""
 
     id: str
     text: str
@@ -27,15 +27,17 @@ class NotebookLine:
 
 @dataclass(frozen=True, slots=True)
 class NotebookPage:
-    """One topic."""
+    """One topic and its lines."""
 
     topic: str
     lines: tuple[NotebookLine, ...]
 
 
 def build_notebook(store: Store, owner: Scope, limit: int = 200) -> tuple[NotebookPage, ...]:
-    """The owner's visible memories by topic, newest first, at most ``limit`` of them. Hidden ones (``meta.hidden``) do not
-    count. An owner that nothing is known of has an empty notebook."""
+    """List an owner's visible memories by topic, newest first.
+
+    At most ``limit`` of them; hidden ones (``meta.hidden``) do not count. An unknown owner has an empty notebook.
+    """
     records = _find_visible(store, owner, limit)
     topics = _find_topics(store, owner, records)
     pages: dict[str, list[NotebookLine]] = {}

@@ -1,6 +1,7 @@
-"""MEMORY.md, daily notes and documents in search: cut into overlapping pieces, each a record that names its file and lines.
+"""Index MEMORY.md, daily notes and documents for search.
 
-Such a record has no file of its own; dream diaries are not among them.
+They are cut into overlapping pieces, each a record that names its file and lines and has no file of its own. Dream diaries are
+not indexed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LARGEST = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class NotePiece:
-    """Some lines of a file, counted from 1, both ends in it."""
+    """Lines of a file, from 1, ``first`` and ``last`` included."""
 
     first: int
     last: int
@@ -36,15 +37,17 @@ class NotePiece:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens, roughly: a quarter of the bytes."""
+    """Estimate the tokens of a text: a quarter of its bytes."""
     return max(1, len(text.encode("utf-8", "replace")) // 4)
 
 
 def split_pieces(
     text: str, count: Callable[[str], int] = estimate_tokens, size: int = _TOKENS, overlap: int = _OVERLAP
 ) -> Iterator[NotePiece]:
-    """A text in pieces of at most ``size`` tokens, each beginning with about the last ``overlap`` of the one before. A line
-    that is longer by itself is split."""
+    """Split a text into pieces of at most ``size`` tokens.
+
+    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split.
+    """
     held: list[tuple[int, str, int]] = []
     fresh = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -62,13 +65,16 @@ def split_pieces(
 
 
 class NoteIndex:
-    """Call with the vault's lock held."""
+    """Index of notes in the store. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
 
     def sync(self) -> int:
-        """Bring search into step with the notes; how many files were read anew. One that fails is tried again next time."""
+        """Index changed notes; return the number of files read.
+
+        One that fails is tried again next time.
+        """
         parts = self._parts
         if not parts.is_there:
             return 0
@@ -110,7 +116,7 @@ class NoteIndex:
         return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
 
     def _store_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
-        """The pieces of one file into the store: the ids by what tells one piece from another."""
+        """Store a file's pieces; return their ids by hash."""
         parts = self._parts
         day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()
@@ -156,7 +162,7 @@ def _join_piece(held: Sequence[tuple[int, str, int]]) -> NotePiece:
 
 
 def _split_line(line: str, count: Callable[[str], int], size: int) -> Iterator[str]:
-    """A line in parts of at most ``size`` tokens, at blanks where there are some."""
+    """Split a line into parts of at most ``size`` tokens, at blanks."""
     while count(line) > size:
         cut = max(1, len(line) * size // count(line))
         while cut > 1 and count(line[:cut]) > size:

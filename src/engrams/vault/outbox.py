@@ -1,4 +1,4 @@
-"""The outbox to files: what memory noted with each write is carried out, batch by batch, and then cleared."""
+"""Write the files of the outbox's entries, then clear them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ BATCH = 500
 _MOST = 1 << 20
 
 COMPLETE = "complete"
-"""The fact that every memory has had its file written once."""
+"""Name of the fact that every memory has had its file written once."""
 
 
 class Outbox:
-    """Call with the vault's lock held. ``written``: is told whose memories were written."""
+    """Writer of outbox entries. Call with the vault's lock held.
+
+    ``written`` is called with the owner of each batch.
+    """
 
     def __init__(self, parts: VaultDeps, intake: VaultPull, written: Callable[[Scope], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written
         self._writer = VaultPush(parts)
 
     def flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
-        """Outbox to files, batch by batch, each cleared when its files are in place."""
+        """Write the outbox batch by batch; return the number of files.
+
+        Each batch is cleared when its files are in place.
+        """
         self.execute_purges()
         written = 0
         for owner, ids in group_by_owner(renamed).items():
@@ -45,7 +51,7 @@ class Outbox:
         return written
 
     def export(self, job: Job | None) -> None:
-        """Once: a file for every memory that was there before the vault was."""
+        """Write files, once, for the memories older than the vault."""
         parts = self.parts
         if parts.state.get_fact(COMPLETE) == "1":
             return
@@ -62,7 +68,10 @@ class Outbox:
         parts.state.set_fact(COMPLETE, "1")
 
     def execute_purges(self) -> int:
-        """Remove the files of memories that were purged; a purge that never came to pass is called off."""
+        """Remove purged memories' files; return their number.
+
+        A purge that never came to pass is called off.
+        """
         parts = self.parts
         condemned = parts.state.pending_erasures()
         removed = 0
@@ -77,7 +86,7 @@ class Outbox:
         return removed
 
     def write_files(self, owner: Scope, ids: Sequence[str], notes: Mapping[str, Any]) -> int:
-        """The files of these memories; first what a hand did to them meanwhile is taken in."""
+        """Write memories' files, after taking in what hands changed meanwhile."""
         if not ids:
             return 0
         store = self.parts.store
@@ -94,7 +103,7 @@ class Outbox:
         return count
 
     def _next_entries(self) -> list[OutboxEntry]:
-        """The next entries that are the vault's; other topics may wait before them."""
+        """Return the vault's next entries; other topics may wait before them."""
         limit = BATCH
         while True:
             found = self.parts.store.outbox(limit)

@@ -1,4 +1,4 @@
-"""What a file says, as a record: of a memory that is known, or of one that a hand wrote."""
+"""Turn a file's content into a record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRUST = 0.95
 
 
 def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
-    """The record as the file has it, with what its folder says."""
+    """Parse a known memory's file into its record, with its folder."""
     fallback = {name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")}
     found = replace(item.entry.to_record(fallback), id=base.id)
     row = item.row
@@ -36,7 +36,10 @@ def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: dat
 
 
 def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
-    """A memory that a hand wrote, or one that the store has lost and the file still holds."""
+    """Parse a file without a memory in the store into a record.
+
+    A hand wrote it, or the store lost the memory.
+    """
     given = item.entry.fields
     if not str(given.get("text", "")).strip() and not given.get("caption"):
         raise InputError("it is empty")
@@ -58,12 +61,12 @@ def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
 
 
 def to_tombstone(record: Record, at: datetime) -> Record:
-    """The tombstone of a record, which remembers what its status was."""
+    """Return a record's tombstone, which keeps its status for later."""
     return replace(record, status=Status.FORGOTTEN, retired_at=at, meta={**record.meta, "was": str(record.status)})
 
 
 def from_tombstone(record: Record) -> Record:
-    """The inverse, of whatever put it away."""
+    """Restore a record from its tombstone or eviction."""
     meta = {name: value for name, value in record.meta.items() if name != "was"}
     by = "" if record.superseded_by == EVICTED else record.superseded_by
     return replace(

@@ -1,4 +1,4 @@
-"""What the vault works with, in one object, and what everything in it asks of the files."""
+"""Hold the vault's dependencies and what its parts share."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from engrams.vault.path import CONFLICTS, ENTRIES
 from engrams.vault.state import VaultState
 
 Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
-"""New fields of a record as they may be stored, and their vectors: the engine's own rules for a change."""
+"""Turns new fields of a record into the ones to store, and their vectors, by the engine's rules."""
 
 Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
 Ripple: TypeAlias = Callable[[Record, Mapping[str, Any]], tuple[Change, ...]]
 
 MARK = ".engrams/vault"
 FORMAT = 1
-"""Of the files; a newer one is left alone."""
+"""Format of the files; a newer one is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class VaultRules:
-    """What the engine does with a text that comes in. ``follow``: the jobs that texts written by hand call for. ``ripple``: what
-    new values of a record change in others. ``embed``: the job that gives vectors to what has none (None: it has them at once).
-    ``lease``: seconds a job may be silent."""
+    """Rules of the engine for what hands write.
+
+    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others.
+    ``embed``: the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent.
+    """
 
     prepare: Prepare
     find_jobs: Follow
@@ -45,7 +47,7 @@ class VaultRules:
 
 @dataclass(frozen=True, slots=True)
 class VaultDeps:
-    """``plain``: the store itself, without the mirror that notes every write."""
+    """Dependencies of the vault; ``plain_store``: without the file-following wrapper."""
 
     store: Store
     plain_store: Store
@@ -59,7 +61,7 @@ class VaultDeps:
 
     @classmethod
     def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultRules) -> VaultDeps:
-        """The vault of a home folder."""
+        """Open the vault of a home folder."""
         disk, state, lock = VaultDisk(vault_folder(settings, home)), VaultState(home / "vault.db"), VaultLock(home / "vault.lock")
         places = BackupPlaces(rules.database or home / "memory.db", disk.root, home / "vault.db")
         return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
@@ -70,7 +72,10 @@ class VaultDeps:
 
     @property
     def is_there(self) -> bool:
-        """Whether the vault's folder is the one that was there before. StoreError: it should be, and is not."""
+        """Return True where the known vault's folder exists.
+
+        StoreError: it should exist and does not, or is another one.
+        """
         told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
         if form.isdigit() and int(form) > FORMAT:
             raise StoreError(f"The vault has format {form}; this engrams knows {FORMAT}.", hint="Install the newest engrams.")
@@ -89,12 +94,12 @@ class VaultDeps:
         )
 
     def _is_recognised(self) -> bool:
-        """Whether a folder without a mark holds some of the files that should be there."""
+        """Return True where an unmarked folder holds some expected files."""
         rows = [row for _, row in zip(range(200), self.state.all_rows(), strict=False) if row.path]
         return not rows or any(self.disk.stat(row.path) for row in rows)
 
     def make_folder(self) -> None:
-        """Make the folder, with the mark by which it is known again."""
+        """Make the folder, with the mark by which it is recognised."""
         if not self.is_there or self.disk.read(MARK) is None:
             from engrams.clock import new_id
 
@@ -104,7 +109,10 @@ class VaultDeps:
             self.state.set_fact("vault", name)
 
     def keep_aside(self, path: str, data: bytes, why: str) -> str:
-        """Put what would be lost into ``conflicts``; where. Twice is once."""
+        """Keep data that would be lost in ``conflicts``; return its path.
+
+        The same data is kept once.
+        """
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{hash_bytes(data)[:8]}.md"
         self.state.touch([(place, {"does": "keep", "why": why})])
@@ -112,8 +120,10 @@ class VaultDeps:
         return place
 
     def replace_file(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
-        """Write a file that is no memory's, noted for the history first. ``old``: what it held when it was read; what somebody
-        wrote to it since is kept aside."""
+        """Write a file that is no memory's, noted for the history first.
+
+        ``old``: what it held when it was read; what somebody wrote to it since is kept aside.
+        """
         self.state.touch([(path, told)])
         late = self.disk.write([FileWrite(path, data, old or b"")]).get(path)
         if late is not None and late != data:
@@ -122,7 +132,10 @@ class VaultDeps:
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a synchronisation did. ``gone``: files that are missing and were left alone, because they were too many."""
+    """Counts of one synchronisation.
+
+    ``gone``: missing files that were left alone, because they were too many.
+    """
 
     added: int = 0
     changed: int = 0
@@ -136,7 +149,7 @@ class SyncReport:
     renamed: list[tuple[Scope, str]] = field(default_factory=list)
 
     def __add__(self, other: SyncReport) -> SyncReport:
-        """What both did; of files that are in the way or missing, what the other found."""
+        """Add the counts; take problems and missing files from the other."""
         names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written")
         numbers = {name: getattr(self, name) + getattr(other, name) for name in names}
         return SyncReport(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
@@ -147,12 +160,12 @@ class SyncReport:
 
 
 def now_ns() -> int:
-    """The file system's time, to tell a file that was written to since."""
+    """Return the file system's time, to detect later writes."""
     return time.time_ns()
 
 
 def decode_text(data: bytes) -> str:
-    """A file's text. FrontError: it is no UTF-8."""
+    """Decode a file's text. FrontMatterError: it is no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -160,7 +173,7 @@ def decode_text(data: bytes) -> str:
 
 
 def group_by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[str]]:
-    """Ids by owner, each once, in order."""
+    """Group ids by owner, each once, in order."""
     found: dict[Scope, dict[str, None]] = {}
     for owner, id in pairs:
         found.setdefault(owner, {})[id] = None
@@ -168,11 +181,11 @@ def group_by_owner(pairs: Iterable[tuple[Scope, str]]) -> Mapping[Scope, list[st
 
 
 def vault_folder(settings: VaultSettings, home: Path) -> Path:
-    """The vault's folder."""
+    """Return the vault's folder."""
     return Path(settings.path).expanduser() if settings.path else home / "vault"
 
 
 def change_note(does: str, record: Record, why: str = "", actor: str = "") -> Json:
-    """What the history of the files tells about one change."""
+    """Describe one change for the history of the files."""
     agent = next((name for label, name in zip(record.scope.labels[::2], record.scope.labels[1::2], strict=False) if label == "agent"), "")
     return {"does": does, "id": record.id, "why": why, "actor": actor, "session": record.session, "scope": record.scope.key, "agent": agent}

@@ -1,7 +1,8 @@
-"""Where a memory's file is: ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``, and what a path tells about a file.
+"""Map memories to file paths, and paths to scopes.
 
-Paths are relative to the vault, with ``/``. Every part is safe on Windows, macOS and Linux: two labels, or two ids, that
-differ only in case or Unicode form, or share a slug, have different names.
+A memory's file is ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``. Paths are relative to the vault, with ``/``. Every
+part is safe on Windows, macOS and Linux: two labels, or two ids, that differ only in case or Unicode form, or share a slug,
+have different names.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from engrams.types import Kind, Record, Scope, Status
 
 ENTRIES, DELETED, CONFLICTS, DOCUMENTS = "entries", "deleted", "conflicts", "documents"
 TOPS = (ENTRIES, DELETED, CONFLICTS, DOCUMENTS, "memory", "dreams")
-"""The folders of a vault."""
+"""Top folders of a vault."""
 
 FOLDERS = ("facts", "turns/user", "turns/assistant", "turns/other", "summaries", "episodes", "rules")
 _WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)
@@ -25,7 +26,7 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _LONGEST = 60
 EVICTED = "eviction"
-"""What takes the place of a memory that is over the limit of its scope."""
+"""``superseded_by`` of a memory that was over the limit of its scope."""
 
 _SLUG = 48
 _MARK = "~"
@@ -35,7 +36,7 @@ _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """What a path says: the folder of the scope, the folder of the kind, and whether it lies in ``deleted``."""
+    """Scope's folder, kind's folder, and True in ``deleted``."""
 
     scope: str
     folder: str
@@ -43,7 +44,7 @@ class FilePlace:
 
 
 def kind_folder(record: Record) -> str:
-    """The folder within the scope's that a record of this kind and role belongs in."""
+    """Return the folder of a record's kind and role."""
     match record.kind:
         case Kind.TURN | Kind.EXCHANGE:
             return f"turns/{record.role}" if record.role in ("user", "assistant") else "turns/other"
@@ -58,12 +59,15 @@ def kind_folder(record: Record) -> str:
 
 
 def scope_folder(scope: Scope) -> str:
-    """The folder of a scope: different scopes have different ones, on every file system."""
+    """Return a scope's folder, unique on every file system."""
     return "/".join(_label_folder(label) for label in scope.labels)
 
 
 def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
-    """The scope of a folder: a known one, or one whose labels are the folders' names; None where those were shortened."""
+    """Find a folder's scope: a known one, or its labels.
+
+    None: the labels were shortened in the folder's name.
+    """
     wanted = path_key(folder)
     found = next((scope for scope in known if path_key(scope_folder(scope)) == wanted), None)
     if found is not None:
@@ -75,7 +79,10 @@ def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
 
 
 def parse_place(path: str) -> FilePlace | None:
-    """What a path says; None where no memory's file belongs there. Folders below the kind's are the owner's own order."""
+    """Parse a path; None where no memory's file belongs there.
+
+    Folders below the kind's are the owner's own order.
+    """
     top, _, rest = path.partition("/")
     if top not in (ENTRIES, DELETED):
         return None
@@ -89,7 +96,10 @@ def parse_place(path: str) -> FilePlace | None:
 
 
 def new_path(record: Record, taken: Collection[str]) -> str:
-    """The path of a record's new file. ``taken``: keys of paths that are in use."""
+    """Return a free path for a record's new file.
+
+    ``taken``: keys of paths that are in use.
+    """
     folder = posixpath.join(top_folder(record), scope_folder(record.scope), kind_folder(record))
     stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
     digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -104,7 +114,10 @@ def new_path(record: Record, taken: Collection[str]) -> str:
 
 
 def moved_path(path: str, record: Record, was: Scope) -> str:
-    """The path of a file after its record changed: the same name, in ``deleted`` or back, below its scope's folder."""
+    """Return a file's path after its record changed.
+
+    The name stays; the file goes to ``deleted`` or back, below its scope's folder.
+    """
     top, _, rest = path.partition("/")
     place = parse_place(path)
     if place is not None and was != record.scope:
@@ -117,23 +130,29 @@ def top_folder(record: Record) -> str:
 
 
 def is_away(record: Record) -> bool:
-    """Whether a memory's file lies in ``deleted``: it was put away, or had to make room for newer ones (002)."""
+    """Return True where a memory's file lies in ``deleted``.
+
+    It was forgotten, or evicted for newer ones (preset 002).
+    """
     return record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
 
 def id_tail(path: str) -> str:
-    """The end of the id, as the file's name gives it; empty where it does not."""
+    """Return the end of the id in a file's name, or ""."""
     found = _TAIL.search(path)
     return found[1] if found else ""
 
 
 def path_key(path: str) -> str:
-    """The path as a file system compares it that knows neither case nor Unicode forms."""
+    """Fold a path as a case- and Unicode-insensitive file system does."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
 def make_slug(text: str) -> str:
-    """The first words of a text as part of a file name: lower case, letters and digits of any script, ``-`` between."""
+    """Make a file name's part of a text's first words.
+
+    Lower case, letters and digits of any script, ``-`` between.
+    """
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold())
     words = re.findall(r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char)))
     name = ""
@@ -146,7 +165,7 @@ def make_slug(text: str) -> str:
 
 
 def relative_link(target: str, source: str) -> str:
-    """The path of ``target`` as a link in ``source`` names it, without ``.md``."""
+    """Return the link from ``source`` to ``target``, without ``.md``."""
     return posixpath.relpath(target.removesuffix(".md"), posixpath.dirname(source))
 
 

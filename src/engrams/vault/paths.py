@@ -1,4 +1,4 @@
-"""Where an owner's notes are: MEMORY.md, a file a day, and the dream diary."""
+"""Locate an owner's notes: MEMORY.md, daily notes and dream diaries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ SHARED = "shared"
 
 
 def notes_folder(owner: Scope) -> str:
-    """The folder of an owner's notes: a user's own below ``memory/users``; what is shared at the top."""
+    """Return an owner's folder of notes; "" for what is shared.
+
+    A user's own lies below ``memory/users``.
+    """
     if owner.labels[0] == SHARED:
         return ""
     if owner.labels[0] == "user" and len(owner.labels) == 2:
@@ -22,24 +25,24 @@ def notes_folder(owner: Scope) -> str:
 
 
 def memory_path(owner: Scope) -> str:
-    """The path of an owner's MEMORY.md."""
+    """Return the path of an owner's MEMORY.md."""
     base = notes_folder(owner)
     return f"{base}/MEMORY.md" if base else "MEMORY.md"
 
 
 def daily_path(owner: Scope, day: date) -> str:
-    """The path of an owner's note of a day."""
+    """Return the path of an owner's daily note."""
     return f"{notes_folder(owner) or 'memory'}/{day:%Y-%m-%d}.md"
 
 
 def diary_path(owner: Scope, day: date) -> str:
-    """The path of the diary of an owner's dream."""
+    """Return the path of an owner's dream diary."""
     base = notes_folder(owner)
     return f"{base}/dreams/{day:%Y-%m-%d}.md" if base else f"dreams/{day:%Y-%m-%d}.md"
 
 
 def parse_day(path: str) -> date | None:
-    """The day whose note a path is; None for MEMORY.md, a diary or anything else."""
+    """Return the day of a daily note's path, else None."""
     found = _DAY.fullmatch(path.rpartition("/")[2])
     if found is None or not path.startswith("memory/") or "/dreams/" in f"/{path}":
         return None
@@ -50,12 +53,12 @@ def parse_day(path: str) -> date | None:
 
 
 def is_note(path: str) -> bool:
-    """Whether search should know a file: MEMORY.md and daily notes; dream diaries are not for it."""
+    """Return True for files that search indexes: MEMORY.md and daily notes."""
     return path == "MEMORY.md" or (path.startswith("memory/") and path.endswith("/MEMORY.md")) or parse_day(path) is not None
 
 
 def find_owner(path: str, owners: tuple[Scope, ...]) -> Scope | None:
-    """Whose note a file is."""
+    """Find the owner of a note's path."""
     top, _, rest = path.partition("/")
     if top == DOCUMENTS:
         known = [owner for owner in owners if path_key(rest).startswith(path_key(scope_folder(owner)) + "/")]

@@ -1,4 +1,7 @@
-"""Files to memories: what a hand wrote, changed, moved or removed flows in, each with its own entry in the history."""
+"""Bring changes of the files into memory.
+
+What a hand wrote, changed, moved or removed gets its own entry in the history.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,14 @@ _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
 
 
 def _age_key(item: FoundFile) -> tuple[float, bool, str]:
-    """What was learned from a text has the text's time, and came after it."""
+    """Sort by time; what was learned from a text follows it."""
     told = item.entry.fields
     at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
     return at, bool(told.get("evidence")), item.entry.id
 
 
 class VaultPull:
-    """Call with the vault's lock held."""
+    """Reader of changed files. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
@@ -42,7 +45,10 @@ class VaultPull:
         self._scopes_cache: tuple[Scope, ...] = ()
 
     def run(self, paths: Sequence[str] | None = None, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
-        """Take in what changed below the vault, or at these paths alone. ``accept``: however many files are gone."""
+        """Apply the changes below the vault, or at ``paths`` alone.
+
+        ``accept``: however many files are gone.
+        """
         self._report = SyncReport()
         if not self._parts.is_there:
             return self._report
@@ -67,8 +73,6 @@ class VaultPull:
         self._parts.state.report_problems(self._report.problems, None if paths is None else paths)
         return self._report
 
-    # ----------------------------------------------------------------------------------------------------- looking
-
     def _list_files(self, paths: Sequence[str] | None) -> dict[str, FileStat]:
         if paths is None:
             odd: list[str] = []
@@ -79,7 +83,7 @@ class VaultPull:
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
     def _read_changed(self, seen: Mapping[str, FileStat], rows: Mapping[str, FileRow]) -> tuple[list[FoundFile], list[FileRow]]:
-        """Files whose content is news, and rows of those that were only touched."""
+        """Read files with new content; collect rows of those only touched."""
         found: list[FoundFile] = []
         same: list[FileRow] = []
         now = now_ns()
@@ -110,7 +114,7 @@ class VaultPull:
                 self._add_problem(path, str(problem))
                 continue
             if row is not None and (path, found_hash) == (row.next_path, row.next_hash):
-                # Our own work, which something stopped before it was noted as done.
+                # Our own write, interrupted before it was noted as done.
                 version, links = int(told.fields.get("version", 1)), tuple(self._link_rows(path, told, row.owner))
                 same.append(replace(row, path=path, hash=found_hash, version=version, links=links, stat=stat, seen=now))
                 continue
@@ -119,14 +123,14 @@ class VaultPull:
         return found, same
 
     def _find_missing(self, rows: Sequence[FileRow], found: Sequence[FoundFile]) -> list[FileRow]:
-        """Rows whose file is gone; not those whose file we were moving ourselves when something stopped us."""
+        """Find rows whose file is gone, except those we were moving."""
         moving = {(item.path, item.hash) for item in found}
         taken = {item.path for item in found if item.row is None}
         lost = (row for row in rows if row.path in taken or self._parts.disk.stat(row.path) is None)
         return [row for row in lost if (row.next_path, row.next_hash) not in moving]
 
     def _identify(self, found: Sequence[FoundFile], missing: Sequence[FileRow]) -> list[FoundFile]:
-        """Each file with the memory it is; two files of one memory are a problem, and only the first counts."""
+        """Match files to memories; a second file of one is a problem."""
         lost = {(row.owner, row.id): row for row in missing}
         kept: list[FoundFile] = []
         for item in found:
@@ -150,18 +154,16 @@ class VaultPull:
         return kept
 
     def _has_returned(self, item: FoundFile, row: FileRow) -> bool:
-        """Whether a file came back whose memory was put away, as when a removal is undone: its tombstone makes room."""
+        """Detect the file of a forgotten memory; remove its tombstone."""
         disk = self._parts.disk
         if item.place.deleted or not row.path.startswith(f"{DELETED}/") or hash_bytes(disk.read(row.path) or b"") != row.hash:
             return False
         disk.remove(row.path)
         return True
 
-    # ----------------------------------------------------------------------------------------------------- changing
-
     def _apply(self, found: Sequence[FoundFile], cause: ChangeCause) -> None:
         by_path = {}
-        # Memories that come anew come in the order in which they were first known: it tells what was said before what.
+        # New memories are added in the order of their times, which later ones build on.
         for item in sorted(found, key=_age_key):
             if item.row is None and not self._has_scope(item):
                 self._add_problem(item.path, _WHOSE)
@@ -173,7 +175,7 @@ class VaultPull:
                 self._apply_step(owner, [by_path[path] for path in paths[start : start + _STEP]], cause)
 
     def _apply_step(self, owner: Scope, items: Sequence[FoundFile], cause: ChangeCause) -> None:
-        """One commit for many files; where that fails, one for each."""
+        """Commit many files at once; where that fails, one by one."""
         edits = self._make_edits(owner, items, cause)
         try:
             for exact in (True, False):
@@ -234,7 +236,7 @@ class VaultPull:
             self._count_edit(edit)
 
     def _make_edit(self, item: FoundFile, ours: Record, cause: ChangeCause) -> FileEdit:
-        """Three ways into one: the file, the memory, and what both were when they were last alike."""
+        """Merge the file, the memory, and their last common version."""
         if ours.status is Status.PURGED:
             raise InputError("its memory was purged; remove the file, or its line `id:` to make it a new memory")
         row = item.row
@@ -251,7 +253,7 @@ class VaultPull:
                 told = f"{ours.id} was changed in memory and by hand at once: the hand's words hold, these were memory's"
                 self._parts.keep_aside(item.path, old.encode("utf-8", "replace"), told)
             self._report.conflicts += 1
-        add, drop = self._diff_links(item, ours, base if row is None else None)
+        add, drop = self._diff_links(item, ours)
         does = "change"
         if values.get("status") is Status.FORGOTTEN:
             does = "forget"
@@ -269,7 +271,7 @@ class VaultPull:
         return edit
 
     def _make_addition(self, item: FoundFile, owner: Scope) -> FileEdit:
-        """A memory that a hand wrote, or one that the store has lost and the file still holds."""
+        """Add a memory of a hand, or one that the store lost."""
         given, own = item.entry.fields, bool(item.entry.id)
         record = parse.parse_new(item, self._find_scope(item), self._parts.clock())
         parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
@@ -280,8 +282,8 @@ class VaultPull:
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)
         return FileEdit(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
 
-    def _diff_links(self, item: FoundFile, ours: Record, alone: Record | None) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-        """Edges that the hand added and took away. ``alone``: nothing is known of how they were; nothing is taken away."""
+    def _diff_links(self, item: FoundFile, ours: Record) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+        """Find added and removed edges; only the row's links are removed."""
         owner = ours.scope.owner
         told = {(kind, target): (weight, count) for kind, target, weight, count in self._link_rows(item.path, item.entry, owner)}
         were = {(kind, target): (weight, count) for kind, target, weight, count in (item.row.links if item.row else ())}
@@ -289,12 +291,12 @@ class VaultPull:
         now = {name: (edge.weight, edge.count) for name, edge in held.items()}
         fresh = [name for name, value in told.items() if value != were.get(name) and value != now.get(name)]
         add = tuple(Edge(owner, ours.id, target, EdgeType(kind), *told[kind, target]) for kind, target in fresh)
-        gone = [] if alone is not None else [name for name in were if name not in told and name in held]
+        gone = [name for name in were if name not in told and name in held]
         # An edge that is added again counts up: one whose count was set is taken away first.
         return add, tuple(held[name] for name in [*gone, *(name for name in fresh if name in held)])
 
     def _forget_missing(self, rows: Sequence[FileRow], total: int, accept: bool, cause: ChangeCause) -> None:
-        """Files that are gone: their memories are put away, unless so many went at once that it may be a mistake."""
+        """Forget memories without files, unless too many went at once."""
         parts = self._parts
         live = [row for row in rows if not row.path.startswith(f"{DELETED}/")]
         parts.state.put(replace(row, path="", hash="", next_path="", next_hash="") for row in rows if row.path.startswith(f"{DELETED}/"))
@@ -332,8 +334,6 @@ class VaultPull:
                 changes.setdefault(ripple.id, ripple)
         self._parts.store.commit(Batch(cause.actor, cause.reason, at, changes=tuple(changes.values())))
         self._report.forgotten += len(records)
-
-    # ----------------------------------------------------------------------------------------------------- the rest
 
     def _to_row(self, owner: Scope, edit: FileEdit) -> FileRow:
         item, scope = edit.found, edit.put.scope if edit.put else None

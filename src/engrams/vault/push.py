@@ -1,4 +1,7 @@
-"""Memories to files. What is about to be written is noted first, so that after a crash our own work is told from a hand's."""
+"""Write memories to files.
+
+What is about to be written is noted first, so that after a crash our own work is told from a hand's.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ class _FilePlan:
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """``blocked``: ids whose file somebody changed or removed meanwhile. ``neighbours``: ids whose links name a file that moved."""
+    """Result of writing files.
+
+    ``blocked``: ids whose file somebody changed or removed meanwhile. ``neighbours``: ids whose links name a file that moved.
+    """
 
     count: int = 0
     blocked: tuple[str, ...] = ()
@@ -40,13 +46,16 @@ class PushResult:
 
 
 class VaultPush:
-    """Call with the vault's lock held."""
+    """Writer of files. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
 
     def write(self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool = False) -> PushResult:
-        """Bring the files of these memories up to date. ``force``: what stands in the way of ours is put into ``conflicts``."""
+        """Bring the files of these memories up to date.
+
+        ``force``: what stands in the way is put into ``conflicts``.
+        """
         parts = self._parts
         parts.make_folder()
         rows = parts.state.get(owner, [record.id for record in records])
@@ -75,7 +84,7 @@ class VaultPush:
         return PushResult(len(news), (*blocked, *late), self._find_neighbours(owner, went))
 
     def _plan_file(self, record: Record, row: FileRow | None, force: bool, taken: set[str]) -> _FilePlan | None:
-        """Where the file goes and what is there now; None where a hand's work stands in the way."""
+        """Plan a file; None where a hand's work stands in the way."""
         disk = self._parts.disk
         if row is None or not (row.path or row.next_path):
             return _FilePlan(record, row, self._free_path(record, taken))
@@ -95,7 +104,7 @@ class VaultPush:
         return _FilePlan(record, row, self._target_path(record, replace(row, path=place), taken), old, place)
 
     def _remove_leftover(self, plan: _FilePlan) -> None:
-        """Remove our own work of before, cut short between two places, where the memory has gone another way since."""
+        """Remove the unfinished move of an earlier, interrupted write."""
         row, disk = plan.row, self._parts.disk
         if row is None or not row.path or not row.next_path or path_key(row.next_path) in (path_key(plan.path), path_key(plan.old_path)):
             return
@@ -105,7 +114,7 @@ class VaultPush:
             disk.remove(row.next_path)
 
     def _target_path(self, record: Record, row: FileRow, taken: set[str]) -> str:
-        """The same name as before, where that is free."""
+        """Return the same name as before, where that is free."""
         path = moved_path(row.path or row.next_path, record, row.scope)
         if path == row.path:
             return path
@@ -123,11 +132,11 @@ class VaultPush:
             used.add(path_key(path))
 
     def _render_plans(self, owner: Scope, plans: Sequence[_FilePlan]) -> None:
-        """Render each, with links to the files of what it is linked to."""
+        """Render each file, with links to its neighbours' files."""
         ids = {plan.record.id: plan.path for plan in plans}
         outgoing: dict[str, list[Edge]] = {}
         for edge in self._parts.store.edges(owner, list(ids)) if ids else ():
-            # Topics follow from vectors: they are found anew, and their names mean nothing to who reads the file.
+            # Topics follow from vectors: they are found again, and their names mean nothing to a reader.
             if edge.source in ids and edge.type is not EdgeType.IN_TOPIC:
                 outgoing.setdefault(edge.source, []).append(edge)
         targets = {edge.target for edges in outgoing.values() for edge in edges} - ids.keys()
@@ -145,7 +154,7 @@ class VaultPush:
             plan.data = entry.render_entry(plan.record, plan.links, before, loose).encode("utf-8", "replace")
 
     def _write_plans(self, owner: Scope, news: Sequence[_FilePlan], told: Sequence[tuple[str, Json]]) -> set[str]:
-        """Note, for the history too, write, remove the old ones. The ids of those that a hand changed in this very moment."""
+        """Write files, remove old ones; return ids that a hand changed meanwhile."""
         parts = self._parts
         if not news:
             return set()

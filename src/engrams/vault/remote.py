@@ -1,7 +1,7 @@
-"""Keep in step with another place through a git remote: fetch, merge memory by memory, push. Needs the git program.
+"""Exchange the vault with another place through a git remote.
 
-Conflicts of text never reach git: two versions of one memory are merged field by field, and a tombstone on either side
-wins over whatever the other side did to it.
+Fetch, merge memory by memory, push; the git program is needed. Conflicts of text never reach git: two versions of one memory
+are merged field by field, and a tombstone on either side wins over whatever the other side did to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class RemoteExchange:
-    """What came and went. ``conflicts``: paths where both sides' words are kept, ours in ``conflicts``."""
+    """Result of an exchange.
+
+    ``conflicts``: paths where both sides' words are kept, ours in ``conflicts``.
+    """
 
     pulled: int = 0
     pushed: bool = False
@@ -33,7 +36,7 @@ class RemoteExchange:
 
 
 def fetch(parts: VaultDeps, git: GitHistory) -> str:
-    """The remote's newest commit, fetched; empty where the remote is empty."""
+    """Fetch the remote's newest commit; return its id, "" for none."""
     url, branch = parts.settings.remote, _current_branch(git)
     heads = _run_git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
     if not heads.strip():
@@ -43,8 +46,10 @@ def fetch(parts: VaultDeps, git: GitHistory) -> str:
 
 
 def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
-    """Bring the remote's changes into the files, with the lock held and ours committed: notes for the commit, conflicts,
-    whether there is a merge to commit."""
+    """Merge the remote's changes into the files.
+
+    Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether there is a merge to commit.
+    """
     with git.open_repository() as repo:
         from dulwich.graph import find_merge_base
         from dulwich.objects import ObjectID
@@ -68,14 +73,14 @@ def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any
 
 
 def _apply_file(parts: VaultDeps, path: str, data: bytes | None, known: bytes | None) -> None:
-    """Write or remove a file; what is there without being known to the history is kept aside."""
+    """Write or remove a file; keep aside what history does not know."""
     held = parts.disk.take(path) if data is None else parts.disk.write([FileWrite(path, data, known or b"")]).get(path)
     if held is not None and held not in (known, data):
         parts.keep_aside(path, held, "it was not in the history yet when another place's version came")
 
 
 def push(parts: VaultDeps, git: GitHistory) -> bool:
-    """Give ours to the remote. False: it has moved on meanwhile."""
+    """Push our commits. False: the remote has moved on meanwhile."""
     branch = _current_branch(git)
     try:
         _run_git(parts, "push", "--quiet", "--", parts.settings.remote, f"HEAD:refs/heads/{branch}")

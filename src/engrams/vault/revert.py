@@ -1,4 +1,7 @@
-"""Undo one commit of the files' history: memory by memory, keeping what has changed since."""
+"""Undo one commit of the files' history, memory by memory.
+
+What has changed since is kept.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from engrams.vault.path import parse_place
 
 @dataclass(slots=True)
 class RevertResult:
-    """``changed``: ids of memories brought back. ``kept``: why the others stayed as they are, by id or path."""
+    """Result of a revert.
+
+    ``changed``: ids of memories brought back. ``kept``: why the others stayed as they are, by id or path.
+    """
 
     commit: str
     changed: list[str] = field(default_factory=list)
@@ -33,7 +39,7 @@ class _EntrySides:
 
 
 def revert(parts: VaultDeps, commit: str, versions: Sequence[FileVersion]) -> RevertResult:
-    """Carry it out, with the vault's lock held."""
+    """Revert a commit's versions, with the vault's lock held."""
     done = RevertResult(commit)
     sides: dict[tuple[Scope, str], _EntrySides] = {}
     for version in versions:
@@ -59,7 +65,7 @@ def revert(parts: VaultDeps, commit: str, versions: Sequence[FileVersion]) -> Re
 
 
 def _revert_memory(parts: VaultDeps, name: tuple[Scope, str], pair: _EntrySides, reason: str, others: Collection[tuple[Scope, str]]) -> str:
-    """Undo what happened to one memory; why not, where it cannot be. ``others``: those that are undone by themselves."""
+    """Undo one memory's change; return why not, where that fails."""
     owner, id = name
     found = parts.store.get(owner, [id])
     ours = found[0] if found else None
@@ -105,7 +111,7 @@ def _diff_links(parts: VaultDeps, ours: Record, pair: _EntrySides) -> tuple[tupl
 
 
 def _revert_text(parts: VaultDeps, version: FileVersion, done: RevertResult) -> None:
-    """A daily note or another text: its lines are taken back, where they have not been changed since."""
+    """Undo a note's change, where its lines have not changed since."""
     if version.path.startswith("."):
         return
     now = parts.disk.read(version.path)

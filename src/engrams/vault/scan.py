@@ -1,4 +1,4 @@
-"""What intake finds below the vault, and what it asks of memory."""
+"""Types of changed files, and of what they ask of memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ BY_HAND = "edited by hand"
 
 @dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """Why files changed: what the history says. ``quiet``: the files hold all of it, none is to be written again."""
+    """Reason for changed files, as the history gives it.
+
+    ``quiet``: the files hold all of it, none is to be written again.
+    """
 
     action: str = BY_HAND
     actor: str = "hand"
@@ -26,7 +29,7 @@ class ChangeCause:
 
 @dataclass(slots=True)
 class FoundFile:
-    """A file that is not as it was."""
+    """File that differs from its row."""
 
     path: str
     stat: FileStat
@@ -39,8 +42,11 @@ class FoundFile:
 
 @dataclass(slots=True)
 class FileEdit:
-    """What one file asks of memory. ``ripples``: changes of other memories that follow from it. ``said``: the memory with
-    its new text, where that is to be learned from again."""
+    """Changes that one file asks of memory.
+
+    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be
+    learned from again.
+    """
 
     found: FoundFile
     put: Record | None = None

@@ -1,4 +1,4 @@
-"""Skills: a folder of ``NAME/SKILL.md`` files, read as records that a search finds beside memories. Nothing of it is stored."""
+"""Read ``NAME/SKILL.md`` files as records for search; store nothing."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _MOST = 1000
 """Skills of one folder."""
 _LARGEST = 200_000
-"""Bytes of one file: a skill that is longer is a book, and its other files are where that belongs."""
+"""Bytes of one file; longer text belongs into the skill's other files."""
 _EMBEDDED = 2000
-"""Characters that its meaning is taken from: the name, what it says it is for, and how it begins."""
+"""Characters that are embedded: name, description and beginning."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _Mark: TypeAlias = tuple[int, int, int]
-"""Time of change (ns), size and number of a file: while they are the same, so is it."""
+"""Time of change (ns), size and inode of a file: a file with the same ones is unchanged."""
 
 _log = logging.getLogger(__name__)
 
 
 class _UnfitError(Exception):
-    """Why a file is no skill."""
+    """Reason for which a file is no skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SkillFile:
-    """A file as it was read: a record, or why there is none. ``vector``: of its meaning, where one could be had."""
+    """File as it was read: a record, or a problem.
+
+    ``vector``: of its meaning, where one could be had.
+    """
 
     mark: _Mark
     record: Record | None = None
@@ -51,9 +54,10 @@ class _SkillFile:
 
 
 class SkillFolder:
-    """The skills of a folder. Looked at again at every read; a file is read only when it has changed. Thread safe.
+    """Skills of a folder; checked at every read, thread safe.
 
-    They are searched in a store in memory, made by ``make``, so that words and meaning count for them as for memories.
+    A file is read only when it has changed. Skills are searched in a store in memory, made by ``make``, so that words and
+    meaning count for them as for memories.
     """
 
     def __init__(self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock) -> None:
@@ -64,11 +68,11 @@ class SkillFolder:
         self._odd: tuple[str, ...] = ()
 
     def seek(self, seek: Seek) -> Pool:
-        """As the port says."""
+        """Search the skills; see the port."""
         return self._refresh().seek(replace(seek, reach=_REACH))
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
-        """As the port says. Only their own files are looked at."""
+        """Return skills by id, checking only their own files."""
         names = [id.removeprefix(SKILL) for id in dict.fromkeys(ids) if is_skill(id)]
         seen = self._seen
         if not all(name in seen and seen[name].mark == _file_mark(self._folder / name / FILE) for name in names):
@@ -77,15 +81,15 @@ class SkillFolder:
         found = [seen[name].record for name in names if name in seen]
         return tuple(record for record in found if record is not None)
 
-    def told(self) -> Mapping[str, Json]:
-        """As the port says."""
+    def describe(self) -> Mapping[str, Json]:
+        """Describe the folder: its path, skills and problems."""
         self._refresh()
         names = sorted(name for name, skill in self._seen.items() if skill.record is not None)
         problems = [f"{name}: {skill.problem}" for name, skill in sorted(self._seen.items()) if skill.problem]
         return {"folder": str(self._folder), "skills": names, "problems": [*self._odd, *problems]}
 
     def _refresh(self) -> Store:
-        """The store of what the folder holds now."""
+        """Return a store of the folder's current skills."""
         with self._lock:
             marks, odd = self._scan_folder()
             if self._store is None or odd != self._odd or marks != {name: skill.mark for name, skill in self._seen.items()}:
@@ -110,7 +114,7 @@ class SkillFolder:
         return store
 
     def _scan_folder(self) -> tuple[dict[str, _Mark], tuple[str, ...]]:
-        """The files that may be skills, and what is wrong with the folder. Links are not followed: they may lead anywhere."""
+        """Find the skills' files and the folder's problems; follow no links."""
         marks: dict[str, _Mark] = {}
         odd: list[str] = []
         try:
@@ -139,7 +143,7 @@ class SkillFolder:
             return _SkillFile(mark, problem=str(reason))
 
     def _read_text(self, name: str) -> str:
-        """What stands in a file; opened without waiting and without following a link, for it may be another one by now."""
+        """Read a file without waiting and without following a link."""
         try:
             with os.fdopen(os.open(self._folder / name / FILE, _FLAGS), "rb") as file:
                 data = file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
@@ -150,7 +154,7 @@ class SkillFolder:
         return data.decode("utf-8", "replace")
 
     def _to_record(self, name: str, mark: _Mark, text: str) -> Record:
-        """The record that stands for a file. ``role`` is what every rendering shows beside the text."""
+        """Make a file's record; renderings show its ``role``."""
         try:
             front, body = split(text)
             values = load(front or "")
@@ -178,14 +182,14 @@ class SkillFolder:
         )
 
     def _file_time(self, nanoseconds: int) -> datetime:
-        """When a file was written; now, where its own time is none."""
+        """Return a file's time; now, where it is out of range."""
         try:
             return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
         except (OverflowError, ValueError, OSError):
             return self._clock()
 
     def _embed(self, seen: dict[str, _SkillFile]) -> None:
-        """Give those that were read a vector. Where the model fails they are found by words."""
+        """Embed the files read; without vectors they are found by words."""
         fresh = {name: skill.record for name, skill in seen.items() if skill.record is not None}
         if not fresh or not self._embedder.card.dimension:
             return
@@ -201,7 +205,7 @@ class SkillFolder:
 
 
 def _file_mark(path: Path | str) -> _Mark | None:
-    """Of a plain file; None where there is none, or a link."""
+    """Return a plain file's mark; None for anything else."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -1,7 +1,8 @@
-"""What the vault knows of its files: which memory each one is, and what it held when file and memory were last alike.
+"""Keep the state of the files as of their last synchronisation.
 
-A small database beside the memory's own, outside the folder of the files, so that a folder that is not mounted can be told
-from an empty one. It is derived: without it, every file is compared with its memory.
+Which memory each one is, and what it held then. A small database beside the memory's own, outside the folder of the files, so
+that a folder that is not mounted can be told from an empty one. It is derived: without it, every file is compared with its
+memory.
 """
 
 from __future__ import annotations
@@ -41,8 +42,11 @@ _UNSEEN = FileStat(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One memory's file. ``hash``, ``version`` and ``links``: what file and memory had in common last. ``next``: what is
-    being written now. ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none."""
+    """State of one memory's file.
+
+    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``, ``next_hash``: what is being
+    written now. ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none.
+    """
 
     owner: Scope
     id: str
@@ -58,7 +62,7 @@ class FileRow:
 
 
 class VaultState:
-    """Thread safe. Nothing is made on disk before the first change."""
+    """Database of the files' state, made at the first change; thread safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -72,12 +76,12 @@ class VaultState:
         return self._path.exists()
 
     def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, FileRow]:
-        """Those of these memories that are known, by id."""
+        """Return the rows of these memories, by id."""
         asked = json.dumps(list(ids))
         return {row.id: row for row in self._find_rows("WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked))}
 
     def find_paths(self, paths: Iterable[str]) -> dict[str, FileRow]:
-        """Those of these files that are known, by the key of their path."""
+        """Return the rows of these files, by their paths' keys."""
         asked = json.dumps([path_key(path) for path in paths])
         return {path_key(row.path): row for row in self._find_rows("WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,))}
 
@@ -85,7 +89,7 @@ class VaultState:
         return self._find_rows("", ())
 
     def count(self) -> int:
-        """How many files there should be."""
+        """Count the files there should be."""
         return int(self._query("SELECT count(*) FROM files WHERE key <> ''")[0][0]) if self.exists else 0
 
     def put(self, rows: Iterable[FileRow]) -> None:
@@ -101,14 +105,12 @@ class VaultState:
                 connection.execute("DELETE FROM files WHERE owner = ? AND id = ?", (owner.key, id))
 
     def clear(self) -> None:
-        """Know of no file."""
+        """Delete every row and problem."""
         with self.transaction() as connection:
             connection.execute("DELETE FROM files; DELETE FROM problems")
 
-    # ------------------------------------------------------------------------------------------------------ the rest
-
     def touch(self, notes: Iterable[tuple[str, Json]]) -> None:
-        """Files that changed since the last commit, and why."""
+        """Note files that changed since the last commit, and why."""
         with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note)))
@@ -117,17 +119,17 @@ class VaultState:
         return {path: json.loads(note) for path, note in self._query("SELECT path, note FROM touched")} if self.exists else {}
 
     def count_touched(self) -> int:
-        """How many files changed since the last commit."""
+        """Count the files that changed since the last commit."""
         return int(self._query("SELECT count(*) FROM touched")[0][0]) if self.exists else 0
 
     def untouch(self, notes: Iterable[tuple[str, Json]]) -> None:
-        """These were committed; one that changed again meanwhile stays."""
+        """Delete committed notes; a file that changed again keeps its note."""
         with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
 
     def report_problems(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
-        """Problems with files. Those of files that were looked at (None: all) and have none any more go."""
+        """Replace the problems of the files looked at (None: all)."""
         if not found and not self.exists:
             return
         with self.transaction() as connection:
@@ -142,7 +144,7 @@ class VaultState:
         return dict(self._query("SELECT path, told FROM problems ORDER BY path")) if self.exists else {}
 
     def add_erasures(self, rows: Iterable[tuple[Scope, str, str]]) -> None:
-        """Files that must go because their memory is being purged."""
+        """Note files that go because their memory is being purged."""
         with self.transaction() as connection:
             for owner, id, path in rows:
                 connection.execute("INSERT OR REPLACE INTO erased VALUES (?, ?, ?)", (owner.key, id, path))
@@ -167,7 +169,7 @@ class VaultState:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """One transaction; changes within it join it."""
+        """Open a transaction; changes within it join it."""
         with self._lock:
             connection = self._connection()
             if connection.in_transaction:
@@ -190,7 +192,7 @@ class VaultState:
     def _find_rows(self, where: str, values: tuple[Any, ...]) -> Iterator[FileRow]:
         if not self.exists:
             return
-        # The only text put into the statement is this module's own.
+        # ``where`` comes from this module alone.
         for row in self._query(f"SELECT {_COLUMNS} FROM files {where}", values):  # noqa: S608
             owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
             told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))

@@ -1,4 +1,7 @@
-"""A store that notes, in the transaction of every write, which memories' files are to follow. Nothing else knows of files."""
+"""Note, with every write to the store, the files to follow.
+
+It happens in the write's own transaction; nothing else knows of files.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from engrams.ports import (
 from engrams.types import EdgeType, Json, Meta, Scope
 
 TOPIC = "vault"
-"""Of the outbox entries, and the kind and key of the job that carries them out."""
+"""Topic of the outbox entries, and kind and key of the job that writes them."""
 
 PIECE = "note_file"
-"""The metadata of a record that is a piece of a note: it has no file of its own."""
+"""Metadata key of a record that is a piece of a note: it has no file of its own."""
 
 GATHER = timedelta(milliseconds=300)
-"""How long files wait for more to be written with them: a flush for each memory would stand in the way of the next write."""
+"""Time for which files wait for more: a flush for each memory would delay the next write."""
 
 _NODES = ("tag:", "topic:", "concept:")
 _USE = frozenset({"access_count", "last_accessed"})
 _DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
-"""Edges that follow from use or from vectors: nothing a file says."""
+"""Edges that follow from use or from vectors; no file holds them."""
 
 
 class VaultHooks(Protocol):
@@ -44,7 +47,10 @@ class VaultHooks(Protocol):
 
 
 class ForwardingStore:
-    """Base of a store around another: every method but commit, purge, check and close is the other's own."""
+    """Base of a store around another, which does the work.
+
+    A subclass adds commit, purge, check and close.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -115,9 +121,9 @@ class VaultStore(ForwardingStore):
 
 
 def outbox_entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
-    """The outbox entries that a batch calls for: one for each memory whose file says something else afterwards.
+    """Make one outbox entry for each memory whose file changes.
 
-    Counts of use, and edges that only count what was found together, are no news: they are written with the next change.
+    Counts of use, and edges that only count what was found together, make none: they are written with the next change.
     """
     touched: dict[tuple[Scope, str], str] = {}
     for put in batch.puts:

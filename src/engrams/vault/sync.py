@@ -1,6 +1,7 @@
-"""What two places did to the files since they were last alike, as one: memory by memory, whatever their files are called.
+"""Merge what two places did to the files, memory by memory.
 
-A tombstone on either side wins over whatever the other side did to the memory, and what was purged here stays away.
+A memory is matched whatever its files are called. A tombstone on either side wins over whatever the other side did to it, and
+what was purged here stays away.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class SideFile:
 
 @dataclass(frozen=True, slots=True)
 class SideChange:
-    """What one side did to a memory's file; None where there was none."""
+    """Change of a memory's file by one side; None: no file."""
 
     before: SideFile | None = None
     after: SideFile | None = None
@@ -40,14 +41,17 @@ class SideChange:
 
 @dataclass(slots=True)
 class MergedFiles:
-    """``files``: what is to be there afterwards, by path (None: nothing). ``conflicts``: paths where words of ours were put aside."""
+    """Result of a merge.
+
+    ``files``: content by path afterwards (None: no file). ``conflicts``: paths where words of ours were put aside.
+    """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
 
 
 def merge_sides(parts: VaultDeps, came: Iterable[FileVersion], mine: Iterable[FileVersion]) -> MergedFiles:
-    """The files after both sides' changes."""
+    """Merge both sides' changes into files."""
     done = MergedFiles()
     here = list(mine)
     theirs, plain = _group_by_memory(came)
@@ -77,7 +81,7 @@ def merge_sides(parts: VaultDeps, came: Iterable[FileVersion], mine: Iterable[Fi
 
 
 def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: MergedFiles) -> SideFile | None:
-    """One memory's file; None: it is to have none."""
+    """Merge one memory's file; None: it is to have none."""
     base, now, other = theirs.before or ours.before, ours.after, theirs.after
     if other is None:
         # Gone without a tombstone, as after a purge; what was changed here is kept.
@@ -98,7 +102,7 @@ def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: 
 
 
 def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tuple[bytes, bool, bool] | None:
-    """Two versions of one memory as one; whether it is put away, and whether words of ours were lost."""
+    """Merge two versions; return data, away, and lost words of ours."""
     told = [entry.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
         was, mine, new = (one.to_record({}) for one in told)
@@ -112,7 +116,7 @@ def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tu
     were = {(link.type, link.target) for link in told[0].links}
     links = {(link.type, link.target): link for link in (*told[1].links, *told[2].links)}
     kept = [link for name, link in links.items() if name not in were or all(name in _link_names(side.links) for side in told[1:])]
-    # With nothing in common nobody knows which words are newer.
+    # Without a common version it is unknown which words are newer.
     lost = any(name in found.lost for name in ("text", "caption", "summary")) or (
         base is None and _record_texts(mine) != _record_texts(new)
     )
@@ -120,7 +124,7 @@ def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tu
 
 
 def _merge_text(parts: VaultDeps, theirs: FileVersion, ours: FileVersion | None, done: MergedFiles) -> bytes | None:
-    """A file that is no memory's: a note, a document, or one that cannot be read."""
+    """Merge a note, a document, or a file that cannot be read."""
     if ours is None or ours.after == theirs.after:
         return theirs.after
     if theirs.after is None or ours.after is None:
@@ -137,7 +141,7 @@ def _merge_text(parts: VaultDeps, theirs: FileVersion, ours: FileVersion | None,
 
 
 def _group_by_memory(versions: Iterable[FileVersion]) -> tuple[dict[MemoryName, SideChange], list[FileVersion]]:
-    """What was done to each memory, wherever its file went; and the files that are none's."""
+    """Group changes by memory; return the other files apart."""
     found: dict[MemoryName, SideChange] = {}
     plain: list[FileVersion] = []
     for version in versions:
@@ -154,7 +158,7 @@ def _group_by_memory(versions: Iterable[FileVersion]) -> tuple[dict[MemoryName, 
 
 
 def _memory_name(data: bytes | None) -> MemoryName | None:
-    """Whose file it is; None where it is no memory's."""
+    """Return a file's memory; None where it is no memory's."""
     try:
         told = entry.parse_entry(decode_text(data or b""))
     except FrontMatterError:
@@ -164,7 +168,7 @@ def _memory_name(data: bytes | None) -> MemoryName | None:
 
 
 def _other_path(path: str, name: MemoryName) -> str:
-    """Another name, where two places gave two memories the same."""
+    """Make another name, where two memories have the same."""
     return f"{path.removesuffix('.md')}__{''.join(char for char in path_key(name[1]) if char.isascii() and char.isalnum())[-8:]}.md"
 
 

@@ -1,4 +1,4 @@
-"""Three versions into one: what both sides changed since they were last alike. Pure."""
+"""Merge two changes of a record or text with their base."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ _TEXTS = ("text", "caption", "summary")
 
 @dataclass(frozen=True, slots=True)
 class MergedFields:
-    """``fields``: what is new to our side. ``lost``: texts of ours that theirs take the place of, by field."""
+    """Result of a merge.
+
+    ``fields``: what is new to our side. ``lost``: texts of ours that theirs replace, by field.
+    """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     lost: Mapping[str, Any] = field(default_factory=dict)
 
 
 def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
-    """Field by field: what only one side changed is taken from it; what both changed is theirs, except that texts are
-    joined line by line where the changes do not touch."""
+    """Merge two versions of a record, field by field.
+
+    What one side changed is taken from it; what both changed is theirs, except that texts are joined line by line where the
+    changes do not touch.
+    """
     changed: dict[str, Any] = {}
     lost: dict[str, Any] = {}
     for item in fields(Record):
@@ -43,7 +49,7 @@ def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str | None:
-    """Both sides' changes of a text; None where they change the same lines in different ways."""
+    """Merge two changes of a text; None where they clash."""
     versions = [text.split("\n") for text in (base, ours, theirs)]
     if max(len(version) for version in versions) > _LINE_LIMIT:
         return None
@@ -62,7 +68,7 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
 
 
 def record_at_version(record: Record, history: Sequence[HistoryEntry], version: int) -> Record | None:
-    """The record as it was at a version; None where its history does not reach back so far."""
+    """Return a record as of a version; None: its history is shorter."""
     if version >= record.version:
         return record
     values: dict[str, Any] = {}
@@ -86,7 +92,7 @@ def _merge_region(old: list[str], mine: list[str], new: list[str]) -> list[str] 
 
 
 def _find_anchors(old: list[str], mine: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Lines that all three have in common, as places in each."""
+    """Find lines common to all three, as places in each."""
     left, right = _match_lines(old, mine), _match_lines(old, new)
     return [(at, left[at], right[at]) for at in range(len(old)) if at in left and at in right]
 

@@ -1,4 +1,4 @@
-"""The vault: memories as files, in step with the store in both directions."""
+"""Keep memories as files, in step with the store both ways."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from engrams.vault.storewrapper import TOPIC
 from engrams.vault.watch import VaultWatcher
 
 _AWAKE = 1.0
-"""Seconds for which workers that were told of work need not be told again."""
+"""Seconds for which woken workers need not be woken again."""
 
 _log = logging.getLogger(__name__)
 
 GIT = "git"
-"""The kind and key of the job that commits the files."""
+"""Kind and key of the job that commits the files."""
 
 REBUILT = ChangeCause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
 
 
 class VaultWorkers(Protocol):
-    """Whoever runs the jobs, those of ``Vault.handlers`` among them."""
+    """Workers of the jobs, those of ``Vault.handlers`` among them."""
 
     def wake(self) -> None: ...
 
 
 class Vault:
-    """Thread safe; several processes may work on one vault."""
+    """Memories as files. Thread safe; several processes may share one vault."""
 
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self.parts = parts
@@ -59,15 +59,15 @@ class Vault:
         self._woken = self._asked = -_AWAKE
         self._warned = ""
         self.start_report = SyncReport()
-        """What was taken in when it was opened."""
+        """Changes that were applied when it was opened."""
 
     @property
     def handlers(self) -> dict[str, Callable[[Job], None]]:
-        """The jobs that the vault does, by kind."""
+        """Return the vault's job handlers, by kind."""
         return {TOPIC: self.drain, GIT: self._run_commit, **self.days.handlers}
 
     def start(self, work: VaultWorkers | None = None) -> None:
-        """Take in what changed while nobody looked, see that every memory gets its file, and follow the files if asked to.
+        """Apply what changed meanwhile, write missing files, and watch if set.
 
         A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
         """
@@ -83,27 +83,35 @@ class Vault:
             self.watch()
 
     def wake(self) -> None:
-        """There is work, now or soon. Once for all that is written together: woken workers cost writes time."""
+        """Wake the workers, once for writes that come together.
+
+        Waking them costs writes time.
+        """
         now = time.monotonic()
         if self._work is not None and not self._closed and now - self._woken >= _AWAKE:
             self._woken = now
             self._work.wake()
 
     def watch(self) -> None:
-        """Follow the files from now on. Twice is once."""
+        """Follow the files from now on; a second call does nothing."""
         section = self.parts.settings
         if self._watcher is None and self.parts.truth == "files":
-            self._watcher = VaultWatcher(self.parts.disk, self.look, "poll" if section.watch == "poll" else "auto", section.poll_seconds)
+            self._watcher = VaultWatcher(
+                self.parts.disk, self.pull_changes, "poll" if section.watch == "poll" else "auto", section.poll_seconds
+            )
             self._watcher.start()
 
     def unwatch(self) -> None:
-        """Follow the files no more, and wait until what is being taken in is in."""
+        """Stop following the files, and wait until changes are applied."""
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.close()
 
     def sync(self, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
-        """Bring files and memory into step, whole. ``accept``: also where so many files are gone that it may be a mistake."""
+        """Synchronise all files and memories.
+
+        ``accept``: also where so many files are gone that it may be a mistake.
+        """
         with self.parts.lock:
             if self._drop_lost_rows() and cause is None:
                 cause = REBUILT
@@ -113,8 +121,8 @@ class Vault:
         self._schedule_commit()
         return report
 
-    def look(self, paths: Sequence[str] | None = None) -> SyncReport:
-        """Take in changes of these files alone (None: of all), and write what follows from them."""
+    def pull_changes(self, paths: Sequence[str] | None = None) -> SyncReport:
+        """Apply changes of these files (None: of all), and write what follows."""
         with self.parts.lock:
             memories = None if paths is None else [path for path in paths if parse_place(path) is not None]
             report = self._pull.run(memories) if memories is None or memories else SyncReport()
@@ -125,14 +133,14 @@ class Vault:
         return report
 
     def write(self) -> int:
-        """Write the files of everything that changed, here and now; how many."""
+        """Write the files of everything that changed; return their number."""
         with self.parts.lock:
             written = self._outbox.flush(())
         self._schedule_commit()
         return written
 
     def drain(self, job: Job) -> None:
-        """Write the files of everything that changed."""
+        """Run the job that writes the files of everything that changed."""
         self._woken = -_AWAKE
         with self.parts.lock:
             self._outbox.flush((), job)
@@ -141,7 +149,10 @@ class Vault:
         self.parts.store.finish(job.lease, self.parts.clock())
 
     def commit(self, title: str = "") -> list[str]:
-        """Put what changed since the last commit into the history; ids of the commits. ``title``: instead of a count of changes."""
+        """Commit what changed since the last commit; return the ids.
+
+        ``title``: instead of a count of changes.
+        """
         parts = self.parts
         with parts.lock:
             notes = parts.state.touched_notes()
@@ -153,7 +164,10 @@ class Vault:
             return done
 
     def exchange(self, tries: int = 3) -> RemoteExchange:
-        """Pull, merge and push, where a remote is set. The lock is not held while the network is waited for."""
+        """Pull, merge and push, where a remote is set.
+
+        The lock is not held while waiting for the network.
+        """
         parts, pulled = self.parts, 0
         conflicts: tuple[str, ...] = ()
         self.sync()
@@ -168,7 +182,7 @@ class Vault:
             theirs = remote.fetch(parts, self.git)
             if theirs:
                 with parts.lock:
-                    # What came meanwhile is part of ours.
+                    # Changes made meanwhile are part of ours.
                     self.sync()
                     self.commit()
                     notes, some, more = remote.merge(parts, self.git, theirs)
@@ -182,10 +196,10 @@ class Vault:
         return RemoteExchange(pulled, False, conflicts)
 
     def flush(self, asked: Flush) -> bool:
-        """Append to the owner's daily note, at once searchable. False: nothing to say, or said before.
+        """Append to the owner's daily note and index it at once.
 
-        For what leaves a conversation: what a summary cuts off, what overflows, the end of a session. Waits for the model
-        where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead.
+        False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end
+        of a session. Waits for the model where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead.
         """
         done = self.days.daily.flush(asked)
         if done:
@@ -195,7 +209,7 @@ class Vault:
         return done
 
     def revert(self, commit: str) -> RevertResult:
-        """Undo one commit, memory by memory; what has changed since is kept, and told."""
+        """Undo one commit, memory by memory; report what changed since."""
         with self.parts.lock:
             self.sync()
             self.commit()
@@ -206,14 +220,14 @@ class Vault:
             return done
 
     def file(self, owner: Scope, name: str) -> str:
-        """The path of a memory's file. NotFoundError: it has none."""
+        """Return the path of a memory's file. NotFoundError: it has none."""
         row = self.parts.state.get(owner, [name]).get(name)
         if row is None or not row.path:
             raise NotFoundError(f"The memory {name} has no file.", hint="`engrams sync` writes what is missing.")
         return row.path
 
     def rewrite(self) -> None:
-        """Every file anew from memory, into the folder as it is now. What stands in the way is put aside."""
+        """Write every file anew; what stands in the way is put aside."""
         parts = self.parts
         with parts.lock:
             parts.state.clear()
@@ -226,14 +240,14 @@ class Vault:
             self._outbox.export(None)
 
     def backup(self, target: Path, passphrase: str = "") -> BackupResult:
-        """A snapshot of memory and files, alike, in one file, taken while running."""
+        """Back up memory and files into one file, taken while running."""
         with self.parts.lock:
             self.sync()
             self.commit()
             return backup(self.parts.places, target, passphrase)
 
     def tool(self, owner: Scope) -> MemoryTool:
-        """The file commands of a model over this owner's documents and memories."""
+        """Return the model's file commands over an owner's documents and memories."""
         root, place = self.parts.disk.root, scope_folder(owner)
         with self.parts.lock:
             self.parts.make_folder()
@@ -243,10 +257,10 @@ class Vault:
         root = self.parts.disk.root.resolve()
         paths = [file.resolve().relative_to(root).as_posix() for file in files]
         self.parts.state.touch((path, {"does": "edit", "actor": "agent", "why": "edited by an agent"}) for path in paths)
-        self.look(paths)
+        self.pull_changes(paths)
 
     def _remove_secrets(self, text: str) -> str:
-        """Without secrets, by the rules for all that is written."""
+        """Remove secrets, by the rules for all that is written."""
         if not text.strip():
             return text
         dummy = Record("-", Scope(("-",)), Kind.NOTE, text, self.parts.clock())
@@ -254,7 +268,7 @@ class Vault:
         return text if kept["text"] == text.strip() else str(kept["text"])
 
     def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
-        """Erase memories and then their files; links to them and quotes of them go from the files of others.
+        """Erase memories and their files, also links to them and quotes.
 
         What is to go is noted first: a crash in between leaves nothing.
         """
@@ -266,7 +280,7 @@ class Vault:
             citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
             linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
             records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
-            # Only while their text is there it is known what repeats it.
+            # Repetitions can only be found while the texts exist.
             scrubbed = self.days.scrub_notes(records)
             done = erase()
             files = self._outbox.execute_purges() + scrubbed
@@ -275,7 +289,7 @@ class Vault:
             return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]:
-        """What a check of the store found, and what is wrong with the files."""
+        """Add the files' problems to a check of the store."""
         problems: list[str] = []
         try:
             if repair:
@@ -298,7 +312,10 @@ class Vault:
         return {**found, "ok": bool(found.get("ok", True)) and not problems and not told, "problems": every, "vault": vault}
 
     def close(self) -> None:
-        """Write what waits; whatever cannot be written now stays in the outbox. Twice is once."""
+        """Write what waits and close; a second call does nothing.
+
+        What cannot be written now stays in the outbox.
+        """
         if self._closed:
             return
         self._closed = True
@@ -316,20 +333,19 @@ class Vault:
             self.parts.state.close()
 
     def _warn_once(self, problem: EngramsError) -> None:
-        """Once, where opening and closing meet the same."""
         if problem.message != self._warned:
             _log.warning("vault: %s", problem.message)
         self._warned = problem.message
 
     def _schedule_commit(self) -> None:
-        """Ask for a commit once it has been quiet."""
+        """Enqueue a commit for when it has been quiet."""
         parts = self.parts
         seconds = parts.settings.git_seconds
         waiting = parts.state.count_touched() if parts.settings.git else 0
         if waiting and time.monotonic() - self._asked >= min(_AWAKE, seconds / 5):
             self._asked = time.monotonic()
             now = parts.clock()
-            # Where it is never quiet, a commit must come all the same.
+            # Without a quiet moment the commit must still come.
             parts.store.enqueue([JobSpec(GIT, GIT, due=now + timedelta(seconds=seconds), debounce=waiting < BATCH)], now)
             self.wake()
 
@@ -337,15 +353,17 @@ class Vault:
         store, now = self.parts.store, self.parts.clock()
         failed = [one.id for one in store.queue(("dead",)) if one.kind == GIT]
         if failed:
-            # This one commits what they did not: one failure in sight says as much as many.
+            # This commit covers theirs: one visible failure is enough.
             store.retry(failed, now)
             store.cancel(failed)
         self.commit()
         store.finish(job.lease, now)
 
     def _drop_lost_rows(self) -> bool:
-        """Whether the store has lost memories that have files: it was deleted, or an older one put back. Those files are
-        looked at anew."""
+        """Drop rows of memories that the store lost; True: there were some.
+
+        It was deleted, or an older one was put back. Those files are read anew.
+        """
         parts = self.parts
         if not parts.state.exists:
             return False

@@ -1,4 +1,4 @@
-"""Follow what hands do to the files while engrams runs: one thread that sleeps until something happens."""
+"""Watch the files for hands' changes, in one sleeping thread."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from engrams.vault.disk import FileStat, VaultDisk, is_memory, is_text
 from engrams.vault.path import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
-"""Seconds to wait before a file counts as gone: editors save by removing and making anew."""
+"""Seconds before a file counts as gone: editors save by removing and recreating it."""
 _SETTLE_MS = 120
 _log = logging.getLogger(__name__)
 
 
 class WatchPace(TypedDict):
-    """Milliseconds: the longest burst, the quiet that ends one, and how long at most until the first look."""
+    """Milliseconds of waiting.
+
+    The longest burst, the quiet that ends one, and the longest wait until the first look.
+    """
 
     debounce: int
     step: int
@@ -27,7 +30,10 @@ class WatchPace(TypedDict):
 
 
 class VaultWatcher:
-    """Calls ``changed`` with the paths that changed, or None where all should be looked at. Bursts are one call."""
+    """Watcher that calls ``changed`` with changed paths, once per burst.
+
+    None: all files should be looked at.
+    """
 
     def __init__(
         self, disk: VaultDisk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
@@ -41,7 +47,7 @@ class VaultWatcher:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, and wait for what is being taken in."""
+        """Stop, and wait until running changes are applied."""
         self._stop.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout=30)
@@ -62,7 +68,7 @@ class VaultWatcher:
         try:
             self._changed(paths)
         except EngramsError as problem:
-            # The edge of the thread. Nothing is lost: the next look sees the same files.
+            # The edge of the thread. Nothing is lost: the next pass sees the same files.
             _log.warning("vault: %s", problem.message)
 
     def _iter_notified(self) -> Iterator[list[str] | None]:
@@ -76,12 +82,12 @@ class VaultWatcher:
         watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
         for number, changes in enumerate(watched):
             if not number:
-                # Only now it is certain that nothing is missed: what changed before is looked for.
+                # From here on nothing is missed; earlier changes are looked for once.
                 yield None
                 continue
             paths = [path for _, told in changes if (path := relevant_path(Path(told), root)) is not None]
             if paths:
-                # A folder came or went: what it holds is not told.
+                # A folder came or went: its files are not reported.
                 whole = any("." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths)
                 yield None if whole else sorted(set(paths))
 
@@ -102,7 +108,10 @@ class VaultWatcher:
 
 
 def relevant_path(told: Path, root: Path) -> str | None:
-    """The path below the vault of a change that may concern a memory; None for hidden, temporary and other files."""
+    """Return a change's path below the vault.
+
+    None for hidden, temporary and other files that concern no memory.
+    """
     try:
         parts = told.relative_to(root).parts
     except ValueError:

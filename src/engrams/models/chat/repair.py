@@ -57,7 +57,7 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | N
     parts = [*(match[1].strip() for match in _FENCE.finditer(rest)), rest]
     longest: tuple[int, Json] | None = None
     for part in parts:
-        spans = list(_spans(part))
+        spans = list(_find_spans(part))
         fitting = [span for span in spans if schema is not None and not check(span[1], schema)]
         if fitting:
             return ParsedJson(fitting[-1][1], "inside")
@@ -88,7 +88,7 @@ def _loads(text: str) -> tuple[bool, Json]:
         return False, None
 
 
-def _spans(text: str) -> Iterator[tuple[int, Json]]:
+def _find_spans(text: str) -> Iterator[tuple[int, Json]]:
     """Yield well-formed objects and arrays in a text, with their lengths."""
     decoder = json.JSONDecoder()
     at = 0

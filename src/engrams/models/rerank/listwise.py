@@ -149,7 +149,7 @@ class ListwiseReranker:
         if self._chat is None:
             self._count(Judgement(JudgementStatus.NO_BACKEND))
             return nothing
-        if not rank.texts or rank.seconds <= 0 or self._backing_off():
+        if not rank.texts or rank.seconds <= 0 or self._is_backing_off():
             self._count(Judgement(JudgementStatus.CADENCE_CARRY))
             return nothing
         ballots = self._collect_votes(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
@@ -174,7 +174,7 @@ class ListwiseReranker:
             self._sessions.pop(session, None)
 
     def _begin_turn(self, case: JudgementCase, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
-        backing_off = self._backing_off()
+        backing_off = self._is_backing_off()
         with self._lock:
             session = self._sessions.setdefault(case.session, _SessionJudgement())
             self._sessions.move_to_end(case.session)
@@ -192,7 +192,7 @@ class ListwiseReranker:
             if session is not None and turn > session.judged:
                 session.judged, session.verified = turn, verified
 
-    def _backing_off(self) -> bool:
+    def _is_backing_off(self) -> bool:
         with self._lock:
             # A clock that was set back must not make the pause longer.
             return self._failed_at is not None and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff

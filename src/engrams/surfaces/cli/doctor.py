@@ -115,7 +115,7 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
-        yield _check_skills(engine.skills.told())
+        yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
     yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
     yield _check_chat(engine, settings, offline=offline)

@@ -70,8 +70,10 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "models.http._load_certificates", "prompts.load", "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
-    "text.when.grammar.compile_rule", "text.when.scan._load_grammar", "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
+    "models.http._load_certificates", "prompts.load",
+    "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
+    "text.when.grammar.compile_rule", "text.when.scan._load_grammar",
+    "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 

@@ -1,4 +1,4 @@
-"""The engine for asyncio: every method of MemoryEngine as a coroutine that runs it on a thread."""
+"""MemoryEngine for asyncio: each method runs on a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Keys to a server: whose memory each opens, and what it may do there. Only hashes are kept; a key itself is shown once."""
+"""Store API keys of a server: owner, rights, expiry, hash.
+
+Only hashes are stored; a key itself is shown once.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One key. ``digest``: SHA-256 of it, hex; it is 256 random bits, so that no slower hash is needed."""
+    """Hold one key's owner, rights and times.
+
+    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed.
+    """
 
     id: str
     name: str
@@ -40,7 +46,7 @@ class ApiKey:
     revoked_at: datetime | None = None
 
     def is_live(self, now: datetime) -> bool:
-        """Neither revoked nor expired."""
+        """Say if the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def allows(self, right: str) -> bool:
@@ -48,7 +54,10 @@ class ApiKey:
 
 
 class ApiKeyStore:
-    """The keys of one home, a file each: adding and revoking are one rename, and hold at once for every process."""
+    """Store the keys of one home, one file each.
+
+    Adding and revoking rename one file, and take effect at once in every process.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +67,10 @@ class ApiKeyStore:
         return cls(home.expanduser() / "keys")
 
     def add(self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0) -> tuple[ApiKey, str]:
-        """A new key and its secret, which nothing can show again. ``days`` until it expires; 0: never. InputError: no such right."""
+        """Add a key and return it with its secret.
+
+        The secret cannot be shown again. ``days`` until it expires; 0: never. InputError: there is no such right.
+        """
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
             raise InputError(f"There is no right {', '.join(wrong) or 'given'}.", hint=f"Rights are {', '.join(RIGHTS)}.")
@@ -73,13 +85,16 @@ class ApiKeyStore:
         return key, secret
 
     def list(self) -> tuple[ApiKey, ...]:
-        """Oldest first, those that no longer open anything too."""
+        """List all keys, oldest first, with revoked and expired ones."""
         names = sorted(path.stem for path in self._folder.glob("*.json")) if self._folder.is_dir() else []
         found = (self._read(name) for name in names if _ID.fullmatch(name))
         return tuple(sorted((key for key in found if key is not None), key=lambda key: (key.created_at, key.id)))
 
     def revoke(self, id: str, now: datetime) -> ApiKey:
-        """The key opens nothing from now on. NotFoundError: there is none of that id."""
+        """Revoke a key from now on.
+
+        NotFoundError: there is no key with this id.
+        """
         key = self._read(id) if _ID.fullmatch(id) else None
         if key is None:
             raise NotFoundError(f"There is no key {id!r}.", hint="`engrams keys list` shows them.")
@@ -89,7 +104,7 @@ class ApiKeyStore:
         return key
 
     def find(self, secret: str, now: datetime) -> ApiKey | None:
-        """The live key that this is; None for any other text."""
+        """Find the live key for a secret; None for other text."""
         shape = _KEY.fullmatch(secret)
         key = self._read(shape.group(1)) if shape else None
         if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.is_live(now):
@@ -107,7 +122,7 @@ class ApiKeyStore:
             raise StoreError(f"The key file {id}.json cannot be read: {problem}.", hint="Delete it and add a new key.") from None
 
     def _write(self, key: ApiKey) -> None:
-        """Whole or not at all, and for nobody else to read."""
+        """Write the whole file or nothing, readable by its owner only."""
         times = {name: _to_iso(getattr(key, name)) for name in ("created_at", "expires_at", "revoked_at")}
         held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times}
         try:

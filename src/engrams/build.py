@@ -1,4 +1,5 @@
-"""Settings to a working engine: the only place that names a concrete store, model or file format."""
+"""Composition of an engine from settings.
+The only place that names a concrete store, model or file format."""
 
 from __future__ import annotations
 
@@ -86,8 +87,9 @@ def open(
 
 
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
-    """The one that was given, or the configured one. Incognito takes only what says that it keeps nothing: it does without a
-    configured one that does not, and refuses one that was given."""
+    """The given or the configured embedder.
+    Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was
+    given."""
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
     if given is not None:
@@ -115,7 +117,7 @@ def store(settings: Settings, clock: Clock) -> Store:
 
 
 def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
-    """The vault beside a store, where one is on and memory is on disk."""
+    """The vault of a store, where one is on."""
     if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
     from engrams.session.ingest import TurnIngest
@@ -124,7 +126,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     from engrams.write.cascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
-        """What a text that somebody wrote into a file calls for: learning from it."""
+        """Jobs that learn from texts written into files."""
         new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
         return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
 
@@ -140,7 +142,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
 
 
 def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> Skills | None:
-    """The folder of skills, where one is set; nothing is read before the first search."""
+    """The skills of the configured folder, read on first search."""
     if not settings.skills.folder or not settings.enabled:
         return None
     from engrams.vault.skills import SkillFolder as Folder
@@ -167,21 +169,22 @@ def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
 
 
 def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
-    """The log of crises that were noticed, which no part of memory reads."""
+    """The log of crises, which no part of memory reads."""
     from engrams.logs import open_crisis_log
 
     return open_crisis_log(settings, clock)
 
 
 def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
-    """What people thought of their sessions, which no part of memory reads."""
+    """Feedback on sessions, which no part of memory reads."""
     from engrams.logs import open_feedback_log
 
     return open_feedback_log(settings, clock)
 
 
 def uploads(engine: MemoryEngine) -> FileUploads:
-    """Files on their way into an engine's memory, with a worker of their own. RefusedError: they would leave a trace on disk."""
+    """Uploads into an engine's memory, with their own worker.
+    RefusedError: they would leave a trace on disk."""
     from engrams.tend.uploads import FileUploads
 
     if engine.settings.incognito:
@@ -206,14 +209,15 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
 
 
 def is_backup(path: Path) -> bool:
-    """Whether a file is a backup, by how it begins."""
+    """True for a file that begins as a backup does."""
     from engrams.vault.backup import is_backup as begins
 
     return begins(path)
 
 
 def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
-    """The database anew from the files; the old one stays beside it. ``files``: the files anew from the database."""
+    """Rebuild the database from the files.
+    ``files``: the files anew from the database."""
     places = _places(settings)
     with open(settings) as engine:
         before: Vault = vault(engine)

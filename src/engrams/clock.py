@@ -1,4 +1,4 @@
-"""The only now(), and ids that sort by time."""
+"""Read the time in one place; make ids that sort by time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now() -> datetime:
-    """The time, UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def utc(moment: datetime) -> datetime:
-    """The same moment in UTC; a naive time is taken as UTC. InputError: it is before the year 1 or after 9999 there."""
+    """Convert a time to UTC; a naive time is UTC.
+
+    InputError: the result is before the year 1 or after 9999.
+    """
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
@@ -26,13 +29,16 @@ def utc(moment: datetime) -> datetime:
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970; a naive time is taken as UTC. Exact. InputError: as ``utc``."""
+    """Count microseconds since 1970, exactly; a naive time is UTC.
+
+    InputError: as ``utc``.
+    """
     delta = utc(moment) - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
 class _IdSequence:
-    """The last id's time and tail, so that the next one of its millisecond sorts behind it."""
+    """Keep the last id, so that ids of one millisecond sort."""
 
     def __init__(self) -> None:
         self.reset()
@@ -44,7 +50,7 @@ class _IdSequence:
         self._lock, self._stamp, self._tail = threading.Lock(), -1, 0
 
     def next_tail(self, stamp: int) -> int:
-        """80 bits: random, or one more than the last of the same stamp."""
+        """Return 80 random bits, or the previous tail plus one."""
         with self._lock:
             self._tail = self._tail + 1 if stamp == self._stamp else int.from_bytes(os.urandom(10), "big") >> 1
             self._stamp = stamp
@@ -55,9 +61,10 @@ _id_sequence = _IdSequence()
 
 
 def new_id(moment: datetime) -> str:
-    """A ULID of ``moment``: 26 lower-case letters and digits, sortable by time, 80 random bits.
+    """Make a ULID of ``moment``: 26 lower-case letters and digits.
 
-    Ids of one millisecond that are made one after the other sort in that order: turns of one time keep their places.
+    It sorts by time and ends in 80 random bits. Ids of one millisecond sort in the order they were made, so messages of one time
+    keep their order.
     """
     stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
     value = stamp << 80 | _id_sequence.next_tail(stamp)
@@ -69,7 +76,10 @@ def new_id(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """An ISO 8601 time or date, UTC where it names no zone. ValueError otherwise; InputError: as ``utc``."""
+    """Parse an ISO 8601 time or date; UTC without a zone.
+
+    ValueError: it is neither. InputError: as ``utc``.
+    """
     moment = datetime.fromisoformat(text.strip())
     utc(moment)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineDeps:
-    """Ports that an engine works with; ``build.open`` puts them together. ``files``: memory as files, where a vault is on."""
+    """Ports that an engine works with; ``build.open`` puts them together.
+    ``files``: memory as files, where a vault is on."""
 
     settings: Settings
     store: Store
@@ -78,7 +79,8 @@ class EngineDeps:
 
 
 class Components:
-    """Everything an engine is composed of. What a process does not use is never imported: a search loads no patterns of the write side."""
+    """Components of one engine.
+    Unused ones are never imported: a search loads no patterns of the write side."""
 
     def __init__(self, deps: EngineDeps) -> None:
         settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
@@ -99,7 +101,7 @@ class Components:
     # ------------------------------------------------------------------------------------------------------- reading
 
     def search(self, request: ReadRequest) -> Found:
-        """Run the read flow, as far as memory is on for this request."""
+        """Run the read flow, where memory is on."""
         return flow.search(self.restrict_if_silent(request), self.read_deps)
 
     def search_by_text(self, query: str, scope: Scope, limit: int) -> Found:
@@ -109,7 +111,8 @@ class Components:
         return found
 
     def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
-        """Render memory for a prompt, count its use, and fingerprint it so that its echo is not extracted again."""
+        """Render memory for a prompt.
+        Its use is counted, and it is fingerprinted so that its echo is not extracted again."""
         section = self.deps.settings.read
         allowed = self.restrict_if_silent(request) is request
         total = (section.context_tokens if tokens is None else tokens) if allowed else 0
@@ -122,7 +125,7 @@ class Components:
         return made
 
     def restrict_if_silent(self, request: ReadRequest) -> ReadRequest:
-        """The request, or one that finds nothing: memory is off, or the session is incognito."""
+        """Empty the request where memory is off or silent."""
         if self.deps.settings.enabled and not self.privacy.is_silent(request.scope, request.session):
             return request
         return replace(request, text="", limit=0)
@@ -151,13 +154,13 @@ class Components:
     # ------------------------------------------------------------------------------------------------------- writing
 
     def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
-        """Journal turns in one durable write and let the workers look for what follows."""
+        """Journal turns in one write and wake the workers."""
         written = self.ingest.write(turns, scope, kind, channel=channel)
         self.runner.wake()
         return written.receipts
 
     def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
-        """Take memories out of the working tier and the hot buffer of this process."""
+        """Drop memories from this process's working tier and hot buffer."""
         if "working" in self.__dict__:
             self.working.drop(owner, ids)
 
@@ -167,7 +170,7 @@ class Components:
             self.garden.clear_reports(owner)
 
     def close(self) -> None:
-        """End the sessions begun here and empty the working tier of this process."""
+        """End this process's sessions and empty its working tier."""
         if "sessions" in self.__dict__:
             self.sessions.close()
         if "working" in self.__dict__:
@@ -285,7 +288,8 @@ class Components:
         return MemoryGarden(parts, self.runner.run)
 
     def _refresh_topics(self, owner: Scope) -> int:
-        """Update an owner's topics and merge alike ones; the number of memories and topics moved."""
+        """Update and merge an owner's topics.
+        Returns the number of memories and topics moved."""
         if not self.deps.settings.topics.enabled:
             return 0
         moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
@@ -299,7 +303,7 @@ class Components:
     # ---------------------------------------------------------------------------------------------------------- jobs
 
     def _make_handlers(self) -> dict[str, Handler]:
-        """Handlers by kind of job; the code of each is loaded by its first job."""
+        """Map job kinds to handlers, loaded by their first job."""
 
         def run_tiers(job: Job) -> None:
             self.tiers.run(job)
@@ -326,7 +330,7 @@ class Components:
         return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
 
     def _plan_work(self) -> None:
-        """Ask for the work that nobody else asks for: missing vectors, and sweeps of tiers and caps."""
+        """Enqueue backfill and sweeps where they are due."""
         self._backfill.ask()
         if self._has_limits:
             self.tiers.schedule_sweep()
@@ -340,5 +344,5 @@ class Components:
         self.working.keep_recalled(scope, ids)
 
     def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-        """Memories of the working tier and hot buffer near a query; none before anything was said or selected."""
+        """Find memories of the working tier and hot buffer."""
         return self.working.find_near(scope, vector) if "working" in self.__dict__ else {}

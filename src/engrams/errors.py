@@ -1,4 +1,4 @@
-"""Every error engrams raises on purpose.
+"""Errors that engrams raises on purpose.
 
 EngramsError
 ├── InputError        what was given cannot be used (empty, too long, malformed, out of range); a ValueError too
@@ -23,7 +23,7 @@ class EngramsError(Exception):
     hint: str = ""
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        """``hint`` says what to do about it, in one sentence."""
+        """Set the message, and a ``hint`` that says what to do."""
         super().__init__(message or (self.__doc__ or "").strip())
         if hint:
             self.hint = hint
@@ -71,7 +71,10 @@ class ModelError(EngramsError):
     """A model failed."""
 
     def __init__(self, message: str = "", *, hint: str = "", retryable: bool = True, retry_after: float = 0.0) -> None:
-        """``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for."""
+        """Set the message, the hint, and the chance of a retry.
+
+        ``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for.
+        """
         super().__init__(message, hint=hint)
         self.retryable = retryable
         self.retry_after = retry_after

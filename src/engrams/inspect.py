@@ -1,4 +1,4 @@
-"""Read-only view of what an engine holds: memories, links, topics, jobs and numbers."""
+"""Read-only view of memories, links, topics, jobs and numbers."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from engrams.ports import AsOf, Clock, Job, Page, Query, Reach, Skills, Store, i
 from engrams.read.request import visible_scopes
 from engrams.settings import Settings
 from engrams.tend.report import build_stats, build_status
-from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, Status, Topic
+from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
-Place: TypeAlias = Scope | str | Sequence[str]
+Place: TypeAlias = ScopeInput
 Moment: TypeAlias = datetime | AsOf | None
 
 _PREFIX = 6
 
 
 class MemoryInspector:
-    """Reached as ``engine.inspect``. Every call that touches memory names its owner; nothing here changes anything."""
+    """Read-only view, reached as ``engine.inspect``.
+    Every call that touches memory names its owner; nothing here changes anything."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: Skills | None) -> None:
         self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
 
     def get(self, id: str, *, scope: Place) -> Record:
-        """One memory of this owner by its id, or by the first characters of it (six at least) where only one has them."""
+        """One memory by its id or a unique prefix.
+        A prefix has six characters at least."""
         owner = Scope.of(scope).owner
         found = self._store.get(owner, [id]) or (self._skills.get([id]) if self._skills is not None and is_skill(id) else ())
         if not found and len(id) >= _PREFIX:
@@ -42,14 +44,16 @@ class MemoryInspector:
         return found[0]
 
     def get_editable(self, id: str, scope: Place) -> Record:
-        """A memory that may be changed, found as by ``get``. RefusedError: it is a skill."""
+        """A memory that may be changed.
+        RefusedError: it is a skill."""
         record = self.get(id, scope=scope)
         if is_skill(record.id):
             raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
         return record
 
     def list(self, *, scope: Place, **fields: Any) -> Page:
-        """Memories by their fields, newest first. ``fields``: those of ``ports.Query``. InputError: an unknown field."""
+        """Memories by their fields, newest first.
+        ``fields``: those of ``ports.Query``. InputError: an unknown field."""
         moment = to_as_of(fields.pop("as_of", None))
         try:
             query = Query(visible_scopes(Scope.of(scope)), as_of=moment, **fields)
@@ -58,7 +62,7 @@ class MemoryInspector:
         return self._store.find(query)
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Those of an owner's memories that exist, in the order of ``ids``."""
+        """Existing memories of an owner, in the order of ``ids``."""
         return self._store.get(owner, ids)
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
@@ -67,7 +71,7 @@ class MemoryInspector:
         return self._store.history(record.scope.owner, record.id)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        """Links at any of ``nodes``, in either direction; of ``types`` only, where given."""
+        """Links at any of ``nodes``, in either direction."""
         return self._store.edges(owner, nodes, tuple(types)) if nodes else ()
 
     def topics(self, reach: Reach) -> tuple[Topic, ...]:
@@ -75,7 +79,8 @@ class MemoryInspector:
         return self._store.topics(reach)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        """Vectors of ``model`` (rows × dimension, float32) in the order of ``ids``; zeros where there is none."""
+        """Vectors of ``model`` in the order of ``ids``.
+        Rows × dimension, float32; zeros where there is none."""
         return self._store.vectors(owner, ids, model)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
@@ -83,7 +88,7 @@ class MemoryInspector:
         return self._store.scopes(None if owner is None else Scope.of(owner).owner)
 
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        """Numbers of memories by status, kind, layer and tier, and of vectors by model."""
+        """Count memories by status, kind, layer and tier, vectors by model."""
         return self._store.counts(reach)
 
     def jobs(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
@@ -91,12 +96,12 @@ class MemoryInspector:
         return self._store.queue(states, limit)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
-        """Numbers of memories by status, kind, layer and tier; of vectors by model; calls and tokens spent today."""
+        """Count memories, vectors, calls and tokens spent today."""
         place = None if scope is None else Scope.of(scope)
         return build_stats(self._store, place, self._settings, self._models, self._clock())
 
     def status(self) -> dict[str, Any]:
-        """Jobs by kind and state, the oldest waiting, every dead one with its error; calls and tokens spent today."""
+        """Report jobs, dead ones with errors, and model use."""
         return build_status(self._store, self._settings, self._models, self._clock())
 
 

@@ -1,4 +1,4 @@
-"""A sample conversation and questions about it, so that a first try needs no data of one's own.
+"""Sample conversation with questions, for a first try without data.
 
 ``sample.jsonl``: a year of two people, Mina and Theo, and their assistant Sol; one turn a line with ``id``, ``session``,
 ``at``, ``role``, ``speaker``, ``text`` and sometimes ``caption``. ``questions.json``: 25 questions, each with the ids of
@@ -16,7 +16,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """One question about the sample; ``evidence`` is empty where nothing said answers it."""
+    """Hold a question about the sample; unanswerable ones have no evidence."""
 
     id: str
     text: str
@@ -26,11 +26,11 @@ class SampleQuestion:
 
 
 def sample_path() -> Path:
-    """The file of the conversation, ready for ``engine.load``."""
+    """Return the path of the conversation, ready for ``engine.load``."""
     return Path(str(resources.files(__name__) / "sample.jsonl"))
 
 
 def load_questions() -> tuple[SampleQuestion, ...]:
-    """The questions, in the order of the file."""
+    """Load the questions, in the order of the file."""
     rows = json.loads((resources.files(__name__) / "questions.json").read_text("utf-8"))
     return tuple(SampleQuestion(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)

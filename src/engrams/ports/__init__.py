@@ -1,9 +1,9 @@
-"""What the engine needs from the outside: protocols, each method with one request dataclass, so that a field can be
-added without breaking an implementation. Implementations never inherit from these.
+"""Ports.
+Protocols that an engine works with: protocols, each method with one request dataclass, so that a field can be added without breaking an
+implementation. Implementations never inherit from these.
 
-Every request that touches memory carries its ``owner``; a backend must put it first in every key, so that another
-owner's id, filter or cursor finds nothing.
-"""
+Every request that touches memory carries its ``owner``; a backend must put it first in every key, so that another owner's id, filter or
+cursor finds nothing."""
 
 from __future__ import annotations
 

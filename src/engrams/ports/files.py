@@ -1,4 +1,4 @@
-"""What writes memory down in files for people to read."""
+"""Memory as files for people to read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", 
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """What to write down: turns, oldest first. ``day``: whose note they go into (None: today, UTC)."""
+    """Turns to write down: turns, oldest first.
+    ``day``: whose note they go into (None: today, UTC)."""
 
     owner: Scope
     records: Sequence[Record]
@@ -31,15 +32,16 @@ class Notes(Protocol):
     """Daily notes."""
 
     def flush(self, asked: Flush) -> bool:
-        """Append to the owner's note of the day, under the reason. False: nothing to say, or said before.
+        """Append turns to the owner's daily note.
+        False: nothing to say, or said before.
 
-        Waits for the chat model where one is set; falls back to rules when it fails.
-        """
+        Waits for the chat model where one is set; falls back to rules when it fails."""
         ...
 
 
 class MemoryFiles(Protocol):
-    """Memory as files: the part of a vault that an engine and its surfaces need."""
+    """Memory as files.
+    The part of a vault that an engine and its surfaces need."""
 
     def write(self) -> object:
         """Bring the files up to date with the store."""

@@ -32,7 +32,7 @@ class Clock(Protocol):
 
 
 class TokenCounter(Protocol):
-    """How many tokens a prompt's text costs; 0 for empty text."""
+    """Number of tokens in a text; 0 for empty text."""
 
     name: str
 
@@ -41,8 +41,9 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
-    """What there is to know about an embedding model. ``floors``: cosines that mean something for this model only
-    (``duplicate``, ``related``, ``unrelated``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
+    """Facts about an embedding model.
+    ``floors``: cosines that mean something for this model only (``duplicate``, ``related``, ``unrelated``). ``inline``: fast enough to
+    run inside a write (< 1 ms a text)."""
 
     id: str
     dimension: int
@@ -59,7 +60,8 @@ class Embedder(Protocol):
     def card(self) -> EmbedderCard: ...
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
-        """float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word."""
+        """Embed texts.
+        float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word."""
         ...
 
 
@@ -71,7 +73,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question to a chat model. ``schema``: a JSON schema its answer must satisfy (None: free text)."""
+    """One question to a chat model.
+    ``schema``: a JSON schema its answer must satisfy (None: free text)."""
 
     messages: tuple[Message, ...]
     purpose: str
@@ -93,7 +96,8 @@ class Answer:
 
 
 class Chat(Protocol):
-    """A language model. ModelError when it fails for good; BudgetError when the day's budget is spent."""
+    """A language model.
+    ModelError when it fails for good; BudgetError when the day's budget is spent."""
 
     @property
     def name(self) -> str: ...
@@ -111,7 +115,8 @@ class Rank:
 
 
 class Reranker(Protocol):
-    """Absolute relevance, 0..1, one per text; None for those there was no time for."""
+    """Score texts by absolute relevance.
+    0..1, one per text; None for those there was no time for."""
 
     @property
     def name(self) -> str: ...

@@ -12,9 +12,10 @@ from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, S
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A new record. ``dedup``: where an active record of this scope and kind has the same content hash, bump that one
-    (strength + 1) instead. A non-empty ``external_id`` that the scope holds already always stores nothing.
-    ``history``: what happened to it elsewhere, oldest first, kept in the place of an entry of its own; versions differ."""
+    """A new record.
+    ``dedup``: where an active record of this scope and kind has the same content hash, bump that one (strength + 1) instead. A
+    non-empty ``external_id`` that the scope holds already always stores nothing. ``history``: what happened to it elsewhere, oldest
+    first, kept in the place of an entry of its own; versions differ."""
 
     record: Record
     dedup: bool = False
@@ -24,7 +25,8 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New values for some fields of one record. ``expect``: the version it must still have (None: any)."""
+    """New values for some fields of one record.
+    ``expect``: the version it must still have (None: any)."""
 
     owner: Scope
     id: str
@@ -44,8 +46,9 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Work for later. One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with
-    ``debounce``: the newer one), and unites the lists ``items`` and ``signals`` of the payload.
+    """Work for later.
+    One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with ``debounce``: the newer one), and unites
+    the lists ``items`` and ``signals`` of the payload.
 
     ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job."""
 
@@ -61,7 +64,8 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A persisted conversation. ``state``: active, closing, closed. ``data`` is the session package's own JSON."""
+    """A persisted conversation.
+    ``state``: active, closing, closed. ``data`` is the session package's own JSON."""
 
     id: str
     scope: Scope
@@ -74,7 +78,8 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
-    """State of one owner under a name, in its component's own JSON. ``token``: grows with each save; 0: not stored yet."""
+    """State of one owner under a name, in its component's own JSON.
+    ``token``: grows with each save; 0: not stored yet."""
 
     owner: Scope
     name: str
@@ -95,13 +100,13 @@ class OutboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Everything one write does, in ONE transaction: all of it or none. ``finish``: job leases completed by it.
+    """Everything one write does, in ONE transaction: all of it or none.
+    ``finish``: job leases completed by it.
 
-    ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody
-    spoke in it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does,
-    expecting its own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict.
-    ``states``: saved as ``OwnerState.save_state`` does, each expecting its own token.
-    """
+    ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
+    it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
+    own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict. ``states``: saved
+    as ``OwnerState.save_state`` does, each expecting its own token."""
 
     actor: str
     reason: str
@@ -121,8 +126,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for
-    each job of the batch; empty: it was not made."""
+    """Result of a batch.
+    ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
+    the batch; empty: it was not made."""
 
     existing: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[str, ...] = ()
@@ -130,7 +136,8 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test on one field: of a record, or of its metadata as ``meta.name`` (dotted path)."""
+    """A test on one field.
+    Of a record, or of its metadata as ``meta.name`` (dotted path)."""
 
     field: str
     op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
@@ -147,7 +154,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """A point in both times: what was true at ``valid``, as known at ``known`` (None: now)."""
+    """A point in both times.
+    What was true at ``valid``, as known at ``known`` (None: now)."""
 
     valid: datetime | None = None
     known: datetime | None = None
@@ -155,7 +163,8 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which scopes of one owner a read sees: exactly ``scopes``, or with ``tree`` also everything below them."""
+    """Scopes of one owner that a read sees.
+    Exactly ``scopes``, or with ``tree`` also everything below them."""
 
     owner: Scope
     scopes: tuple[Scope, ...]
@@ -164,14 +173,14 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A listing. ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
+    """A listing.
+    ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
 
     ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
 
     ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada
-    lovelace"; one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how
-    the id begins.
-    """
+    lovelace"; one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the
+    id begins."""
 
     reach: Reach
     kinds: tuple[Kind, ...] = ()
@@ -200,7 +209,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a statement is about, without what it says. ``role``: of whoever stated it."""
+    """Subject and predicate of a statement, without its object.
+    ``role``: of whoever stated it."""
 
     id: str
     subject: str
@@ -211,7 +221,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What a purge removed, place by place, and what a second look still found there (all zero: proven)."""
+    """Report of a purge, place by place.
+    ``removed``: what it erased. ``remaining``: what a second look still found (all zero: proven)."""
 
     removed: Mapping[str, int]
     remaining: Mapping[str, int]
@@ -221,11 +232,12 @@ class Records(Protocol):
     """The durable records, their history and their vectors."""
 
     def commit(self, batch: Batch) -> Committed:
-        """Durable when it returns. ConflictError: a version changed. NotFoundError: a change names no record."""
+        """Durable when it returns.
+        ConflictError: a version changed. NotFoundError: a change names no record."""
         ...
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Those that exist, in the order of ``ids``."""
+        """Existing records, in the order of ``ids``."""
         ...
 
     def find(self, query: Query) -> Page: ...
@@ -243,12 +255,13 @@ class Records(Protocol):
         ...
 
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
-        """Numbers of records by ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``;
-        vectors by ``model``."""
+        """Count records.
+        By ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``; vectors by ``model``."""
         ...
 
     def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
-        """Erase text, vectors, index rows, edges, history and derived jobs of these records; keep an empty tombstone."""
+        """Erase records and keep empty tombstones.
+        Text, vectors, index rows, edges, history and derived jobs go."""
         ...
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
@@ -262,7 +275,7 @@ class Records(Protocol):
         ...
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        """State of the files: ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``."""
+        """Check the files: ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``."""
         ...
 
     def close(self) -> None: ...

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """A search for candidates. ``terms``: folded, stemmed words with weights. ``vector``: the query's, of ``model``.
+    """A search for candidates.
+    ``terms``: folded, stemmed words with weights. ``vector``: the query's, of ``model``.
 
-    ``width``: how many candidates each source contributes where the reach is too large to score everything.
-    ``history``: include superseded and archived ones (a read with ``as_of`` always may see them).
-    """
+    ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
+    superseded and archived ones (a read with ``as_of`` always may see them)."""
 
     reach: Reach
     now: datetime
@@ -41,8 +41,9 @@ class Seek:
 
 
 class Ids(Sequence[str]):
-    """Ids that know their places; the map is made when it is first asked for. What they grow into shares list and map with them, for
-    nobody looks here for what came later."""
+    """Ids that know their places.
+    The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
+    later."""
 
     __slots__ = ("_count", "_names", "_places")
 
@@ -74,7 +75,8 @@ class Ids(Sequence[str]):
         return self._places
 
     def grown(self, more: Sequence[str]) -> Ids:
-        """These and others behind them. Only the latest of a line may grow."""
+        """Append ids in place, sharing storage.
+        Only the latest of a line may grow."""
         if self._places is not None:
             self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
         self._names += more
@@ -85,14 +87,14 @@ class Ids(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates as columns of one length, in no order. Scores are absolute and 0 where a source saw nothing.
+    """Candidates as columns of one length, in no order.
+    Scores are absolute and 0 where a source saw nothing.
 
-    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to
-    the one after it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by
-    the most that the query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session.
-    ``voices``: who speaks, (name, role) each; ``voice``: places in it. ``place``: position within the session. Times are
-    seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more slowly (None: none).
-    """
+    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one
+    after it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the
+    query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks,
+    (name, role) each; ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said).
+    ``aging``: which ones are long known, and fade more slowly (None: none)."""
 
     ids: Ids
     cos: Floats
@@ -127,7 +129,7 @@ class Search(Protocol):
         ...
 
     def speakers(self, reach: Reach) -> Mapping[str, int]:
-        """Who spoke in the records of the reach, with counts."""
+        """Speakers in reach, with counts of their records."""
         ...
 
 

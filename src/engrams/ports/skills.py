@@ -13,19 +13,21 @@ SKILL = "skill:"
 
 
 def is_skill(id: str) -> bool:
-    """Whether it is the id of a skill, and so of nothing that is stored."""
+    """True for the id of a skill, which is never stored."""
     return id.startswith(SKILL)
 
 
 class Skills(Protocol):
-    """Skills as records that are made when they are asked for; every owner's reads see the same ones."""
+    """Skills as records made on demand.
+    Every owner's reads see the same ones."""
 
     def seek(self, seek: Seek) -> Pool:
-        """Candidates among them, scored as memories are; whose memory ``seek`` reaches plays no part."""
+        """Find candidates among skills, scored as memories are.
+        Whose memory ``seek`` reaches plays no part."""
         ...
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Those of these ids that there are."""
+        """Existing skills of these ids."""
         ...
 
     def describe(self) -> Mapping[str, Json]:

@@ -28,7 +28,8 @@ JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-ca
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as a worker sees it. ``state``: waiting, running, dead, done. ``lease``: the claim's token."""
+    """A job as a worker sees it.
+    ``state``: waiting, running, dead, done. ``lease``: the claim's token."""
 
     id: str
     kind: str
@@ -46,10 +47,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Ask for one due job of ``kinds`` (empty: any): highest priority first, then earliest. Expired leases count.
+    """Claim of one due job.
+    ``kinds`` empty: any; highest priority first, then earliest. Expired leases count.
 
-    ``id``: exactly this job, if nobody has it, whether due or not.
-    """
+    ``id``: exactly this job, if nobody has it, whether due or not."""
 
     worker: str
     now: datetime
@@ -60,7 +61,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A job that failed: run again at ``retry_at``, or dead (None). ``counts``: it is one of its attempts; else it was only put off."""
+    """A job that failed: run again at ``retry_at``, or dead (None).
+    ``counts``: it is one of its attempts; else it was only put off."""
 
     lease: str
     error: str
@@ -70,7 +72,8 @@ class Failure:
 
 
 class Jobs(Protocol):
-    """Durable named work with leases. Enqueuing and finishing in a write's transaction go through ``Batch``."""
+    """Durable named work with leases.
+    Enqueuing and finishing in a write's transaction go through ``Batch``."""
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]: ...
 
@@ -87,7 +90,7 @@ class Jobs(Protocol):
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]: ...
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        """Those of one kind that wait and whose keys begin so."""
+        """Waiting jobs of one kind with this key prefix."""
         ...
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
@@ -95,22 +98,25 @@ class Jobs(Protocol):
         ...
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
-        """Dead jobs back to waiting; all of them with no ids. How many."""
+        """Put dead jobs back to waiting; all, without ids.
+        How many."""
         ...
 
     def next_due(self) -> datetime | None: ...
 
     def cancel(self, ids: Sequence[str]) -> int:
-        """Waiting jobs are dropped with all they were to do; how many. Running, dead and done ones stay."""
+        """Drop waiting jobs; their number.
+        Running, dead and done ones stay."""
         ...
 
 
 class Ledger(Protocol):
-    """What models have cost, by day; shared by every process on the store."""
+    """Model use by day, shared by every process on the store."""
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
-        """Add to a day's (``2026-11-21``) calls and tokens, which may be negative; the new totals, in one step that no other
-        caller can come between. The last few days are kept. Adding nothing only looks."""
+        """Add to a day's calls and tokens.
+        The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that no other caller can come between.
+        The last few days are kept. Adding nothing only looks."""
         ...
 
 
@@ -118,7 +124,8 @@ class Sessions(Protocol):
     def load(self, owner: Scope, id: str) -> SessionRow | None: ...
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        """Store it with ``token`` + 1. ConflictError where the stored token is not ``expect`` (None: any)."""
+        """Store it with ``token`` + 1.
+        ConflictError where the stored token is not ``expect`` (None: any)."""
         ...
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
@@ -138,5 +145,6 @@ class OwnerState(Protocol):
         ...
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
-        """Store it with the next token. ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
+        """Store it with the next token.
+        ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
         ...

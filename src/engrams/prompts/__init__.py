@@ -1,4 +1,5 @@
-"""Prompts, one Markdown file each; the hash of a prompt is stored with what it produced."""
+"""Prompts, one Markdown file each.
+The hash of a prompt is stored with what it produced."""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>\x7f\x85\u2028\u2029
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt with ``{{name}}`` placeholders. ``hash``: 16 hex digits of its text; equal texts, equal hashes."""
+    """A prompt with ``{{name}}`` placeholders.
+    ``hash``: 16 hex digits of its text; equal texts, equal hashes."""
 
     name: str
     text: str
     hash: str = field(default="")
 
     def render(self, **values: str) -> str:
-        """The text with every placeholder filled, in one pass: placeholders inside a value stay as they are.
-        InputError: the names given are not exactly the placeholders' names."""
+        """Fill every placeholder in one pass.
+        Placeholders inside a value stay as they are. InputError: the names given are not exactly the placeholders' names."""
         wanted = set(_PLACE.findall(self.text))
         if wanted != set(values):
             raise InputError(
@@ -38,7 +40,8 @@ class Prompt:
 
 @cache
 def load(name: str) -> Prompt:
-    """The prompt in ``prompts/<name>.md``, white space around it dropped. InputError: there is none of that name."""
+    """Load the prompt ``prompts/<name>.md``.
+    InputError: there is none of that name."""
     file = resources.files("engrams.prompts") / f"{name}.md" if _NAME.fullmatch(name) else None
     if file is None or not file.is_file():
         raise InputError(f"There is no prompt {name!r}.")
@@ -47,6 +50,6 @@ def load(name: str) -> Prompt:
 
 
 def quote(text: str) -> str:
-    """A text as data inside a prompt: one line in double quotes, which nothing in the text can end, and no angle
-    brackets that could pass for markup."""
+    """A text as data inside a prompt.
+    One line in double quotes, which nothing in the text can end, and no angle brackets that could pass for markup."""
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)

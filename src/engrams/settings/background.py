@@ -46,7 +46,7 @@ class SessionSettings(Section):
 
 
 class SummarySettings(Section):
-    """The running summary of a prompt's older messages, and the rolling one of a conversation."""
+    """Running summary of a prompt, rolling summary of a conversation."""
 
     enabled: bool = Field(False, description="Update a rolling summary of each conversation after a model learned from it.")
     max_tokens: int = Field(4000, ge=16, description="Tokens that the messages of a prompt may have, their summary included.")
@@ -84,7 +84,8 @@ class TierSettings(Section):
 
 
 class CapSettings(Section):
-    """Sizes of a scope. What is over is archived and can be restored; 0: no cap."""
+    """Sizes of a scope.
+    What is over is archived and can be restored; 0: no cap."""
 
     facts: int = Field(0, ge=0, description="Facts, preferences and corrections of a scope; beyond, the least sure go.")
     eviction: Literal["confidence", "hybrid"] = Field(
@@ -112,7 +113,7 @@ class TopicSettings(Section):
 
 
 class UsageSettings(Section):
-    """What is learned from the use of memories; never on the path of a read."""
+    """Learning from the use of memories, off the read path."""
 
     enabled: bool = Field(True, description="Count the use of what a search returned.")
     co_occurs_cosine: Share = Field(0.0, ge=0, le=1, description="Cosine from which memories found together are linked. 0: none are.")
@@ -121,7 +122,8 @@ class UsageSettings(Section):
 
 
 class ReviewSettings(Section):
-    """Review of old facts by a chat model. Nothing is erased, and a review can be undone."""
+    """Review of old facts by a chat model.
+    Nothing is erased, and a review can be undone."""
 
     stale: bool = Field(False, description="Let the chat model say which old facts are out of date.")
     merge: bool = Field(False, description="Let it merge related facts of a large category.")
@@ -136,7 +138,8 @@ class ReviewSettings(Section):
 
 
 class GardenSettings(Section):
-    """Upkeep of an owner's whole memory, off the path. Nothing is erased, and the last cycles can be undone."""
+    """Upkeep of an owner's whole memory, off the path.
+    Nothing is erased, and the last cycles can be undone."""
 
     enabled: bool = Field(False, description="Start cycles automatically. `engrams garden run` works without.")
     jobs: tuple[Job, ...] = Field(JOBS, description=f"Jobs of a cycle, of: {', '.join(JOBS)}.")

@@ -1,4 +1,4 @@
-"""The settings object, the layers it is read from, and the description of each setting."""
+"""The settings object, its layers and its description."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """One setting. ``range``: its choices or bounds as text. ``presets``: the values that presets give it."""
+    """One setting.
+    ``range``: its choices or bounds as text. ``presets``: the values that presets give it."""
 
     name: str
     default: Any
@@ -97,7 +98,8 @@ class SettingInfo:
 
 
 def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Read every layer. ``arguments``: dotted names to values, strongest. SettingsError names the wrong one."""
+    """Read every layer.
+    ``arguments``: dotted names to values, strongest. SettingsError names the wrong one."""
     env = os.environ if environ is None else environ
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
     from_env = _environment(env)
@@ -121,7 +123,8 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
 
 
 def in_test_mode(settings: Settings) -> Settings:
-    """Move memory into the home of test mode, where that is on: no database, folder or remote outside of it. Idempotent."""
+    """Move memory into the home of test mode.
+    Idempotent; no database, folder or remote stays outside of it. Idempotent."""
     if not settings.test:
         return settings
     home = settings.home if settings.home.name == TEST_FOLDER else settings.home / TEST_FOLDER
@@ -131,7 +134,7 @@ def in_test_mode(settings: Settings) -> Settings:
 
 
 def login() -> str:
-    """The login name; ``me`` where there is none, as in a bare container."""
+    """The login name; ``me`` in a bare container."""
     try:
         return getpass.getuser() or "me"
     except (OSError, KeyError, ImportError):
@@ -165,7 +168,7 @@ def secret_names() -> frozenset[str]:
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
-    """A "did you mean" for a name that is not known; empty where nothing is near."""
+    """A "did you mean" for an unknown name; else empty."""
     near = get_close_matches(name, known, 3)
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
@@ -206,7 +209,7 @@ def _range_of(info: FieldInfo) -> str:
 
 
 def _explain(problem: ValidationError, origin: Mapping[str, str]) -> SettingsError:
-    """The first thing wrong with the settings, as an error that shows what would be right."""
+    """Turn the first problem into an error with a hint."""
     first = problem.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     place = next((origin[known] for known in origin if known == name or known.startswith(f"{name}.")), "")

@@ -10,7 +10,8 @@ from engrams.settings.core import Section, Share
 
 
 class ReadWeights(Section):
-    """Weights of the features that a score adds up; the defaults are fitted (docs/concepts/recall.md)."""
+    """Weights of the features in a score.
+    The defaults are fitted (docs/concepts/recall.md)."""
 
     dense: float = Field(3.3, description="Weight of the cosine of query and memory.")
     dense_window: float = Field(3.8, description="Weight of the cosine with the turns before it (weights 1, .7, .5).")
@@ -54,7 +55,8 @@ class GraphSettings(Section):
 
 
 class FloorSettings(Section):
-    """Scores that one source must give for a memory to count as found. 0: any."""
+    """Least scores for a memory to count as found.
+    0: any."""
 
     dense: Share = Field(0.0, ge=0, le=1, description="Least cosine.")
     model: str = Field("", description="Embedding model that `dense` was set for; for another one, its card's own value counts.")

@@ -70,7 +70,8 @@ class SkillSettings(Section):
 
 
 class AuditSettings(Section):
-    """The audit log of the server; always on, and read by no part of memory."""
+    """The audit log of the server.
+    Always on, and read by no part of memory."""
 
     days: int = Field(14, ge=1, description="Days that its files are kept.")
     reads: bool = Field(True, description="Also record searches and reads, not only changes.")
@@ -83,6 +84,7 @@ class SafetySettings(Section):
 
 
 class FeedbackSettings(Section):
-    """Feedback on sessions; always on, and apart from memory, which never changes for it."""
+    """Feedback on sessions.
+    Always on, and apart from memory, which never changes for it."""
 
     days: int = Field(180, ge=1, le=36_500, description="Days that its records are kept.")

@@ -10,7 +10,7 @@ from engrams.settings.core import Section, Share
 
 
 class WriteSettings(Section):
-    """Steps between a text that comes in and the facts that are stored."""
+    """Steps from a text to stored facts."""
 
     gate: bool = Field(True, description="Keep small talk and noise from extraction. The journal keeps every turn.")
     min_words: int = Field(2, ge=0, description="Meaningful words below which nothing is extracted from a turn.")

@@ -1,4 +1,5 @@
-"""The words of engrams: frozen data that every layer shares. Times are timezone-aware UTC."""
+"""Frozen data that every layer shares.
+Times are timezone-aware UTC."""
 
 from engrams.types.results import Context as Context
 from engrams.types.results import Cost as Cost
@@ -28,6 +29,7 @@ from engrams.types.words import Provenance as Provenance
 from engrams.types.words import Record as Record
 from engrams.types.words import Role as Role
 from engrams.types.words import Scope as Scope
+from engrams.types.words import ScopeInput as ScopeInput
 from engrams.types.words import Status as Status
 from engrams.types.words import Tier as Tier
 from engrams.types.words import Topic as Topic

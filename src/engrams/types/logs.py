@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Classifier(StrEnum):
-    """What noticed a crisis."""
+    """Source that noticed a crisis."""
 
     RULES = "rules"
     MODEL = "model"
@@ -14,7 +14,7 @@ class Classifier(StrEnum):
 
 
 class Severity(StrEnum):
-    """How grave it was taken to be, from a false alarm upwards (004: levels 0 to 3)."""
+    """Severity of a crisis, from a false alarm upwards."""
 
     NONE = "none"
     LOW = "low"
@@ -23,7 +23,8 @@ class Severity(StrEnum):
 
 
 class Label(StrEnum):
-    """What somebody thought of a session. ``skip``: they were asked and chose not to say."""
+    """Opinion on a session.
+    ``skip``: they were asked and chose not to say."""
 
     POSITIVE = "positive"
     NEGATIVE = "negative"
@@ -31,7 +32,8 @@ class Label(StrEnum):
 
 
 class Source(StrEnum):
-    """Where they said so: asked at the session's end, by a button during it, or through a program."""
+    """Occasion of the feedback.
+    Asked at the session's end, by a button during it, or through a program."""
 
     PROMPT = "prompt"
     BUTTON = "button"
@@ -39,14 +41,15 @@ class Source(StrEnum):
 
 
 class Modality(StrEnum):
-    """How the session was held."""
+    """Medium of a session: text, voice or both."""
 
     TEXT = "text"
     VOICE = "voice"
 
 
 class Kept(StrEnum):
-    """What became of a record: written now, there before under its id, or not written because that failed."""
+    """Outcome of keeping a record.
+    Written now, there before under its id, or not written because that failed."""
 
     STORED = "stored"
     KNOWN = "known"

@@ -1,4 +1,4 @@
-"""What writes and reads answer with."""
+"""Results of writes and reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engrams.types.words import Json, Kind, Record, Scope, Status
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one stage decided about one text, and why."""
+    """Decision of one stage about one text, with its reason."""
 
     stage: str
     verdict: str
@@ -23,7 +23,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a write or read spent on models."""
+    """Model use of one write or read."""
 
     calls: int = 0
     tokens: int = 0
@@ -34,7 +34,8 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A memory that a write made or changed: ``verdict`` is add, keep, refine, replace, remove, conflict or hold."""
+    """A memory made or changed by a write.
+    ``verdict`` is add, keep, refine, replace, remove, conflict or hold."""
 
     id: str
     kind: Kind
@@ -46,12 +47,9 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of one write.
-
-    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused
-    (nothing stored) or incognito (kept in memory only). ``searchable``: lexical, dense. ``pending``: what is still to do, as
-    job names.
-    """
+    """Outcome of one write.
+    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored)
+    or incognito (kept in memory only). ``searchable``: lexical, dense. ``pending``: what is still to do, as job names."""
 
     id: str
     scope: Scope
@@ -66,11 +64,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One found record. ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
+    """One found record.
+    ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
 
-    ``status`` is the record's, except that a turn whose derived facts have all been superseded says ``superseded``.
-    ``facts``: what was derived from it. ``snippet``: the part of its text that is about the query, 500 characters at most.
-    """
+    ``status`` is the record's, except that a turn whose derived facts have all been superseded says ``superseded``. ``facts``: what was
+    derived from it. ``snippet``: the part of its text that is about the query, 500 characters at most."""
 
     record: Record
     score: float
@@ -82,7 +80,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One candidate in a trace: its score by part, its place, and why it was dropped (empty: selected)."""
+    """One candidate of a search.
+    Its score by part, its place, and the reason it was dropped (empty: selected)."""
 
     id: str
     text: str
@@ -93,11 +92,10 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a read chose: the query as understood, each stage's time and counts, and its candidates, best first.
-
-    ``path``: which sources answered: hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query has no vector,
-    token_recall_after_embed_error where the embedder failed, skipped_empty_store where there is nothing to search.
-    """
+    """Account of a search.
+    The query as understood, each stage's time and counts, and its candidates, best first. ``path``: which sources answered:
+    hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query has no vector, token_recall_after_embed_error where the
+    embedder failed, skipped_empty_store where there is nothing to search."""
 
     query: str
     understood: Mapping[str, Json]
@@ -109,7 +107,8 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search: hits best first; ``abstain`` when nothing came near."""
+    """Result of a search.
+    Hits come best first; ``abstain`` when nothing came near."""
 
     hits: tuple[Hit, ...]
     trace: Trace
@@ -118,7 +117,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory that links lead to. ``score``: 1 where they start, less with every step."""
+    """A memory that links lead to.
+    ``score``: 1 where they start, less with every step."""
 
     record: Record
     score: float
@@ -126,8 +126,9 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Memory rendered for a prompt. ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with
-    ``summary``, that of the conversation."""
+    """Memory rendered for a prompt.
+    ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with ``summary``, that of the
+    conversation."""
 
     prefix: str
     tail: str

@@ -1,4 +1,5 @@
-"""The words of engrams: frozen data that every layer shares. Times are timezone-aware UTC."""
+"""Frozen data that every layer shares.
+Times are timezone-aware UTC."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ NO_META: Meta = {}
 
 
 class Kind(StrEnum):
-    """What a record is."""
+    """Kind of a record."""
 
     TURN = "turn"
     EXCHANGE = "exchange"
@@ -38,7 +39,7 @@ class Kind(StrEnum):
 
 
 class Layer(StrEnum):
-    """What a record is for; product names are facts, sessions, rules."""
+    """Memory layer of a record; product names are facts, sessions, rules."""
 
     SEMANTIC = "semantic"
     EPISODIC = "episodic"
@@ -46,7 +47,7 @@ class Layer(StrEnum):
 
 
 class Tier(StrEnum):
-    """Where a record lives."""
+    """Tier that holds a record."""
 
     WORKING = "working"
     RECENT = "recent"
@@ -54,7 +55,8 @@ class Tier(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a record is in its life: only ``active`` is retrievable by default."""
+    """Status of a record.
+    Only ``active`` is retrievable by default."""
 
     CANDIDATE = "candidate"
     ACTIVE = "active"
@@ -65,7 +67,7 @@ class Status(StrEnum):
 
 
 class EdgeType(StrEnum):
-    """How two nodes are linked."""
+    """Type of a link."""
 
     HAS_TAG = "has_tag"
     IN_TOPIC = "in_topic"
@@ -107,6 +109,7 @@ PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions"
 
 _MAX_LABELS = 16
 _MAX_LABEL = 200
+_SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -128,19 +131,34 @@ class Scope:
             raise ScopeError("A scope label holds a control character.", hint="Use letters, digits and punctuation.")
 
     @classmethod
-    def of(cls, value: Scope | str | Sequence[str] | None, **variables: str) -> Scope:
-        """A scope from a scope, a tuple of labels, or one string (a one-label scope).
+    def of(cls, value: ScopeInput | None, **variables: str) -> Scope:
+        """A scope from pairs of labels, as a tuple or a dict, or from one string (a one-label scope).
 
         Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``. A variable that is missing
-        raises ScopeError naming the ones that were given.
+        raises ScopeError naming the ones that were given; so does everything that is no such pairs.
         """
         if isinstance(value, Scope):
+            labels, paired = value.labels, len(value.labels) != 1
+        elif isinstance(value, str):
+            if "/" in value:
+                raise ScopeError(f"The scope {value!r:.80} is one label with a slash, not a path.", hint=_SCOPE_HINT)
+            labels, paired = (value,), False
+        elif isinstance(value, Mapping):
+            labels, paired = tuple(label for pair in value.items() for label in pair), True
+        elif isinstance(value, (tuple, list)):
+            labels, paired = tuple(value), True
+        else:
+            raise ScopeError(f"A scope is made of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT)
+        if not labels or not all(isinstance(label, str) and label.strip() for label in labels):
+            raise ScopeError(f"The labels of a scope are non-empty texts, unlike in {value!r:.80}.", hint=_SCOPE_HINT)
+        if paired and len(labels) % 2:
+            raise ScopeError(f"The scope {value!r:.80} has an odd number of labels; they go in pairs.", hint=_SCOPE_HINT)
+        if isinstance(value, Scope):
             return value
-        if not value:
-            raise ScopeError
-        labels = (value,) if isinstance(value, str) else tuple(value)
         try:
-            return cls(tuple(str(label).format_map(variables) if variables or "{" in str(label) else str(label) for label in labels))
+            return cls(tuple(label.format_map(variables) if variables or "{" in label else label for label in labels))
+        except ScopeError:
+            raise
         except (KeyError, IndexError, ValueError) as problem:
             known = ", ".join(sorted(variables)) or "none"
             raise ScopeError(f"The scope template {labels!r} needs {problem}; given: {known}.") from None
@@ -164,7 +182,8 @@ class Scope:
         return len(self.labels) <= 2
 
     def chain(self) -> tuple[Scope, ...]:
-        """This scope and those above it, nearest first, down to the owner: what a read in it sees."""
+        """List this scope and those above it, nearest first.
+        A read in it sees these, down to the owner."""
         pairs = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
         return (*pairs, self.owner)
 
@@ -176,11 +195,15 @@ class Scope:
         return self.key
 
 
+ScopeInput: TypeAlias = Scope | str | Sequence[str] | Mapping[str, str]
+"""What names a scope: itself, pairs of labels as a tuple or a dict, or one label as a string."""
+
 _INNER = frozenset({"conversation", "session", "thread", "chat"})
 
 
 def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
-    """What one conversation is: a scope that is one, whatever its sessions; else a session of a scope."""
+    """Scope and session of one conversation.
+    A scope that is one, whatever its sessions; else a session of a scope."""
     return (scope, "") if len(scope.labels) > 3 and scope.labels[-2] in _INNER else (scope, session)
 
 
@@ -218,7 +241,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a record came from. ``channel`` sets its trust (user, assistant, import, tool, web, file)."""
+    """Origin of a record.
+    ``channel`` sets its trust (user, assistant, import, tool, web, file)."""
 
     channel: str = "user"
     extractor: str = ""
@@ -276,7 +300,7 @@ class Record:
 
     @property
     def search_text(self) -> str:
-        """What the indexes see."""
+        """Text that the indexes hold."""
         return f"{self.text} [{self.caption}]" if self.caption else self.text
 
     @property
@@ -285,13 +309,15 @@ class Record:
 
 
 def content_hash(text: str) -> str:
-    """The same for texts that differ only in white space, case or Unicode form; 32 hex digits."""
+    """Hash a text, ignoring white space, case and Unicode form.
+    32 hex digits."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def clean_text(text: str, limit: int) -> str:
-    """The text as it may be stored: no NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
+    """Clean a text for storage.
+    No NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
     if not isinstance(text, str):
         raise InputError(f"A text is needed, not {type(text).__name__}.")
     kept = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
@@ -308,7 +334,8 @@ def clean_text(text: str, limit: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed, weighted, counted link. ``source`` and ``target`` are node ids: a record's, ``tag:x`` or ``topic:x``."""
+    """A directed, weighted, counted link.
+    ``source`` and ``target`` are node ids: a record's, ``tag:x`` or ``topic:x``."""
 
     owner: Scope
     source: str
@@ -320,11 +347,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Memories of one scope that are about the same. ``id``: ``topic:…``, or ``concept:…`` for what several topics share.
+    """Memories of one scope that are about the same.
+    ``id``: ``topic:…``, or ``concept:…`` for what several topics share.
 
-    ``members``: how many memories (of a concept: topics); edges say which. ``centroid``: the mean of their vectors of
-    ``model``, float32 bytes. ``named``: its label was given by a model; else it is how the first member begins.
-    """
+    ``members``: how many memories (of a concept: topics); edges say which. ``centroid``: the mean of their vectors of ``model``,
+    float32 bytes. ``named``: its label was given by a model; else it is how the first member begins."""
 
     id: str
     scope: Scope
@@ -342,7 +369,8 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An embedding of one record, unit length, as float32 bytes; ``model`` is the card's id."""
+    """An embedding of one record, unit length, as float32 bytes.
+    ``model`` is the card's id."""
 
     record: str
     model: str

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import MemoryApi, is_skill
 from engrams.session.intents import MemoryCommand, parse_command, parse_decision, parse_number
-from engrams.types import Kind, Record, Scope, Status
+from engrams.types import Kind, Record, Scope, ScopeInput, Status
 
 SHOWN = 10
 CHOICES = 5
@@ -77,9 +77,7 @@ class MemoryControl:
     def __init__(self, door: MemoryApi, switch: RecallSetting | None = None) -> None:
         self._memory, self._switch = door, switch
 
-    def turn(
-        self, text: str, *, scope: Scope | str | Sequence[str], session: str = "", pending: Mapping[str, Any] | None = None
-    ) -> CommandOutcome | None:
+    def turn(self, text: str, *, scope: ScopeInput, session: str = "", pending: Mapping[str, Any] | None = None) -> CommandOutcome | None:
         """Answer a request about memory; None where the text is none.
 
         With None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it belongs to another owner.
@@ -91,7 +89,7 @@ class MemoryControl:
         asked = parse_command(text)
         return None if asked is None else self._run_command(asked, place, session, open_)
 
-    def recall(self, scope: Scope | str | Sequence[str], on: bool | None = None) -> bool:
+    def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         return True if self._switch is None else self._switch.recall(Scope.of(scope), on)
 

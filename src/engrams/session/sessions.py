@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -19,9 +19,9 @@ from engrams.session.privacy import IncognitoSessions, PrivacyMode
 from engrams.session.state import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
 from engrams.session.updates import JobRunner
 from engrams.settings import Settings
-from engrams.types import Kind, Receipt, Scope, Turn
+from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 
-Place: TypeAlias = Scope | str | Sequence[str]
+Place: TypeAlias = ScopeInput
 
 _LONGEST = 200
 _TRIES = 5

@@ -16,7 +16,7 @@ from engrams.ports import Message as Prompted
 from engrams.session import window
 from engrams.session.window import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
-from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, Status, Turn, conversation
+from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
 
 Running: TypeAlias = Literal["window", "rolling"]
 
@@ -77,7 +77,7 @@ class ConversationSummaries:
 
     # ------------------------------------------------------------------------------------------------------ messages
 
-    def fit(self, messages: Sequence[Message], *, scope: Scope | Sequence[str] | str, session: str, **limits: int) -> MessageWindow:
+    def fit(self, messages: Sequence[Message], *, scope: ScopeInput, session: str, **limits: int) -> MessageWindow:
         """Fit messages into ``max_tokens`` by the configured counter.
 
         Messages that fit are returned as they came. Otherwise the older ones go into the running summary of this scope and session, by one
@@ -99,7 +99,7 @@ class ConversationSummaries:
                     raise
         raise AssertionError("unreachable")
 
-    def of(self, scope: Scope | Sequence[str] | str, session: str = "", what: Running = "rolling") -> str:
+    def of(self, scope: ScopeInput, session: str = "", what: Running = "rolling") -> str:
         """Return the current summary of a conversation; empty where there is none."""
         place, own = conversation(Scope.of(scope), session) if what == "rolling" else (Scope.of(scope), session)
         record = self._find_summary(place, own, what)
@@ -172,7 +172,7 @@ class ConversationSummaries:
         self,
         messages: Sequence[Message],
         *,
-        scope: Scope | Sequence[str] | str,
+        scope: ScopeInput,
         session: str = "",
         reason: Literal["trim", "overflow", "session end", "daily summary", "note"] = "trim",
     ) -> bool:

@@ -15,7 +15,7 @@ from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.ports import EXTRACT, Clock, Job, Jobs, JobSpec
 from engrams.session.ingest import TurnIngest, make_update_key
 from engrams.settings import JobSettings
-from engrams.types import Kind, Receipt, Scope, Turn
+from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.write.signals import detect_signals
 
 _MOST = 10_000
@@ -36,7 +36,7 @@ class UpdateQueue:
     def __init__(self, journal: TurnIngest, jobs: Jobs, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
         self._journal, self._jobs, self._runner, self._clock, self._settings = journal, jobs, work, clock, settings
 
-    def add(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str, after: float | None = None) -> tuple[Receipt, ...]:
+    def add(self, turns: Turn | Sequence[Turn], *, scope: ScopeInput, after: float | None = None) -> tuple[Receipt, ...]:
         """Store turns; extract after ``after`` seconds of quiet (None: the setting).
 
         One update waits for each scope and session: another call for the same one postpones it and adds its turns. BudgetError:
@@ -55,7 +55,7 @@ class UpdateQueue:
         self._runner.wake()
         return receipts
 
-    def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: Scope | Sequence[str] | str) -> tuple[Receipt, ...]:
+    def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: ScopeInput) -> tuple[Receipt, ...]:
         """Store turns and extract at once, on a worker."""
         return self.add(turns, scope=scope, after=0.0)
 
@@ -63,7 +63,7 @@ class UpdateQueue:
         """Return the number of waiting updates."""
         return self._jobs.workload().get(EXTRACT, {}).get("waiting", 0)
 
-    def hasten(self, *, scope: Scope | Sequence[str] | str, session: str = "") -> bool:
+    def hasten(self, *, scope: ScopeInput, session: str = "") -> bool:
         """Make the waiting update of a scope and session due now.
 
         False: none waits. Returns at once.
@@ -88,7 +88,7 @@ class UpdateQueue:
         stop.set()
         return drained == [True]
 
-    def cancel(self, *, scope: Scope | Sequence[str] | str | None = None, session: str | None = None) -> int:
+    def cancel(self, *, scope: ScopeInput | None = None, session: str | None = None) -> int:
         """Cancel waiting updates of a scope or session; returns how many.
 
         Their turns stay stored, and are not extracted.

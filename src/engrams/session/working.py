@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.ports import CONDENSE, ENFORCE, JUDGE, Batch, Change, Clock, Committed, Embedder, JobSpec, Put, Reach, Seek, Store
-from engrams.read.thresholds import dense_floor
+from engrams.read.score import dense_floor
 from engrams.session.ring import HotCache, RingBuffer, RingItem
 from engrams.settings import FloorSettings, Settings
 from engrams.types import Decision, Hit, Kind, Record, Scope, Status, Tier

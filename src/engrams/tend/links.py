@@ -8,10 +8,10 @@ from typing import Literal
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Clock, Condition, MemoryReader, Store, Where
-from engrams.read.expand import cascade_scores
+from engrams.read.links import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
-from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, Status
+from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, ScopeInput, Status
 from engrams.write.edit import diff_tag_edges
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -38,9 +38,7 @@ class MemoryLinks:
         self._reader, self._search = reader, search
         self._store, self._clock, self._settings = store, clock, settings
 
-    def link(
-        self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO, weight: float = WEIGHT
-    ) -> Edge:
+    def link(self, source: str, target: str, *, scope: ScopeInput, type: str = EdgeType.RELATES_TO, weight: float = WEIGHT) -> Edge:
         """Link two memories; repeating sets the weight (0 to 1) and counts.
 
         NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight.
@@ -51,7 +49,7 @@ class MemoryLinks:
         self._store.commit(Batch(_BY_HAND, "linked", self._clock(), edges=(edge,)))
         return edge
 
-    def unlink(self, source: str, target: str, *, scope: Scope | str | Sequence[str], type: str = EdgeType.RELATES_TO) -> bool:
+    def unlink(self, source: str, target: str, *, scope: ScopeInput, type: str = EdgeType.RELATES_TO) -> bool:
         """Remove a link. False: there was none."""
         edge = self._make_edge(source, target, Scope.of(scope), type, WEIGHT)
         known = self._store.edges(edge.owner, [edge.source], (edge.type,))
@@ -60,17 +58,17 @@ class MemoryLinks:
         self._store.commit(Batch(_BY_HAND, "unlinked", self._clock(), unlink=(edge,)))
         return True
 
-    def tag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
+    def tag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
         """Add tags to a memory, keeping its others."""
         record, given = self._reader.get_editable(id, Scope.of(scope)), _clean_tags(tags)
         return self._set_tags(record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope))
 
-    def untag(self, id: str, tags: str | Sequence[str], *, scope: Scope | str | Sequence[str]) -> Record:
+    def untag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
         """Remove tags from a memory; missing ones are ignored."""
         record, given = self._reader.get_editable(id, Scope.of(scope)), _clean_tags(tags)
         return self._set_tags(record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope))
 
-    def tags(self, scope: Scope | str | Sequence[str]) -> dict[str, int]:
+    def tags(self, scope: ScopeInput) -> dict[str, int]:
         """Count active memories by tag, most used first."""
         where = Where("and", (Condition("tags", "exists", True),))
         counts: Counter[str] = Counter()
@@ -82,7 +80,7 @@ class MemoryLinks:
                 return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
             after = page.next
 
-    def related(self, id: str, *, scope: Scope | str | Sequence[str], depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
+    def related(self, id: str, *, scope: ScopeInput, depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
         """Return active memories within ``depth`` (1 to 5) links, nearest first."""
         if not 1 <= depth <= _DEEPEST:
             raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
@@ -90,9 +88,7 @@ class MemoryLinks:
         found = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
         return tuple(each for each in found if each.record.id != record.id)[:limit]
 
-    def recall(
-        self, query: str = "", *, scope: Scope | str | Sequence[str], mode: Mode | None = None, limit: int = LIMIT
-    ) -> tuple[Related, ...]:
+    def recall(self, query: str = "", *, scope: ScopeInput, mode: Mode | None = None, limit: int = LIMIT) -> tuple[Related, ...]:
         """Recall memories by ``mode``, best first.
 
         recent: the newest, whatever the query. semantic: search hits. cascade: search hits and memories linked to them. Default: cascade

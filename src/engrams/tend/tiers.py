@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
@@ -14,10 +13,10 @@ from engrams.settings import Settings
 from engrams.tend.caps import CapEnforcer
 from engrams.tend.judge import condense_item, judge_importance
 from engrams.tend.sweep import TierMover
-from engrams.types import Kind, Scope, Tier
+from engrams.types import Kind, Scope, ScopeInput, Tier
 from engrams.write.edit import evict_turn
 
-Place: TypeAlias = Scope | str | Sequence[str]
+Place: TypeAlias = ScopeInput
 
 _STRAY_AGE = timedelta(hours=1)
 """Age from which working rows outside this process count as left behind."""

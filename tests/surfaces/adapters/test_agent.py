@@ -191,10 +191,10 @@ def test_an_agent_calls_by_name(engine: MemoryEngine, memory: AgentMemory) -> No
 
 
 @pytest.mark.covers("S1.61")
-def test_scopes_are_tuples_of_any_length(engine: MemoryEngine) -> None:
-    """One label or many; a template is filled when it is called, a missing variable names those given, and a text is one label."""
-    assert Scope.of("shared") == Scope(("shared",)) == Scope.of(("shared",))
-    deep = tuple(f"l{number}" for number in range(9))
+def test_scopes_are_pairs_of_labels_of_any_number(engine: MemoryEngine) -> None:
+    """One pair or many; a template is filled when it is called, a missing variable names those given, and a text is one label."""
+    assert Scope.of("shared") == Scope(("shared",))
+    deep = tuple(f"l{number}" for number in range(8))
     assert Scope.of(deep).labels == deep
     memory = AgentMemory(engine, ("memories", "{user_id}", "agent", "{agent}"), variables={"user_id": "alice", "agent": "guide"})
     assert memory.scope == Scope(("memories", "alice", "agent", "guide"))

@@ -168,7 +168,7 @@ def _scope_key(value: Any) -> str:
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise InputError(f"{value!r:.100} is no scope.", hint="Give its key as a text, or its labels as a list of texts.")
     try:
-        return Scope.of(labels).key
+        return (value if isinstance(value, Scope) else Scope.of(labels)).key
     except ScopeError as problem:
         raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
 

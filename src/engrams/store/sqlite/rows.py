@@ -194,7 +194,7 @@ def _find_coercion(name: str) -> Callable[[Any], Any]:
         case "strength" | "access_count":
             return _require_int
         case "scope":
-            return Scope.of
+            return lambda value: Scope.parse(value) if isinstance(value, str) else Scope.of(value)
         case "evidence":
             return lambda items: tuple(item if isinstance(item, Evidence) else Evidence(**item) for item in items)
         case "provenance":

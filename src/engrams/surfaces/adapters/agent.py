@@ -1,4 +1,4 @@
-"""Memory as an agent uses it: five calls, and two tools that any framework can offer its model (001)."""
+"""Agent memory: five calls, and two tools for any framework (001)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.types import Json, Kind, Record, Scope
+from engrams.types import Json, Kind, Record, Scope, ScopeInput
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -22,7 +22,9 @@ _MOST = 100
 
 
 class AgentMemory:
-    """One scope's memory for one agent. Needs no model, no embedder and no framework; nothing outside of the scope is read or changed.
+    """Manage one scope's memory for one agent.
+
+    Needs no model, embedder or framework; nothing outside the scope is read or changed.
 
     memory = AgentMemory(engine, ("user", "alice"))
     agent.tools = [memory.manage_memory, memory.search_memory]  # or memory.schemas() and memory.call(name, arguments)
@@ -31,20 +33,23 @@ class AgentMemory:
     def __init__(
         self,
         engine: MemoryEngine,
-        scope: Scope | Sequence[str] | str,
+        scope: ScopeInput,
         *,
         permitted: Collection[Action] = ACTIONS,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        """``scope``: labels, which may be templates (``("memories", "{user_id}")``) for ``variables``. ``permitted``: what ``manage`` may
-        do. ScopeError: a variable is missing."""
+        """Resolve the scope.
+
+        ``scope``: labels, or templates (``("memories", "{user_id}")``) for ``variables``. ``permitted``: the actions of ``manage``.
+        ScopeError: a variable is missing.
+        """
         if wrong := set(permitted) - set(ACTIONS):
             raise InputError(f"There is no action {min(wrong)!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
         self.engine, self.scope = engine, Scope.of(scope, **(variables or {}))
         self.permitted = tuple(action for action in ACTIONS if action in permitted)
 
     def manage(self, content: str = "", action: Action = "create", id: str = "") -> str:
-        """Create, change or put away a memory; its id.
+        """Create, change or forget a memory; return its id.
 
         InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted,
         or the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope.
@@ -67,18 +72,25 @@ class AgentMemory:
         return self.engine.forget(record.id, scope=self.scope, reason="an agent put it away").id
 
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
-        """The memories that answer a query, best first, at most ``limit``: id, score (0..1), a snippet of at most 500 characters, kind,
-        when it was said and by whom."""
+        """Find memories that answer a query, best first.
+
+        Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker.
+        """
         found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
         return [{**_snippet_to_dict(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
 
     def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
-        """Keep messages that leave the context: journaled, and written into the day's note where ``vault.enabled``. False: nothing in them."""
+        """Store messages that leave the context; False: they hold nothing.
+
+        They are journaled, and written into the day's note if ``vault.enabled``.
+        """
         return self.engine.summaries.flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
-        """Bring what lasts from the notes of the last days (30 at most) into MEMORY.md. False: nothing new in them, or no notes:
-        ``vault.enabled`` is off."""
+        """Move lasting facts from recent notes into MEMORY.md.
+
+        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
+        """
         if self.engine.vault is None:
             return False
         from engrams.build import vault as open_vault
@@ -90,22 +102,33 @@ class AgentMemory:
         return done
 
     def format_for_injection(self, query: str = "", max_tokens: int | None = None) -> str:
-        """Memory as text for a prompt, never over ``max_tokens`` (None: ``read.context_tokens``); empty where there is none."""
+        """Format memory as prompt text within a token budget.
+
+        ``max_tokens`` None: ``read.context_tokens``. Empty if there is no memory.
+        """
         return self.engine.context(query, scope=self.scope, tokens=max_tokens).text
 
     # --------------------------------------------------------------------------------------------------------- tools
 
     def manage_memory(self, content: str = "", action: Action = "create", id: str = "") -> dict[str, Json]:
-        """Remember something for later conversations, or change or delete what is remembered. To change or delete, give the id that
-        search_memory showed."""
+        """Remember something for later, or change or delete a memory.
+
+        To change or delete, give the id that search_memory showed.
+        """
         return {"id": self.manage(content, action, id), "action": action}
 
     def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
-        """Search what is remembered from earlier conversations. Use it before saying that something is not known."""
+        """Search memories of earlier conversations.
+
+        Use it before saying that something is not known.
+        """
         return self.search(query, min(limit, _MOST))
 
     def schemas(self) -> list[dict[str, Json]]:
-        """The two tools as JSON schemas, in the form that chat APIs take as ``tools``; only permitted actions are offered."""
+        """Return both tools as JSON schemas, as chat APIs take them.
+
+        Only permitted actions are offered.
+        """
         content = {"type": "string", "description": "One statement that stands on its own. Not needed to delete."}
         action = {"type": "string", "enum": list(self.permitted), "description": "What to do; create if left out."}
         id = {"type": "string", "description": "Of the memory to update or delete; never for create."}
@@ -116,7 +139,10 @@ class AgentMemory:
         return [manage, find] if self.permitted else [find]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
-        """Carry out a model's call of a tool; JSON text for the model, with ``error`` and ``hint`` where it could not be done."""
+        """Run a model's tool call and return JSON text.
+
+        A failure is returned as ``error`` and ``hint``.
+        """
         tools: dict[str, Callable[..., Json]] = {"manage_memory": self.manage_memory, "search_memory": self.search_memory}
         try:
             if name not in tools:
@@ -126,7 +152,10 @@ class AgentMemory:
             return json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False)
 
     def _get_visible(self, id: str) -> Record:
-        """A memory of this scope or of one it reads. NotFoundError: it is elsewhere."""
+        """Get a memory of this scope, or one it reads.
+
+        NotFoundError: it is elsewhere.
+        """
         record = self.engine.get(id, scope=self.scope)
         size = len(self.scope.labels)
         if self.scope.is_owner or record.scope in self.scope.chain() or record.scope.labels[:size] == self.scope.labels:
@@ -155,7 +184,7 @@ _TYPES: Mapping[str, Mapping[str, type]] = {
 
 
 def _check_arguments(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """What a model gave, checked. A null is left out."""
+    """Parse and check a model's arguments; nulls are dropped."""
     try:
         data = json.loads(given or "{}") if isinstance(given, str) else dict(given)
     except (TypeError, ValueError):

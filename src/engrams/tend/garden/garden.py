@@ -16,9 +16,9 @@ from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDe
 from engrams.tend.garden.plan import GardenPlan, StatementConflict, order_pair
 from engrams.tend.garden.queue import QueueEntry, compute_pause, list_entries, make_wake_job
 from engrams.tend.garden.state import CycleReport, GardenState, decode, encode
-from engrams.types import Edge, EdgeType, Record, Scope, Status
+from engrams.types import Edge, EdgeType, Record, Scope, ScopeInput, Status
 
-Place: TypeAlias = Scope | str | Sequence[str]
+Place: TypeAlias = ScopeInput
 
 _TRIES = 5
 

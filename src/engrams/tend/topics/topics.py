@@ -14,10 +14,10 @@ from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import label, merge
 from engrams.tend.topics.changes import TopicBoard, exact_reach, load_members, load_topics
-from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic
+from engrams.types import Edge, EdgeType, Kind, Record, Scope, ScopeInput, Status, Tier, Topic
 
 Names: TypeAlias = list[str]
-Place: TypeAlias = Scope | str | Sequence[str]
+Place: TypeAlias = ScopeInput
 
 _PAGE, _ALL = 500, 1_000_000
 _LEASE = 300.0

@@ -15,10 +15,7 @@ _REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class CrisisRecord(LogRecord):
-    """Record of one crisis.
-
-    ``reason``: the classifier's own words, 500 characters at most.
-    """
+    """Record of a crisis; ``reason``: the classifier's words, cut at 500 characters."""
 
     classifier: Classifier
     severity: Severity

@@ -154,17 +154,11 @@ class LogStore(Generic[_Record]):
         return tuple(sorted(found, key=lambda record: record.at, reverse=True)[:most])
 
     def purge(self, before: date) -> int:
-        """Erase the records before a day (UTC); return their number.
-
-        StoreError: that failed.
-        """
+        """Erase records before a day (UTC); return their number. StoreError: failed."""
         return sum(database.execute(_PURGE, (_start_micros(before),)) for database in self._databases if database.exists)
 
     def sweep(self) -> int:
-        """Erase records older than ``days``; return their number.
-
-        The first record of a day does it too.
-        """
+        """Erase records older than ``days``; return their number."""
         return self.purge(self._oldest_day())
 
     def close(self) -> None:
@@ -196,10 +190,7 @@ class LogStore(Generic[_Record]):
 
 
 class LogDatabase:
-    """Database in memory, or in a file made by the first record.
-
-    Beside a file lies the key of its hashes.
-    """
+    """Database in memory, or in a file beside its hash key."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._lock = path, RLock()
@@ -212,10 +203,7 @@ class LogDatabase:
         return self._open is not None if self._path is None else self._path.is_file()
 
     def hash(self, what: bytes, *parts: str) -> str:
-        """Hash texts with the home's key into 32 hex digits.
-
-        They are the same in one home for the same texts.
-        """
+        """Hash texts with the home's key into 32 hex digits."""
         with self._lock, self._map_errors():
             if not self._key:
                 self._key = secrets.token_bytes(_KEY) if self._path is None else _load_key(self._path.with_name("session.key"))

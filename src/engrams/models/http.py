@@ -204,10 +204,7 @@ def _connection_error(url: str, problem: httpx2.HTTPError) -> ModelError:
 
 
 def parse_address(url: str) -> str:
-    """Return the base URL without a trailing slash.
-
-    SettingsError: it is no http(s) address.
-    """
+    """Normalise a base URL. SettingsError: it is no http(s) address."""
     import httpx2
 
     try:

@@ -22,10 +22,7 @@ _EXTRA = "pip install 'engrams[local]'"
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """Loaded model with its tokenizer.
-
-    ``file``: its ONNX file in ``folder``. ``inputs``, ``outputs``: names in the graph.
-    """
+    """Loaded model; ``inputs`` and ``outputs`` are names in its graph."""
 
     folder: Path
     file: Path

@@ -101,10 +101,7 @@ def error_code(body: Json) -> str:
 
 
 def parse_retry_after(headers: Mapping[str, str], clock: Clock) -> float:
-    """Return the seconds that the server asks to wait.
-
-    At most a day; 0 where it does not say or makes no sense.
-    """
+    """Return the seconds a server asks to wait, at most a day."""
     wanted = _parse_number(headers.get("retry-after-ms", ""), 1000.0)
     text = headers.get("retry-after", "")
     if wanted is None:

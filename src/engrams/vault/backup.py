@@ -1,7 +1,4 @@
-"""Back up database and files into one file, and restore them.
-
-The snapshot is consistent and is taken while memory is in use.
-"""
+"""Back up database and files while in use, and restore them."""
 
 from __future__ import annotations
 
@@ -146,7 +143,6 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> str:
 
 
 def _snapshot(database: Path, copy: Path) -> None:
-    """Copy a database as it is between two writes."""
     import apsw
 
     try:
@@ -163,7 +159,7 @@ def _snapshot(database: Path, copy: Path) -> None:
 
 
 def _iter_files(folder: Path) -> Iterator[Path]:
-    """Every file of the vault but temporary ones; links are left out."""
+    """Yield the vault's files, without temporary ones and links."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "tmp" or Path(base).name != ".engrams")
         for name in sorted(names):
@@ -173,7 +169,6 @@ def _iter_files(folder: Path) -> Iterator[Path]:
 
 
 def _verify(path: Path, passphrase: str, folder: Path) -> None:
-    """Read a backup as a restore would."""
     try:
         plain = _decrypt(path, passphrase, folder)
         _unpack(plain, folder / "again")
@@ -183,7 +178,7 @@ def _verify(path: Path, passphrase: str, folder: Path) -> None:
 
 
 def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
-    """The archive itself, out of its seal where it has one."""
+    """Return the archive itself, out of its seal where it has one."""
     try:
         file = source.open("rb")
     except OSError as problem:
@@ -200,10 +195,7 @@ def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
 
 
 def _unpack(plain: Path, below: Path) -> dict[str, str]:
-    """Extract the files below a folder, each checked by its hash.
-
-    InputError: it is no whole backup.
-    """
+    """Extract files, each checked by its hash. InputError: no whole backup."""
     found: dict[str, str] = {}
     manifest: dict[str, Any] = {}
     try:

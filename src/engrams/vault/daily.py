@@ -26,10 +26,7 @@ _LONGEST = 200
 
 
 class DailyNotes:
-    """Writer of daily notes: by a model, else by rules.
-
-    Rules also take over when the model fails.
-    """
+    """Writer of daily notes: by a model, else by rules."""
 
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
@@ -85,7 +82,6 @@ class DailyNotes:
         return True
 
     def _find_turns(self, owner: Scope, day: date) -> list[Record]:
-        """Find the turns of a day, oldest first."""
         begin = datetime.combine(day, time(), UTC)
         found: list[Record] = []
         query = Query(Reach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500)

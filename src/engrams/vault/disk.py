@@ -1,7 +1,4 @@
-"""Read, write and list the files below one root.
-
-A file is written whole or not at all. Nothing outside the root is ever touched.
-"""
+"""Read, write and list files below one root, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,10 +29,7 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """File to write.
-
-    ``expected``: what it should hold now (None: it is new, or does not matter).
-    """
+    """File to write; ``expected``: its content now (None: any)."""
 
     path: str
     data: bytes
@@ -49,20 +43,14 @@ class VaultDisk:
         self.root = root
 
     def locate(self, path: str) -> Path:
-        """Return the file of a path.
-
-        InputError: it would lie outside the root, or in a hidden folder.
-        """
+        """Return a path's file. InputError: outside the root, or hidden folder."""
         parts = path.split("/")
         if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") or ":" in part for part in parts):
             raise InputError(f"{path!r:.200} is no path inside the vault.")
         return self.root.joinpath(*parts)
 
     def read(self, path: str) -> bytes | None:
-        """Read a file; None where there is none.
-
-        A link is not followed: it may lead out of the root.
-        """
+        """Read a file, following no link; None where there is none."""
         try:
             with map_errors(), os.fdopen(os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
                 return file.read()
@@ -123,10 +111,7 @@ class VaultDisk:
                 return
 
     def is_same(self, one: str, other: str) -> bool:
-        """Return True where two names are one file.
-
-        As where case does not matter. False where one of them does not exist.
-        """
+        """Return True where two existing names are one file."""
         try:
             return self.locate(one).samefile(self.locate(other))
         except (FileNotFoundError, NotADirectoryError):
@@ -171,10 +156,7 @@ class VaultDisk:
                         Path(entry.path).unlink()
 
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
-        """Move a file into place; return what it replaced, where watched.
-
-        A second name keeps hold of what is replaced, where the file system has such.
-        """
+        """Move a file into place; return what it replaced, where watched."""
         aside = self._temporary_path(path)
         if watched:
             with contextlib.suppress(OSError):
@@ -214,10 +196,7 @@ class VaultDisk:
 
 
 class VaultLock:
-    """Lock among the threads and processes of one vault.
-
-    Freed by a crash. May be nested.
-    """
+    """Lock among threads and processes, nestable, freed by a crash."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._guard, self._depth = path, RLock(), 0
@@ -246,10 +225,7 @@ class VaultLock:
 
 @contextlib.contextmanager
 def map_errors() -> Iterator[None]:
-    """Raise failures of the disk as StoreError.
-
-    A file that is not there stays what it is.
-    """
+    """Raise disk failures as StoreError, except for missing files."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

@@ -1,7 +1,4 @@
-"""Bring what lasts from the daily notes into MEMORY.md.
-
-A dream is planned, confirmed, applied and can be undone; a diary tells of it.
-"""
+"""Bring what lasts from the daily notes into MEMORY.md."""
 
 from __future__ import annotations
 
@@ -135,20 +132,11 @@ class DreamRunner:
             if hash_bytes(old or b"") != plan.before:
                 raise ConflictError("MEMORY.md was changed since the dream was planned.", hint="Dream again.")
             parts.make_folder()
-            if plan.memory is not None and plan.memory.encode() != old:
-                parts.state.set_fact(
-                    f"undo:{plan.owner}",
-                    json.dumps(
-                        {
-                            "path": path,
-                            "memory": None if old is None else old.decode("utf-8", "replace"),
-                            "wrote": hash_bytes(plan.memory.encode()),
-                        }
-                    ),
-                )
-                parts.replace_file(
-                    path, plan.memory.encode(), old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner}
-                )
+            new = None if plan.memory is None else plan.memory.encode()
+            if new is not None and new != old:
+                before = None if old is None else old.decode("utf-8", "replace")
+                parts.state.set_fact(f"undo:{plan.owner}", json.dumps({"path": path, "memory": before, "wrote": hash_bytes(new)}))
+                parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner})
             self._write_diary(owner, date.fromisoformat(plan.day), plan.diary)
             parts.state.set_fact(f"dreamed:{plan.owner}", plan.source)
             parts.state.set_fact(f"dreamt:{plan.owner}", parts.clock().isoformat())
@@ -175,10 +163,7 @@ class DreamRunner:
             parts.state.set_fact(f"undo:{owner.key}", "")
 
     def next_job(self, owner: Scope, now: datetime) -> JobSpec | None:
-        """Return the job of the next dream by the set triggers.
-
-        At its time, after so many notes, or at such a size.
-        """
+        """Return the job of the next dream by the set triggers."""
         section = self._parts.settings
         if not section.daily:
             return None
@@ -216,12 +201,8 @@ class DreamRunner:
         size = min(8000, 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes))
         answer = chat.ask(Ask((Message("user", prompt),), "dream", _SCHEMA, max_tokens=size))
         told = answer.data if isinstance(answer.data, dict) else {}
-        found = [
-            MemoryItem(str(item["topic"]), " ".join(str(item["text"]).split()))
-            for item in told.get("items") or ()
-            if isinstance(item, dict)
-        ]
-        found = [item for item in found if item.text]
+        rows = [row for row in told.get("items") or () if isinstance(row, dict)]
+        found = [MemoryItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
         diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
         if not found:
             return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
@@ -249,7 +230,6 @@ class DreamRunner:
         return gone
 
     def _find_topics(self, owner: Scope) -> dict[str, str]:
-        """Map the hashes of stated texts to their topics."""
         page = self._parts.store.find(Query(Reach(owner, (owner,), tree=True), _STATED, limit=1000))
         return {record.hash: topic for record in page.records if (topic := _topic_of(record))}
 

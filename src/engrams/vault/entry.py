@@ -77,10 +77,7 @@ _LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """Outgoing edge in a file.
-
-    ``target`` is empty where only a path is given, by somebody's hand.
-    """
+    """Outgoing edge; ``target`` is empty where only a path is given."""
 
     type: EdgeType
     target: str
@@ -91,10 +88,7 @@ class FileLink:
 
 @dataclass(frozen=True, slots=True)
 class VaultEntry:
-    """Content of a file.
-
-    ``fields`` holds those it names, and always ``text``; the rest have their defaults.
-    """
+    """Content of a file; ``fields``: those it names, and ``text``."""
 
     fields: Mapping[str, Any]
     links: tuple[FileLink, ...] = ()
@@ -151,18 +145,12 @@ def parse_entry(text: str) -> VaultEntry:
 
 
 def parse_field(name: str, value: Json) -> Any:
-    """Parse a field's JSON form in front matter or history.
-
-    FrontMatterError: it is not such a value.
-    """
+    """Parse a field's JSON form. FrontMatterError: it is no such value."""
     return _parse_value(name, name, value)
 
 
 def to_link(edge: Edge, path: str = "") -> FileLink:
-    """Convert an edge to a link in its source's file.
-
-    ``path``: that of the target's file, relative, where it has one.
-    """
+    """Convert an edge to a link; ``path``: relative, of its target."""
     return FileLink(edge.type, edge.target, edge.weight, edge.count, path)
 
 

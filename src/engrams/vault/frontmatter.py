@@ -54,10 +54,7 @@ def join(front: str, text: str) -> str:
 
 
 def load(front: str) -> dict[str, Json]:
-    """Parse front matter into JSON values with text keys.
-
-    FrontMatterError: it is not a mapping of such.
-    """
+    """Parse front matter into JSON. FrontMatterError: it is no mapping."""
     import yaml
 
     try:

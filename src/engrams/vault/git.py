@@ -84,10 +84,7 @@ class GitHistory:
             return done
 
     def log(self, limit: int = 20, path: str = "") -> tuple[CommitEntry, ...]:
-        """List commits, newest first.
-
-        With a path: those of one file, its earlier names included.
-        """
+        """List commits, newest first; of a path, under earlier names too."""
         with self._open() as (repo, _):
             if not _find_head(repo):
                 return ()
@@ -98,10 +95,7 @@ class GitHistory:
             )
 
     def diff(self, one: str = "", other: str = "") -> str:
-        """Show the changes between two commits, or of one.
-
-        Without a commit: what is not committed yet.
-        """
+        """Show changes between commits, of one, or, without any, uncommitted ones."""
         from dulwich.patch import write_tree_diff
 
         with self._open() as (repo, _):
@@ -192,10 +186,7 @@ class GitHistory:
 
     @contextlib.contextmanager
     def _open(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
-        """Open the repository; the flag says that it is new.
-
-        Failures of git are StoreError.
-        """
+        """Open the repository; the flag says that it is new."""
         try:
             from dulwich.errors import GitProtocolError, HookError, NotGitRepository, ObjectFormatException, ObjectMissing
             from dulwich.file import FileLocked
@@ -237,10 +228,7 @@ class GitHistory:
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
 
     def _remove_stale_locks(self, repo: Any) -> None:
-        """Remove the locks of a commit that was cut short.
-
-        Nobody else commits while the vault's lock is ours.
-        """
+        """Remove the locks of a commit that was cut short."""
         busy = self._disk.root / _BUSY
         try:
             since = busy.stat().st_mtime
@@ -279,7 +267,6 @@ def _find_head(repo: Any) -> Any:
 
 
 def _read_identity(repo: Any) -> tuple[str, str]:
-    """Return the user's name and mail in git, or engrams."""
     config = repo.get_config_stack()
     try:
         return config.get((b"user",), b"name").decode(), config.get((b"user",), b"email").decode()
@@ -312,7 +299,6 @@ def _group_by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, lis
 
 
 def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
-    """Describe the changes, their reasons and sessions."""
     named = {notes[path].get("id") or path: notes[path] for path in paths if path in notes}
     every = list(named.values())
     counts: dict[str, int] = {}

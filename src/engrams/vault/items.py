@@ -38,10 +38,7 @@ class TidyResult:
 
 
 def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
-    """Parse the list items of a Markdown text under their headings.
-
-    Indented lines that follow one belong to it.
-    """
+    """Parse a Markdown list's items, indented lines included, under their headings."""
     topic, found = "", []
     for line in text.splitlines():
         stripped = line.strip()

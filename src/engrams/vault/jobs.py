@@ -45,10 +45,7 @@ class DailyJobs:
             self._parts.store.enqueue([spec], now)
 
     def scrub_notes(self, records: list[Record]) -> int:
-        """Remove lines that repeat purged texts; return the changed files' number.
-
-        Notes, diaries, documents and what was kept aside are searched.
-        """
+        """Remove lines that repeat purged texts; return the number of files."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
         ids = {record.id for record in records}
         changed = 0

@@ -12,10 +12,7 @@ from engrams.vault.state import VaultState
 
 
 def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
-    """Return a file's links with their targets' ids.
-
-    One that leads nowhere is left out here and stays in the file.
-    """
+    """Return a file's links with ids, without those that lead nowhere."""
     found = []
     for link in entry.links:
         target = link.target or _find_target(link.path, path, owner, state)

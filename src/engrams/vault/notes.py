@@ -71,10 +71,7 @@ class NoteIndex:
         self._parts = parts
 
     def sync(self) -> int:
-        """Index changed notes; return the number of files read.
-
-        One that fails is tried again next time.
-        """
+        """Index changed notes; return their number; failures are tried again."""
         parts = self._parts
         if not parts.is_there:
             return 0
@@ -116,7 +113,6 @@ class NoteIndex:
         return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
 
     def _store_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
-        """Store a file's pieces; return their ids by hash."""
         parts = self._parts
         day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()

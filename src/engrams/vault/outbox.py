@@ -32,10 +32,7 @@ class Outbox:
         self._writer = VaultPush(parts)
 
     def flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
-        """Write the outbox batch by batch; return the number of files.
-
-        Each batch is cleared when its files are in place.
-        """
+        """Write the outbox batch by batch; return the number of files."""
         self.execute_purges()
         written = 0
         for owner, ids in group_by_owner(renamed).items():
@@ -68,10 +65,7 @@ class Outbox:
         parts.state.set_fact(COMPLETE, "1")
 
     def execute_purges(self) -> int:
-        """Remove purged memories' files; return their number.
-
-        A purge that never came to pass is called off.
-        """
+        """Remove purged memories' files, drop failed purges; return the files' number."""
         parts = self.parts
         condemned = parts.state.pending_erasures()
         removed = 0

@@ -36,10 +36,7 @@ def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: dat
 
 
 def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
-    """Parse a file without a memory in the store into a record.
-
-    A hand wrote it, or the store lost the memory.
-    """
+    """Parse a file without a stored memory into a record."""
     given = item.entry.fields
     if not str(given.get("text", "")).strip() and not given.get("caption"):
         raise InputError("it is empty")

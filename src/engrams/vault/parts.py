@@ -109,10 +109,7 @@ class VaultDeps:
             self.state.set_fact("vault", name)
 
     def keep_aside(self, path: str, data: bytes, why: str) -> str:
-        """Keep data that would be lost in ``conflicts``; return its path.
-
-        The same data is kept once.
-        """
+        """Keep data, once, in ``conflicts``; return its path."""
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{hash_bytes(data)[:8]}.md"
         self.state.touch([(place, {"does": "keep", "why": why})])
@@ -132,10 +129,7 @@ class VaultDeps:
 
 @dataclass(slots=True)
 class SyncReport:
-    """Counts of one synchronisation.
-
-    ``gone``: missing files that were left alone, because they were too many.
-    """
+    """Counts of a synchronisation; ``gone``: missing files left alone."""
 
     added: int = 0
     changed: int = 0

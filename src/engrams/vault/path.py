@@ -64,10 +64,7 @@ def scope_folder(scope: Scope) -> str:
 
 
 def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
-    """Find a folder's scope: a known one, or its labels.
-
-    None: the labels were shortened in the folder's name.
-    """
+    """Find a folder's scope; None: its labels were shortened there."""
     wanted = path_key(folder)
     found = next((scope for scope in known if path_key(scope_folder(scope)) == wanted), None)
     if found is not None:
@@ -79,10 +76,7 @@ def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
 
 
 def parse_place(path: str) -> FilePlace | None:
-    """Parse a path; None where no memory's file belongs there.
-
-    Folders below the kind's are the owner's own order.
-    """
+    """Parse a path; None where no memory's file belongs there."""
     top, _, rest = path.partition("/")
     if top not in (ENTRIES, DELETED):
         return None
@@ -96,10 +90,7 @@ def parse_place(path: str) -> FilePlace | None:
 
 
 def new_path(record: Record, taken: Collection[str]) -> str:
-    """Return a free path for a record's new file.
-
-    ``taken``: keys of paths that are in use.
-    """
+    """Return a free path for a new file; ``taken``: used keys."""
     folder = posixpath.join(top_folder(record), scope_folder(record.scope), kind_folder(record))
     stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
     digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -114,10 +105,7 @@ def new_path(record: Record, taken: Collection[str]) -> str:
 
 
 def moved_path(path: str, record: Record, was: Scope) -> str:
-    """Return a file's path after its record changed.
-
-    The name stays; the file goes to ``deleted`` or back, below its scope's folder.
-    """
+    """Return a file's path after its record moved or was deleted."""
     top, _, rest = path.partition("/")
     place = parse_place(path)
     if place is not None and was != record.scope:
@@ -130,10 +118,7 @@ def top_folder(record: Record) -> str:
 
 
 def is_away(record: Record) -> bool:
-    """Return True where a memory's file lies in ``deleted``.
-
-    It was forgotten, or evicted for newer ones (preset 002).
-    """
+    """Return True for forgotten or evicted memories, filed in ``deleted``."""
     return record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
 
@@ -149,10 +134,7 @@ def path_key(path: str) -> str:
 
 
 def make_slug(text: str) -> str:
-    """Make a file name's part of a text's first words.
-
-    Lower case, letters and digits of any script, ``-`` between.
-    """
+    """Make a file name of a text's first words, lower case."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold())
     words = re.findall(r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char)))
     name = ""

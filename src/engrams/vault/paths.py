@@ -13,10 +13,7 @@ SHARED = "shared"
 
 
 def notes_folder(owner: Scope) -> str:
-    """Return an owner's folder of notes; "" for what is shared.
-
-    A user's own lies below ``memory/users``.
-    """
+    """Return an owner's folder of notes; "" for what is shared."""
     if owner.labels[0] == SHARED:
         return ""
     if owner.labels[0] == "user" and len(owner.labels) == 2:

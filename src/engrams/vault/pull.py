@@ -1,7 +1,4 @@
-"""Bring changes of the files into memory.
-
-What a hand wrote, changed, moved or removed gets its own entry in the history.
-"""
+"""Bring changes of the files into memory, with their history."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ class VaultPull:
         self._scopes_cache: tuple[Scope, ...] = ()
 
     def run(self, paths: Sequence[str] | None = None, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
-        """Apply the changes below the vault, or at ``paths`` alone.
-
-        ``accept``: however many files are gone.
-        """
+        """Apply changes of files (None: all); ``accept``: however many are gone."""
         self._report = SyncReport()
         if not self._parts.is_there:
             return self._report
@@ -271,7 +265,6 @@ class VaultPull:
         return edit
 
     def _make_addition(self, item: FoundFile, owner: Scope) -> FileEdit:
-        """Add a memory of a hand, or one that the store lost."""
         given, own = item.entry.fields, bool(item.entry.id)
         record = parse.parse_new(item, self._find_scope(item), self._parts.clock())
         parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}

@@ -22,8 +22,6 @@ from engrams.vault.storewrapper import PIECE
 
 @dataclass(slots=True)
 class _FilePlan:
-    """One file to be written."""
-
     record: Record
     row: FileRow | None
     path: str
@@ -52,10 +50,7 @@ class VaultPush:
         self._parts = parts
 
     def write(self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool = False) -> PushResult:
-        """Bring the files of these memories up to date.
-
-        ``force``: what stands in the way is put into ``conflicts``.
-        """
+        """Update memories' files; ``force``: what stands in the way goes aside."""
         parts = self._parts
         parts.make_folder()
         rows = parts.state.get(owner, [record.id for record in records])
@@ -114,7 +109,6 @@ class VaultPush:
             disk.remove(row.next_path)
 
     def _target_path(self, record: Record, row: FileRow, taken: set[str]) -> str:
-        """Return the same name as before, where that is free."""
         path = moved_path(row.path or row.next_path, record, row.scope)
         if path == row.path:
             return path
@@ -132,7 +126,6 @@ class VaultPush:
             used.add(path_key(path))
 
     def _render_plans(self, owner: Scope, plans: Sequence[_FilePlan]) -> None:
-        """Render each file, with links to its neighbours' files."""
         ids = {plan.record.id: plan.path for plan in plans}
         outgoing: dict[str, list[Edge]] = {}
         for edge in self._parts.store.edges(owner, list(ids)) if ids else ():
@@ -142,10 +135,8 @@ class VaultPush:
         targets = {edge.target for edges in outgoing.values() for edge in edges} - ids.keys()
         paths = {id: row.path for id, row in self._parts.state.get(owner, list(targets)).items()} | ids if targets else ids
         for plan in plans:
-            told = outgoing.get(plan.record.id, ())
-            plan.links = tuple(
-                entry.to_link(edge, relative_link(paths[edge.target], plan.path) if paths.get(edge.target) else "") for edge in told
-            )
+            linked = [(edge, paths.get(edge.target)) for edge in outgoing.get(plan.record.id, ())]
+            plan.links = tuple(entry.to_link(edge, relative_link(path, plan.path) if path else "") for edge, path in linked)
             try:
                 before = decode_text(plan.old) if plan.old is not None else ""
                 loose = loose_links(entry.parse_entry(before), plan.path, owner, self._parts.state) if before else {}

@@ -25,10 +25,7 @@ _SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class RemoteExchange:
-    """Result of an exchange.
-
-    ``conflicts``: paths where both sides' words are kept, ours in ``conflicts``.
-    """
+    """Result of an exchange; ``conflicts``: paths with both sides' words kept."""
 
     pulled: int = 0
     pushed: bool = False

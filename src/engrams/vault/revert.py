@@ -1,7 +1,4 @@
-"""Undo one commit of the files' history, memory by memory.
-
-What has changed since is kept.
-"""
+"""Undo a commit, memory by memory; keep what changed since."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ from engrams.vault.path import parse_place
 
 @dataclass(slots=True)
 class RevertResult:
-    """Result of a revert.
-
-    ``changed``: ids of memories brought back. ``kept``: why the others stayed as they are, by id or path.
-    """
+    """Memories brought back, and reasons for those that were kept."""
 
     commit: str
     changed: list[str] = field(default_factory=list)

@@ -16,10 +16,7 @@ BY_HAND = "edited by hand"
 
 @dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """Reason for changed files, as the history gives it.
-
-    ``quiet``: the files hold all of it, none is to be written again.
-    """
+    """Reason for changed files; ``quiet``: none is to be written again."""
 
     action: str = BY_HAND
     actor: str = "hand"

@@ -42,10 +42,7 @@ class _UnfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _SkillFile:
-    """File as it was read: a record, or a problem.
-
-    ``vector``: of its meaning, where one could be had.
-    """
+    """File as read: a record with its vector, or a problem."""
 
     mark: _Mark
     record: Record | None = None
@@ -89,7 +86,6 @@ class SkillFolder:
         return {"folder": str(self._folder), "skills": names, "problems": [*self._odd, *problems]}
 
     def _refresh(self) -> Store:
-        """Return a store of the folder's current skills."""
         with self._lock:
             marks, odd = self._scan_folder()
             if self._store is None or odd != self._odd or marks != {name: skill.mark for name, skill in self._seen.items()}:
@@ -182,7 +178,6 @@ class SkillFolder:
         )
 
     def _file_time(self, nanoseconds: int) -> datetime:
-        """Return a file's time; now, where it is out of range."""
         try:
             return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
         except (OverflowError, ValueError, OSError):

@@ -1,7 +1,4 @@
-"""Note, with every write to the store, the files to follow.
-
-It happens in the write's own transaction; nothing else knows of files.
-"""
+"""Note files to write in the transaction of every store write."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class VaultHooks(Protocol):
 
 
 class ForwardingStore:
-    """Base of a store around another, which does the work.
-
-    A subclass adds commit, purge, check and close.
-    """
+    """Base of a store around another; lacks commit, purge, check, close."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

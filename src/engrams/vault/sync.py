@@ -168,7 +168,6 @@ def _memory_name(data: bytes | None) -> MemoryName | None:
 
 
 def _other_path(path: str, name: MemoryName) -> str:
-    """Make another name, where two memories have the same."""
     return f"{path.removesuffix('.md')}__{''.join(char for char in path_key(name[1]) if char.isascii() and char.isalnum())[-8:]}.md"
 
 

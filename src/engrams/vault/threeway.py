@@ -16,10 +16,7 @@ _TEXTS = ("text", "caption", "summary")
 
 @dataclass(frozen=True, slots=True)
 class MergedFields:
-    """Result of a merge.
-
-    ``fields``: what is new to our side. ``lost``: texts of ours that theirs replace, by field.
-    """
+    """Fields new to our side, and our texts that theirs replace."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     lost: Mapping[str, Any] = field(default_factory=dict)

@@ -83,10 +83,7 @@ class Vault:
             self.watch()
 
     def wake(self) -> None:
-        """Wake the workers, once for writes that come together.
-
-        Waking them costs writes time.
-        """
+        """Wake the workers, once for writes that come together."""
         now = time.monotonic()
         if self._work is not None and not self._closed and now - self._woken >= _AWAKE:
             self._woken = now
@@ -108,10 +105,7 @@ class Vault:
             watcher.close()
 
     def sync(self, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
-        """Synchronise all files and memories.
-
-        ``accept``: also where so many files are gone that it may be a mistake.
-        """
+        """Synchronise everything; ``accept``: however many files are gone."""
         with self.parts.lock:
             if self._drop_lost_rows() and cause is None:
                 cause = REBUILT
@@ -149,10 +143,7 @@ class Vault:
         self.parts.store.finish(job.lease, self.parts.clock())
 
     def commit(self, title: str = "") -> list[str]:
-        """Commit what changed since the last commit; return the ids.
-
-        ``title``: instead of a count of changes.
-        """
+        """Commit the changes; return ids. ``title``: instead of a count."""
         parts = self.parts
         with parts.lock:
             notes = parts.state.touched_notes()
@@ -164,10 +155,7 @@ class Vault:
             return done
 
     def exchange(self, tries: int = 3) -> RemoteExchange:
-        """Pull, merge and push, where a remote is set.
-
-        The lock is not held while waiting for the network.
-        """
+        """Pull, merge and push; the lock is not held while waiting."""
         parts, pulled = self.parts, 0
         conflicts: tuple[str, ...] = ()
         self.sync()
@@ -312,10 +300,7 @@ class Vault:
         return {**found, "ok": bool(found.get("ok", True)) and not problems and not told, "problems": every, "vault": vault}
 
     def close(self) -> None:
-        """Write what waits and close; a second call does nothing.
-
-        What cannot be written now stays in the outbox.
-        """
+        """Write what can be written now, and close; repeatable."""
         if self._closed:
             return
         self._closed = True
@@ -338,7 +323,6 @@ class Vault:
         self._warned = problem.message
 
     def _schedule_commit(self) -> None:
-        """Enqueue a commit for when it has been quiet."""
         parts = self.parts
         seconds = parts.settings.git_seconds
         waiting = parts.state.count_touched() if parts.settings.git else 0
@@ -360,10 +344,7 @@ class Vault:
         store.finish(job.lease, now)
 
     def _drop_lost_rows(self) -> bool:
-        """Drop rows of memories that the store lost; True: there were some.
-
-        It was deleted, or an older one was put back. Those files are read anew.
-        """
+        """Drop rows of memories that the store lost; True: there were some."""
         parts = self.parts
         if not parts.state.exists:
             return False

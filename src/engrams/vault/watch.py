@@ -19,10 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class WatchPace(TypedDict):
-    """Milliseconds of waiting.
-
-    The longest burst, the quiet that ends one, and the longest wait until the first look.
-    """
+    """Milliseconds: longest burst, quiet that ends it, longest first wait."""
 
     debounce: int
     step: int
@@ -30,10 +27,7 @@ class WatchPace(TypedDict):
 
 
 class VaultWatcher:
-    """Watcher that calls ``changed`` with changed paths, once per burst.
-
-    None: all files should be looked at.
-    """
+    """Watcher that calls ``changed`` with a burst's paths (None: any)."""
 
     def __init__(
         self, disk: VaultDisk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
@@ -108,10 +102,7 @@ class VaultWatcher:
 
 
 def relevant_path(told: Path, root: Path) -> str | None:
-    """Return a change's path below the vault.
-
-    None for hidden, temporary and other files that concern no memory.
-    """
+    """Return a change's path in the vault, None where irrelevant."""
     try:
         parts = told.relative_to(root).parts
     except ValueError:

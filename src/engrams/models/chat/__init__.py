@@ -1,4 +1,1 @@
-"""Chat models over servers, functions and clients.
-
-One file per kind of server; retries, corrections, meter and budget are shared.
-"""
+"""Chat models: one file per kind of server."""

@@ -42,10 +42,7 @@ class ModelBudget:
         self._ledger = ledger or InMemorySpend()
 
     def reserve(self, tokens: int) -> str:
-        """Reserve one call and its tokens; return the day.
-
-        The day is for ``settle_reservation``. BudgetError: the day's calls or tokens are used up.
-        """
+        """Reserve one call and its tokens; return the day. BudgetError: used up."""
         now = self._clock().astimezone(UTC)
         day = now.date().isoformat()
         calls, used = self._ledger.spend(day, 1, tokens)

@@ -36,10 +36,7 @@ _CLOSED = "The model was closed."
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of one ask.
-
-    ``timeout``: seconds for one request. ``corrections``: requests to mend an unusable answer.
-    """
+    """Limits: ``timeout`` seconds for one request, ``corrections`` of an unusable answer."""
 
     timeout: float = 60.0
     corrections: int = _CORRECTIONS

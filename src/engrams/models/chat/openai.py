@@ -1,7 +1,4 @@
-"""Ask servers that speak OpenAI's /v1/chat/completions.
-
-These are OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more.
-"""
+"""Ask servers that speak OpenAI's /v1/chat/completions, such as vLLM."""
 
 from __future__ import annotations
 

@@ -12,10 +12,7 @@ from engrams.types import Json
 
 
 class JsonMode(StrEnum):
-    """Ways to ask for JSON, best first.
-
-    The server enforces a schema, the model calls a tool, or the prompt says so.
-    """
+    """Ways to ask for JSON, best first: enforced, by tool, in words."""
 
     SCHEMA = "schema"
     TOOL = "tool"
@@ -40,10 +37,7 @@ class ServerCall:
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """Answer of a server.
-
-    ``tokens``: 0 where the server does not say. ``cut``: it stopped at the token limit.
-    """
+    """Answer; ``tokens`` 0: unknown; ``cut``: it stopped at the token limit."""
 
     text: str
     tokens: int = 0

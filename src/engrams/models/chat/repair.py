@@ -1,7 +1,4 @@
-"""Find the JSON in a model's answer.
-
-It may stand in fences, after thoughts, among prose, badly punctuated or cut off.
-"""
+"""Find the JSON in a model's answer, among prose or cut off."""
 
 from __future__ import annotations
 
@@ -89,7 +86,6 @@ def _loads(text: str) -> tuple[bool, Json]:
 
 
 def _find_spans(text: str) -> Iterator[tuple[int, Json]]:
-    """Yield well-formed objects and arrays in a text, with their lengths."""
     decoder = json.JSONDecoder()
     at = 0
     for _ in range(_STARTS):

@@ -33,10 +33,7 @@ def check(data: Json, schema: Mapping[str, Json]) -> list[str]:
 
 
 def is_strict(schema: Mapping[str, Json]) -> bool:
-    """Return True where OpenAI's strict mode takes the schema.
-
-    Every object in it must be closed and require all its properties.
-    """
+    """Return True where OpenAI's strict mode takes the schema."""
     if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
         names = set(schema.get("properties", {}))
         if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != names:

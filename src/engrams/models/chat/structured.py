@@ -1,7 +1,4 @@
-"""Get answers that satisfy a schema.
-
-By the server's own schema support, by a tool call, or by asking in the prompt.
-"""
+"""Get answers that satisfy a schema, by the best JSON mode."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdic
 
 
 def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Make an object schema of any schema: servers take no other.
-
-    Lists and scalars travel as ``{"value": …}``.
-    """
+    """Wrap a schema into an object's: lists travel as ``{"value": …}``."""
     if not _needs_wrapping(schema):
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}

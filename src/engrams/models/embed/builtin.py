@@ -44,10 +44,7 @@ class _Table:
 
 
 class BuiltinEmbedder:
-    """Embedder port over the static table; threads share it.
-
-    The table is mapped at the first use, not read.
-    """
+    """Embedder port over the static table, mapped on demand; threads share it."""
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""

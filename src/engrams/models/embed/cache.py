@@ -20,10 +20,7 @@ _LARGEST = 4096
 
 
 class CachedEmbedder:
-    """Embedder that keeps the last ``size`` query vectors; threads share it.
-
-    Documents pass through.
-    """
+    """Embedder that caches the last ``size`` query vectors; threads share it."""
 
     def __init__(self, inner: Embedder, size: int = 512) -> None:
         self._inner = inner

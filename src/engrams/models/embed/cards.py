@@ -1,7 +1,4 @@
-"""Facts about embedding models, found by their names.
-
-Prefixes, dimension, pooling, and cosines that mean something.
-"""
+"""Facts about embedding models, found by their names."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unre
 
 @dataclass(frozen=True, slots=True)
 class ModelFamily:
-    """Facts about a family of models.
-
-    ``name``: a pattern found anywhere in the model's name, lower case.
-    """
+    """Facts about models whose lower-case name matches ``name``."""
 
     name: str
     query: str = ""
@@ -103,9 +97,6 @@ def with_dimension(of: EmbedderCard, dimension: int) -> EmbedderCard:
 
 
 def add_prefixes(of: EmbedderCard, texts: Sequence[str], purpose: Purpose) -> list[str]:
-    """Put the model's prefix for a purpose before each text.
-
-    A blank text stays blank.
-    """
+    """Put the purpose's prefix before each text that is not blank."""
     prefix = of.query_prefix if purpose == "query" else of.document_prefix
     return [prefix + text if text.strip() else "" for text in texts]

@@ -21,10 +21,7 @@ _DEFAULT = "http://localhost:11434"
 
 
 class OllamaApi:
-    """Ollama's requests and answers.
-
-    ``dimension``: asked for where it is not 0.
-    """
+    """Ollama's requests and answers; ``dimension`` 0: not asked for."""
 
     path = "/api/embed"
 

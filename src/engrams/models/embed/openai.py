@@ -1,7 +1,4 @@
-"""Embed texts through servers that speak OpenAI's /v1/embeddings.
-
-These are OpenAI itself, vLLM, llama.cpp, LM Studio, gateways and many more.
-"""
+"""Embed texts through servers that speak OpenAI's /v1/embeddings, such as vLLM."""
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ _DEFAULT = "https://api.openai.com"
 
 
 class OpenAIApi:
-    """OpenAI's requests and answers.
-
-    ``dimension``: asked for where it is not 0.
-    """
+    """OpenAI's requests and answers; ``dimension`` 0: not asked for."""
 
     path = "/embeddings"
 
@@ -41,10 +35,7 @@ class OpenAIApi:
         return {**self._fixed, "input": list(texts)}
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
-        """Read the rows in the order of their ``index``.
-
-        Servers may answer out of order; vectors are lists or base64.
-        """
+        """Read rows by their ``index``; vectors are lists or base64."""
         entries = parse_list(body, "data")
         if not all(isinstance(entry, Mapping) for entry in entries):
             raise ModelError("The embedding server's data are no objects.", hint=NO_API, retryable=False)

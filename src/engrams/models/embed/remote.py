@@ -41,10 +41,7 @@ class EmbeddingApi(Protocol):
     def request(self, texts: Sequence[str]) -> Json: ...
 
     def read(self, body: Json) -> list[npt.NDArray[np.float32]]:
-        """Read the vectors, in the order of the texts.
-
-        ModelError: the answer holds none.
-        """
+        """Read vectors in the texts' order. ModelError: there are none."""
         ...
 
 
@@ -74,10 +71,7 @@ class RemoteEmbedder:
 
     @property
     def card(self) -> EmbedderCard:
-        """Return the card; its ``dimension`` is -1 until it is known.
-
-        The first answer tells it where neither the settings nor the model's name do.
-        """
+        """Return the card; ``dimension`` is -1 until an answer tells it."""
         return self._card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
@@ -150,10 +144,7 @@ class RemoteEmbedder:
 
 
 def parse_vector(row: Json) -> npt.NDArray[np.float32]:
-    """Parse a JSON list or base64 of little-endian float32.
-
-    ModelError: it is neither.
-    """
+    """Parse a list or base64 of float32. ModelError: it is neither."""
     import base64
 
     import numpy as np

@@ -19,10 +19,7 @@ _HAN = (
 
 
 class _CleanTable(dict[int, str]):
-    """Table from characters to cleaned ones, made as needed.
-
-    Control characters vanish, blanks are blanks, Han stands alone.
-    """
+    """Characters before accents go: controls vanish, Han stands alone."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -41,10 +38,7 @@ class _CleanTable(dict[int, str]):
 
 
 class _LowerTable(dict[int, str]):
-    """Table from decomposed characters to lower case, without accents.
-
-    Punctuation stands alone.
-    """
+    """Characters of a decomposed text: accents vanish, punctuation stands alone."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -65,10 +59,7 @@ _LOWERED = _LowerTable()
 
 
 def split_words(text: str) -> list[str]:
-    """Split text into lower-case words, punctuation and single Han characters.
-
-    Accents are stripped.
-    """
+    """Split into lower-case words, punctuation and Han characters, without accents."""
     if text.isascii():
         # Control characters vanish rather than separate.
         return _ASCII.findall(_ASCII_CONTROL.sub("", text.lower()))

@@ -50,10 +50,7 @@ class CrossEncoder:
                 self._model = _load(self._place, self._threads)
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
-        """Score the texts in their order; None: not reached in time.
-
-        Errors as in ``warm``.
-        """
+        """Score texts; None: not reached in time. Errors as in ``warm``."""
         deadline = self._timer() + rank.seconds
         if not rank.texts or rank.seconds <= 0:
             return (None,) * len(rank.texts)

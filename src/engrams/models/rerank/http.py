@@ -1,7 +1,4 @@
-"""Rerank through servers that take POST /rerank.
-
-Cohere, Jina, vLLM, LocalAI, llama.cpp and text-embeddings-inference speak it.
-"""
+"""Rerank through servers with POST /rerank, as Cohere, Jina and vLLM."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ class HttpReranker:
     """One model on one rerank server."""
 
     def __init__(self, model: str, url: str, clock: Clock, key: str = "") -> None:
-        """Connect to a server, with or without ``/rerank`` in its address.
-
-        SettingsError: it is no http(s) address.
-        """
+        """Connect, with or without ``/rerank``. SettingsError: no http(s) address."""
         headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
         self._client = HttpClient(parse_address(url).removesuffix("/rerank"), headers)
         self._model = model
@@ -36,10 +30,7 @@ class HttpReranker:
         return self._model or self._client.host
 
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
-        """Score the texts; all None when the time was too short.
-
-        ModelError: the server failed.
-        """
+        """Score texts; all None when time ran out. ModelError: server failed."""
         nothing = (None,) * len(rank.texts)
         if not rank.texts or rank.seconds <= 0:
             return nothing

@@ -40,10 +40,7 @@ class JudgementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgementCase:
-    """One turn to judge.
-
-    ``session``: unique over all owners. ``candidates``: (id, text), best first.
-    """
+    """Turn to judge; ``candidates``: (id, text); ``session``: unique over owners."""
 
     session: str
     query: str
@@ -66,10 +63,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgementPace:
-    """Frequency of judgements.
-
-    ``every``: turns from one to the next. ``limit``: memories a turn. ``backoff``: seconds without a call after a failure.
-    """
+    """Judge ``every`` turns at most ``limit`` memories; ``backoff``: seconds after failures."""
 
     every: int = 3
     limit: int = 5

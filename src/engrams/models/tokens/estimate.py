@@ -52,10 +52,7 @@ _SCRIPTS = tuple(
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text; 0 for empty.
-
-    More often a little too many than too few.
-    """
+    """Estimate the tokens of a text, rather too many; 0: empty."""
     if not text:
         return 0
     runs = [] if text.isascii() else _LETTERS.findall(text)

@@ -11,11 +11,7 @@ _LONG = 8000
 
 
 class EstimateCounter:
-    """TokenCounter by estimate, which remembers short texts.
-
-    The beginning of a context is counted again for every request, a dozen times while it is fitted. The patterns are compiled
-    when the first text is counted.
-    """
+    """TokenCounter by estimate, which remembers short texts."""
 
     name = "estimate"
 
@@ -25,6 +21,7 @@ class EstimateCounter:
         return _estimate_cached(text) if len(text) <= _LONG else estimate_tokens(text)
 
 
+# The beginning of a context is counted a dozen times while it is fitted.
 @text_cache(512)
 def _estimate_cached(text: str) -> int:
     from engrams.models.tokens.estimate import estimate_tokens

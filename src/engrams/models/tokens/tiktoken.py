@@ -29,10 +29,7 @@ ENCODINGS = tuple(_FILES)
 
 
 class TiktokenCounter:
-    """TokenCounter over a vocabulary of tiktoken.
-
-    Without the vocabulary it estimates, and looks again after 600 seconds.
-    """
+    """TokenCounter by a tiktoken vocabulary; estimates, and retries later, without it."""
 
     def __init__(self, name: str, clock: Clock) -> None:
         """Set the encoding, one of ENCODINGS; loads nothing."""
@@ -43,10 +40,7 @@ class TiktokenCounter:
         self._again: datetime | None = None
 
     def count(self, text: str) -> int:
-        """Count the tokens of a text; 0 for empty.
-
-        Special tokens written in the text count as the text they are.
-        """
+        """Count tokens, special ones as plain text; 0 for empty text."""
         encoding = self._load_once() if text else None
         return len(encoding.encode_ordinary(text)) if encoding else estimate_tokens(text)
 

@@ -60,7 +60,7 @@ def test_it_does_not_quote_itself(client: openai.OpenAI) -> None:
     messages = [{"role": "user", "content": "Where does my sister live?"}]
     said = [client.chat.completions.create(model="m", messages=messages, user="echo").choices[0].message.content for _ in range(2)]  # type: ignore[call-overload]
     assert said[0] == said[1]
-    assert "nothing in memory comes near" in said[0]
+    assert "nothing in memory matches" in said[0]
 
 
 def test_it_streams(client: openai.OpenAI) -> None:

@@ -28,8 +28,8 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     answer = spoken.page.locator(".turn.assistant").last
     expect(answer.locator(".said strong")).to_have_text("Ines")
     expect(answer.locator(".said li")).to_have_count(2)
-    recall = answer.get_by_label("What was recalled")
-    expect(recall).to_contain_text("went into this answer")
+    recall = answer.get_by_label("Recalled memories")
+    expect(recall).to_contain_text("used in this answer")
     expect(recall.locator(".recall-list li").first).to_contain_text("My sister Ines plays the cello.")
     score = float(recall.locator(".why > summary .number").first.inner_text())
     assert 0 < score <= 1
@@ -63,9 +63,9 @@ def test_an_incognito_chat_leaves_nothing(spoken: Window) -> None:
     before = spoken.served.engine.stats(spoken.scope)
     spoken.go("chat")
     spoken.page.get_by_role("switch", name="Incognito").check()
-    expect(spoken.page.get_by_text("Incognito: nothing is recalled, nothing is kept.")).to_be_visible()
+    expect(spoken.page.get_by_text("Incognito: nothing is recalled or stored.")).to_be_visible()
     spoken.say("My secret hideout is in Évora. Who plays the cello?")
-    expect(spoken.page.get_by_label("What was recalled")).to_contain_text("nothing was read from memory")
+    expect(spoken.page.get_by_label("Recalled memories")).to_contain_text("nothing was read from memory")
     assert spoken.served.model is not None
     assert "Ines" not in str(asked(spoken))
     assert spoken.served.engine.drain()
@@ -77,9 +77,9 @@ def test_recall_can_be_turned_off(spoken: Window) -> None:
     spoken.tell("My sister Ines plays the cello.")
     spoken.go("chat")
     spoken.page.get_by_role("switch", name="Recall").uncheck()
-    expect(spoken.page.get_by_text("Recall is off: facts stay out")).to_be_visible()
+    expect(spoken.page.get_by_text("Recall is off: facts are not used")).to_be_visible()
     spoken.say("Who plays the cello in our house?")
-    expect(spoken.page.get_by_label("What was recalled")).to_contain_text("Recall is off")
+    expect(spoken.page.get_by_label("Recalled memories")).to_contain_text("Recall is off")
     assert spoken.served.model is not None
     assert "Ines" not in str(asked(spoken)["messages"])
     turns = spoken.served.engine.list(scope=spoken.scope, kinds=(Kind.TURN,)).records
@@ -109,7 +109,7 @@ def test_an_earlier_conversation_can_be_taken_up(spoken: Window) -> None:
     spoken.say("We plan a trip to the Algarve in June.")
     spoken.page.get_by_role("button", name="New chat").click()
     expect(spoken.page.locator(".turn")).to_have_count(0)
-    spoken.page.get_by_role("button", name="Earlier").click()
+    spoken.page.get_by_role("button", name="History").click()
     spoken.page.locator("dialog .memory-open").first.click()
     expect(spoken.page.locator(".turn.user")).to_contain_text("Algarve")
     expect(spoken.page.locator(".turn.assistant")).to_contain_text("Noted")

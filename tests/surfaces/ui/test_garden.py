@@ -25,7 +25,7 @@ def test_a_cycle_is_planned_run_and_taken_back(window: Window) -> None:
     assert {engine.get(id, scope=window.scope).status for id in ids} == {Status.ACTIVE, Status.SUPERSEDED}
     past.get_by_role("button", name="Undo").click()
     window.page.get_by_role("dialog").get_by_role("button", name="Undo").click()
-    expect(window.page.get_by_text("2 memories are as before.")).to_be_visible()
+    expect(window.page.get_by_text("2 memories restored.")).to_be_visible()
     assert {engine.get(id, scope=window.scope).status for id in ids} == {Status.ACTIVE}
 
 
@@ -36,10 +36,10 @@ def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
     red, blue = (engine.add(text, scope=window.scope).id for text in ("The lamp in the hall is red", "The hall has a blue lamp"))
     engine.links.link(red, blue, scope=window.scope, type="contradicts")
     window.go("garden")
-    clashes = window.page.get_by_role("region", name="Conflicts")
+    clashes = window.page.get_by_role("region", name="Contradictions")
     expect(clashes.locator(".memory")).to_have_count(1)
     clashes.locator(".row", has_text="blue lamp").get_by_role("button", name="Keep this").click()
-    expect(clashes).to_contain_text("Nothing contradicts.")
+    expect(clashes).to_contain_text("No contradictions.")
     assert engine.get(red, scope=window.scope).status is Status.SUPERSEDED
 
 

@@ -35,7 +35,7 @@ def test_an_edit_is_kept_with_its_difference(window: Window) -> None:
     side.get_by_role("button", name="Edit").click()
     side.get_by_label("Text").fill("The cellar key is blue.")
     side.get_by_label("Tags").fill("house, #keys")
-    side.get_by_label("Why").fill("it was painted")
+    side.get_by_label("Reason").fill("it was painted")
     side.get_by_role("button", name="Save").click()
     expect(side.locator(".quote")).to_have_text("The cellar key is blue.")
     expect(side.locator(".history del").filter(has_text="green")).to_be_visible()
@@ -76,15 +76,15 @@ def test_forgotten_ones_wait_in_their_own_list(window: Window) -> None:
     id = window.served.engine.add("The attic key is red.", scope=window.scope).id
     window.served.engine.forget(id, scope=window.scope)
     window.go("memories")
-    expect(window.page.get_by_text("Nothing here yet")).to_be_visible()
+    expect(window.page.get_by_text("No memories yet")).to_be_visible()
     window.page.get_by_label("Which").select_option(label="Forgotten")
-    window.page.get_by_role("button", name="Bring back: The attic key is red.").click()
-    expect(window.page.get_by_text("None of those")).to_be_visible()
+    window.page.get_by_role("button", name="Restore: The attic key is red.").click()
+    expect(window.page.get_by_text("No such memories")).to_be_visible()
     assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
 
 
 def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
-    """Nothing is erased before the question is answered; then it is gone, and the page says that a second look found nothing."""
+    """Nothing is erased before the question is answered; then it is gone, and the page says that a check found nothing left."""
     id = window.served.engine.add("The attic key is red.", scope=window.scope).id
     window.go("memories")
     window.page.get_by_text("The attic key is red.").click()
@@ -93,7 +93,7 @@ def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
     assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
     window.page.get_by_role("button", name="Erase for good").click()
     window.page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
-    expect(window.page.get_by_text("a second look found none")).to_be_visible()
+    expect(window.page.get_by_text("a check found none left")).to_be_visible()
     assert window.served.engine.get(id, scope=window.scope).status is Status.PURGED
 
 
@@ -127,7 +127,7 @@ def test_another_person_sees_none_of_it(window: Window) -> None:
     """The person is chosen in the settings; the memories are theirs alone."""
     window.served.engine.add("The attic key is red.", scope=window.scope)
     window.go("settings")
-    window.page.get_by_label("Whose memory", exact=True).fill("somebody else")
+    window.page.get_by_label("User", exact=True).fill("somebody else")
     window.page.keyboard.press("Tab")
     window.go("memories")
-    expect(window.page.get_by_text("Nothing here yet")).to_be_visible()
+    expect(window.page.get_by_text("No memories yet")).to_be_visible()

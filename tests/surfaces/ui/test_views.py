@@ -13,13 +13,13 @@ from engrams.types import Kind, Turn
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 EMPTY = {
-    "chat": "Say it once",
-    "memories": "Nothing here yet",
-    "timeline": "No past yet",
-    "graph": "Nothing to connect yet",
-    "tiers": "Nothing here right now.",
-    "charts": "Growth is drawn here",
-    "garden": "Not looked after yet",
+    "chat": "Start a conversation",
+    "memories": "No memories yet",
+    "timeline": "No history yet",
+    "graph": "No links yet",
+    "tiers": "No memories here.",
+    "charts": "Growth appears here",
+    "garden": "No cycles yet",
     "jobs": "Nothing has failed.",
     "import": "Drop files here",
     "settings": "This browser",
@@ -92,7 +92,7 @@ def test_the_slider_goes_back_in_time(window: Window) -> None:
     window.served.engine.observe([Turn(text, at=now - timedelta(days=days), session=f"s{days}") for text, days in said], scope=window.scope)
     assert window.served.engine.drain()
     window.go("timeline")
-    facts = window.page.get_by_role("region", name="What was known").locator(".memory")
+    facts = window.page.get_by_role("region", name="Known facts").locator(".memory")
     expect(facts.filter(has_text="Lisbon")).to_have_count(1)
     expect(facts.filter(has_text="Paris")).to_have_count(0)
     slider = window.page.get_by_role("slider", name="As of")

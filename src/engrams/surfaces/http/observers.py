@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engrams.build import AuditLog
 
 
-def chart_observer(pulse: ActivityChart, clock: Clock) -> Observer:
+def chart_observer(chart: ActivityChart, clock: Clock) -> Observer:
     """Create an observer that fills the owner's activity chart."""
 
     def note(seen: ObservedRequest) -> None:
@@ -23,7 +23,7 @@ def chart_observer(pulse: ActivityChart, clock: Clock) -> Observer:
             act = seen.permission
             milliseconds = seen.seconds * 1000
             minute = int(clock().timestamp() // 60)
-            pulse.record(
+            chart.record(
                 seen.owner, minute, status=seen.status, search=act.is_search, write=act.right == "write", milliseconds=milliseconds
             )
 

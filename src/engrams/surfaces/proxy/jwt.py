@@ -40,7 +40,7 @@ def _verify_claims(token: str, secret: str) -> dict[str, Json] | None:
         expected = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
         if not hmac.compare_digest(expected, _decode(signature)):
             return None
-        # The algorithm is ours to choose: a token that says "none" says nothing.
+        # Only HS256 is accepted: a token with "none" is invalid.
         kind, claims = json.loads(_decode(head)), json.loads(_decode(body))
     except (ValueError, RecursionError, binascii.Error):
         return None

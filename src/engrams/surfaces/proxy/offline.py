@@ -20,7 +20,7 @@ MODEL = "engrams-offline"
 HOW = "For a model's answers name an upstream: `engrams serve --set serve.upstream=http://localhost:11434/v1`."
 
 _LABEL = "[engrams, offline] No language model is connected; these are quotes from memory, not an answer."
-_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory comes near this. What you said is kept."
+_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this. Your message is stored."
 _SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
 _QUOTE = 300
 
@@ -84,7 +84,7 @@ def _format_quote(hit: Hit) -> str:
     day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
     who = {"user": "you", "assistant": "the assistant"}.get(record.role, record.role) if record.kind is Kind.TURN else ""
     who = record.speaker or who
-    over = " (no longer so)" if hit.status.value == "superseded" else ""
+    over = " (outdated)" if hit.status.value == "superseded" else ""
     return f"- {day}{', ' + who if who else ''}: “{text}”{over}"
 
 

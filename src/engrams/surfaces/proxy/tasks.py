@@ -11,7 +11,7 @@ from engrams.types import Json
 _HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
 _CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
 
-# Open WebUI sends its chores as a user message made of these sections.
+# Open WebUI sends its tasks as a user message made of these sections.
 _SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
 _OUTPUT = re.compile(r"#{2,} ?output:|<chat_history>", re.IGNORECASE)
 _PRODUCT = re.compile(

@@ -1,6 +1,6 @@
-// The REST API by fetch: whose memory, the key, and failures that say what to do.
+// REST client: user, key, and errors with hints.
 
-import { keep, kept, recall } from "./kept.js";
+import { setForWindow, getForWindow, getChoice } from "./pinned.js";
 
 /** What went wrong, in words for people. */
 export class Problem extends Error {
@@ -22,16 +22,16 @@ export function onKeyNeeded(answer) {
 /** The headers that say who asks. */
 export function identity() {
   const headers = {};
-  const own = kept("key");
+  const own = getForWindow("key");
   if (own) headers.authorization = `Bearer ${own}`;
-  const person = recall("person", "");
+  const person = getChoice("person", "");
   if (person) headers["x-engrams-user"] = encodeURIComponent(person);
   return headers;
 }
 
 function address(path, query = {}) {
   const url = new URL(path, location.origin);
-  const project = recall("project", "");
+  const project = getChoice("project", "");
   if (project && path.startsWith("/v1/")) url.searchParams.set("project", project);
   for (const [name, value] of Object.entries(query)) {
     for (const each of [value].flat()) if (each !== undefined && each !== null && each !== "") url.searchParams.append(name, each);
@@ -69,7 +69,7 @@ async function key() {
     asking = null;
   });
   const given = await asking;
-  keep("key", given);
+  setForWindow("key", given);
   return given !== "";
 }
 

@@ -1,10 +1,10 @@
-// The start of the page: its frame, its views by address, its keys.
+// Entry of the page: frame, routes to views, keyboard shortcuts.
 
 import { onKeyNeeded } from "./api.js";
 import { prompt } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { frame } from "./frame.js";
-import { fail } from "./notice.js";
+import { toastError } from "./toast.js";
 
 const VIEWS = {
   chat: () => import("./views/chat.js"),
@@ -63,7 +63,7 @@ async function show() {
 }
 
 onKeyNeeded(() =>
-  prompt("This server asks for a key", "It is kept until you close this window, and sent to this server only.", "Key", {
+  prompt("This server requires a key", "Stored until you close this window and sent to this server only.", "Key", {
     secret: true,
     yes: "Use this key",
   }),
@@ -79,7 +79,7 @@ addEventListener("hashchange", async () => {
   main.focus({ preventScroll: true });
   scrollTo(0, 0);
 });
-addEventListener("unhandledrejection", (event) => event.reason?.status !== undefined && fail(event.reason));
+addEventListener("unhandledrejection", (event) => event.reason?.status !== undefined && toastError(event.reason));
 addEventListener("keydown", (event) => {
   if (event.target.closest?.("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {

@@ -6,7 +6,7 @@ import { short } from "./format.js";
 const LEAST = 0.15;
 const MOST = 5;
 
-export class Picture {
+export class GraphCanvas {
   /** `chosen(node)`: a node was selected (or null). `opened(node)`: it was asked for. */
   constructor(canvas, chosen, opened) {
     Object.assign(this, {

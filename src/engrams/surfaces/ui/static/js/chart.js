@@ -1,4 +1,4 @@
-// Small charts from plain numbers. Each says in words what it shows, and each point in a tip.
+// Small charts of plain numbers, with a summary in words and tooltips.
 
 import { fill, h, s } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Questions, and the drawer at the side. The browser's own dialog keeps the focus inside and closes on Escape.
+// Dialogs and the side drawer, built on the browser's own dialog.
 
 import { button, field, h } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// What changed between two texts, word by word.
+// Word-by-word difference of two texts.
 
 const MOST = 400;
 

@@ -1,4 +1,4 @@
-// Elements from plain values. Text always goes in as text: nothing here can turn a string into markup.
+// Elements from plain values. Text is always inserted as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

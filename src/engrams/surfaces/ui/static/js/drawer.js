@@ -1,14 +1,14 @@
-// One memory with everything known about it: edit, forget and undo, erase, its history as differences.
+// Drawer of one memory: details, edit, forget, erase, history.
 
 import { memories } from "./api.js";
 import { confirm, drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
 import { ago, capital, moment, number, plain } from "./format.js";
-import { labels, problem, product, voice } from "./memory.js";
-import { say, tried } from "./notice.js";
+import { labels, errorBox, layerName, speakerOf } from "./memory.js";
+import { toast, withToast } from "./toast.js";
 
-/** Open a memory, by itself or by its id. `changed` is called after each change. */
+/** Open a memory or its id; `changed` is called after each change. */
 export async function open(which, changed = () => {}) {
   const side = drawer("Memory");
   const shown = { memory: null };
@@ -16,37 +16,37 @@ export async function open(which, changed = () => {}) {
     try {
       shown.memory = await memories.read(which);
       const { changes } = await memories.history(which).catch(() => ({ changes: [] }));
-      fill(side.heading, capital({ facts: "fact", sessions: "from a session", rules: "rule" }[product(shown.memory)] ?? "memory"));
-      fill(side.body, whole(shown.memory, changes, act));
+      fill(side.heading, capital({ facts: "fact", sessions: "from a session", rules: "rule" }[layerName(shown.memory)] ?? "memory"));
+      fill(side.body, details(shown.memory, changes, act));
     } catch (fault) {
-      fill(side.body, problem(fault));
+      fill(side.body, errorBox(fault));
     }
   };
   const act = {
-    edit: () => fill(side.body, editor(shown.memory, draw, changed)),
-    forget: tried(async () => {
+    edit: () => fill(side.body, editForm(shown.memory, draw, changed)),
+    forget: withToast(async () => {
       await forget(shown.memory, changed);
       side.close();
     }),
-    restore: tried(async () => {
+    restore: withToast(async () => {
       await memories.restore(shown.memory);
-      say("It is back.");
+      toast("Restored.");
       changed();
       await draw();
     }),
-    erase: tried(async () => {
+    erase: withToast(async () => {
       const sure = await confirm(
-        "Erase this for good?",
-        "Its text, its vector, its history and what was derived from it alone are removed. There is no undo.",
+        "Erase this memory for good?",
+        "Its text, vector, history and all memories derived from it alone are removed. This cannot be undone.",
         "Erase for good",
       );
       if (!sure) return;
       const proof = await memories.purge(shown.memory);
       const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
-      say(
+      toast(
         proof.proven
-          ? `Erased: ${number(removed)} entries removed, and a second look found none of them.`
-          : "Erased, but something was still found afterwards. `engrams doctor` says more.",
+          ? `Erased: ${number(removed)} entries removed; a check found none left.`
+          : "Erased, but a check still found entries. Run `engrams doctor` for details.",
         null,
         !proof.proven,
       );
@@ -61,21 +61,21 @@ export async function open(which, changed = () => {}) {
   await draw();
 }
 
-/** Forget with an undo in the message. */
+/** Forget a memory and offer Undo. */
 export async function forget(memory, changed) {
   await memories.forget(memory, "forgotten in the page");
-  say("Forgotten.", [
+  toast("Forgotten.", [
     "Undo",
-    tried(async () => {
+    withToast(async () => {
       await memories.restore(memory);
       changed();
-      say("It is back.");
+      toast("Restored.");
     }),
   ]);
   changed();
 }
 
-function whole(memory, changes, act) {
+function details(memory, changes, act) {
   const gone = memory.status === "purged";
   return [
     h(
@@ -99,15 +99,15 @@ function whole(memory, changes, act) {
         { class: "row" },
         button("Edit", act.edit, { icon: "edit" }),
         memory.status === "forgotten"
-          ? button("Bring back", act.restore, { icon: "undo" })
+          ? button("Restore", act.restore, { icon: "undo" })
           : button("Forget", act.forget, { icon: "trash" }),
         h("span", { class: "grow" }),
         button("Erase for good", act.erase, { kind: "plain danger" }),
       ),
-    known(memory),
+    fieldList(memory),
     memory.evidence.length > 0 &&
-      part(
-        "Where it comes from",
+      section(
+        "Evidence",
         h(
           "ul",
           { class: "stack tight" },
@@ -126,55 +126,55 @@ function whole(memory, changes, act) {
           ),
         ),
       ),
-    part(
-      "How sure",
+    section(
+      "Scores",
       h(
         "div",
         { class: "meters" },
-        meter("Confidence", memory.confidence),
-        meter("Importance", memory.importance),
-        meter("Trust", memory.trust),
+        scoreMeter("Confidence", memory.confidence),
+        scoreMeter("Importance", memory.importance),
+        scoreMeter("Trust", memory.trust),
       ),
     ),
-    part(
+    section(
       "History",
       h(
         "ol",
         { class: "history" },
         changes.length
-          ? changes.toReversed().map((change) => entry(change))
-          : h("li", { class: "soft small" }, "Nothing has changed since it was stored."),
+          ? changes.toReversed().map((change) => historyEntry(change))
+          : h("li", { class: "soft small" }, "No changes since it was stored."),
       ),
     ),
     memory.superseded_by &&
       h(
         "div",
         {},
-        button("Open what replaced it", () => act.open(memory.superseded_by), { icon: "link" }),
+        button("Open its replacement", () => act.open(memory.superseded_by), { icon: "link" }),
       ),
   ];
 }
 
-function part(title, ...content) {
+function section(title, ...content) {
   return h("section", { class: "stack tight" }, h("h3", {}, title), content);
 }
 
-function known(memory) {
+function fieldList(memory) {
   const statement = [memory.subject, plain(memory.predicate).toLowerCase(), memory.object].filter(Boolean).join(" ");
   const rows = [
     ["Statement", memory.predicate && statement],
-    ["Said by", voice(memory)],
+    ["Speaker", speakerOf(memory)],
     ["Recorded", moment(memory.recorded_at)],
     ["True from", moment(memory.valid_from)],
     ["True until", moment(memory.valid_to)],
     ["Conversation", memory.session],
     ["Tags", memory.tags.join(", ")],
-    ["Comes up at", memory.triggers.join(", ")],
-    ["Came in by", [memory.provenance.channel, memory.provenance.extractor].filter(Boolean).join(", ")],
-    ["Why it was kept", memory.provenance.reason],
-    ["Said again", memory.strength > 1 && `${memory.strength} times`],
+    ["Triggers", memory.triggers.join(", ")],
+    ["Source", plain(memory.provenance.channel)],
+    ["Extracted by", extractedBy(memory.provenance)],
+    ["Repeated", memory.strength > 1 && `${memory.strength} times`],
     ["Recalled", memory.access_count > 0 && `${memory.access_count} times, last ${ago(memory.last_accessed)}`],
-    ["Where", memory.scope.slice(2).join(" / ")],
+    ["Scope", memory.scope.slice(2).join(" / ")],
     ["Id", memory.id],
   ];
   return h(
@@ -184,7 +184,7 @@ function known(memory) {
   );
 }
 
-function meter(name, value) {
+function scoreMeter(name, value) {
   return h(
     "div",
     { class: "meter" },
@@ -194,17 +194,25 @@ function meter(name, value) {
   );
 }
 
+/** Extractor and its reason; a text given by hand has neither. */
+function extractedBy({ extractor, reason }) {
+  if (!extractor || extractor.startsWith("human")) return "";
+  return [extractor, reason].filter(Boolean).join(", ");
+}
+
+const ACTORS = { digest: "extraction", usage: "searches", hand: "a file edit", session: "the end of a session", engrams: "maintenance" };
+
 const ACTIONS = {
   add: "Stored",
   edit: "Edited",
   forget: "Forgotten",
-  restore: "Brought back",
+  restore: "Restored",
   supersede: "Replaced",
-  bump: "Said again",
-  reinforce: "Said again",
+  bump: "Repeated",
+  reinforce: "Repeated",
 };
 
-function entry(change) {
+function historyEntry(change) {
   const names = [...new Set([...Object.keys(change.before), ...Object.keys(change.after)])].filter((name) => name !== "updated_at");
   return h(
     "li",
@@ -213,23 +221,23 @@ function entry(change) {
       "div",
       { class: "row" },
       h("strong", { class: "small" }, ACTIONS[change.action] ?? plain(change.action)),
-      h("span", { class: "soft small" }, [moment(change.at), change.actor && `by ${change.actor}`].filter(Boolean).join(" · ")),
+      h("span", { class: "soft small" }, [moment(change.at), change.actor && `by ${ACTORS[change.actor] ?? plain(change.actor).toLowerCase()}`].filter(Boolean).join(" · ")),
     ),
     change.reason && h("p", { class: "soft small" }, change.reason),
-    Object.keys(change.before).length > 0 && names.slice(0, 8).map((name) => difference(name, change.before[name], change.after[name])),
+    Object.keys(change.before).length > 0 && names.slice(0, 8).map((name) => fieldDiff(name, change.before[name], change.after[name])),
   );
 }
 
-function written(value) {
+function toText(value) {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((each) => (typeof each === "string" ? each : JSON.stringify(each))).join(", ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** One field before and after; what went is struck through, what came is marked, and both are said to a screen reader. */
-function difference(name, before, after) {
+/** Differences of one field, marked as deletions and insertions. */
+function fieldDiff(name, before, after) {
   const tags = { same: "span", gone: "del", new: "ins" };
-  const parts = words(written(before), written(after));
+  const parts = words(toText(before), toText(after));
   if (parts.length === 0) return null;
   return h(
     "p",
@@ -239,7 +247,7 @@ function difference(name, before, after) {
   );
 }
 
-function editor(memory, done, changed) {
+function editForm(memory, done, changed) {
   const text = h("textarea", { class: "input", rows: 5, value: memory.text, required: true });
   const tags = h("input", { class: "input", value: memory.tags.join(", "), autocomplete: "off" });
   const category = h("input", { class: "input", value: memory.category, autocomplete: "off" });
@@ -258,11 +266,11 @@ function editor(memory, done, changed) {
     if (Object.keys(fields).length === 0) return done();
     try {
       await memories.edit(memory, { ...fields, reason: reason.value.trim() });
-      say("Saved.");
+      toast("Saved.");
       changed();
       return await done();
     } catch (fault) {
-      return fill(trouble, problem(fault));
+      return fill(trouble, errorBox(fault));
     }
   };
   queueMicrotask(() => text.focus());
@@ -273,7 +281,7 @@ function editor(memory, done, changed) {
     field("Tags", tags, "Separated by commas"),
     field("Category", category),
     field("Importance", importance),
-    field("Why", reason),
+    field("Reason", reason),
     trouble,
     h(
       "div",

@@ -1,4 +1,4 @@
-// A layout by forces: links pull, nodes push, the middle holds. Small enough for a few hundred nodes.
+// Force-directed layout: links pull, nodes push, the centre holds; for a few hundred nodes.
 
 const PUSH = 5200;
 const PULL = 0.035;

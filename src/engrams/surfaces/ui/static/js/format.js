@@ -1,4 +1,4 @@
-// Values as people read them.
+// Format values for display.
 
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const DAY = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });

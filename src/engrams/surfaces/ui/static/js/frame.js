@@ -1,10 +1,10 @@
-// The navigation, recall on or off, whose memory this is, light or dark.
+// Navigation, recall switch, current user, theme.
 
 import { get } from "./api.js";
 import { button, fill, h, icon, s, toggle } from "./dom.js";
-import { every } from "./live.js";
-import { recall, remember, watch } from "./kept.js";
-import { decide, isOn, learn } from "./switch.js";
+import { poll } from "./poll.js";
+import { getChoice, setChoice, watchChoice } from "./pinned.js";
+import { setRecall, isRecallOn, loadRecall } from "./switch.js";
 
 const LINKS = [
   ["chat", "Chat", "chat"],
@@ -19,7 +19,7 @@ const LINKS = [
   ["settings", "Settings", "settings", "second"],
 ];
 
-/** Fill the side; the answer marks the current view. */
+/** Fill the side; returns the marker of the current view. */
 export function frame(side) {
   const failed = h("span", { class: "chip bad count", hidden: true });
   const items = LINKS.map(([name, text, shape, rank]) =>
@@ -38,7 +38,7 @@ export function frame(side) {
   };
   addEventListener("keydown", (event) => event.key === "Escape" && open(false));
   fill(side, h("a", { class: "brand", href: "#/chat" }, mark(), "engrams"), nav, foot());
-  every(15, async () => {
+  poll(15, async () => {
     const { dead } = await get("/v1/jobs");
     failed.hidden = dead.length === 0;
     fill(failed, dead.length, h("span", { class: "hidden-text" }, " failed"));
@@ -77,16 +77,16 @@ function foot() {
   const person = h("span", { class: "person" });
   let own = "";
   const drawn = () => {
-    const name = recall("person", "") || own || "you";
-    const project = recall("project", "");
+    const name = getChoice("person", "") || own || "you";
+    const project = getChoice("project", "");
     fill(
       person,
       h("span", { class: "face", "aria-hidden": "true" }, [...name][0]),
       h("span", { class: "clip" }, name, project && h("span", { class: "soft" }, ` · ${project}`)),
     );
   };
-  watch("person", drawn);
-  watch("project", drawn);
+  watchChoice("person", drawn);
+  watchChoice("project", drawn);
   drawn();
   get("/v1/scopes").then(
     ({ scopes }) => {
@@ -95,10 +95,10 @@ function foot() {
     },
     () => {},
   );
-  const switched = toggle("Recall", isOn(), decide);
-  learn();
-  watch("person", learn);
-  watch("recall", (value) => (switched.firstChild.checked = value === "on"));
+  const switched = toggle("Recall", isRecallOn(), setRecall);
+  loadRecall();
+  watchChoice("person", loadRecall);
+  watchChoice("recall", (value) => (switched.firstChild.checked = value === "on"));
   return h(
     "div",
     { class: "foot" },
@@ -106,7 +106,7 @@ function foot() {
     h(
       "div",
       { class: "row spread" },
-      h("a", { class: "button plain person-link", href: "#/settings", "aria-label": "Whose memory this is" }, person),
+      h("a", { class: "button plain person-link", href: "#/settings", "aria-label": "Current user" }, person),
       themer(),
     ),
   );
@@ -121,8 +121,8 @@ function themer() {
     box.title = `Use the ${next} theme`;
     fill(box, icon(dark() ? "sun" : "moon"));
   };
-  const box = button("", () => remember("theme", dark() ? "light" : "dark"), { kind: "plain", label: "Theme" });
-  watch("theme", (value) => {
+  const box = button("", () => setChoice("theme", dark() ? "light" : "dark"), { kind: "plain", label: "Theme" });
+  watchChoice("theme", (value) => {
     if (value === "light" || value === "dark") document.documentElement.dataset.theme = value;
     else delete document.documentElement.dataset.theme;
     draw();

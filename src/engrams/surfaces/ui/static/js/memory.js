@@ -1,43 +1,48 @@
-// One memory in a list, and its labels.
+// Row of a memory in a list, and its labels.
 
 import { add, h, icon } from "./dom.js";
 import { ago, day, moment, plain } from "./format.js";
 import { LAYERS } from "./words.js";
 
-/** facts, sessions or rules. */
-export const product = (memory) => LAYERS[memory.layer] ?? memory.layer;
+/** Display name of the layer: facts, sessions or rules. */
+export const layerName = (memory) => LAYERS[memory.layer] ?? memory.layer;
+
+const KIND_NAMES = { turn: "Message" };
+
+/** Display name of a kind of memory. */
+export const kindName = (kind) => KIND_NAMES[kind] ?? plain(kind);
 
 const STATE = {
-  superseded: ["warn", "No longer so"],
+  superseded: ["warn", "Outdated"],
   archived: ["", "Archived"],
   forgotten: ["bad", "Forgotten"],
   purged: ["bad", "Erased"],
   candidate: ["night", "Held"],
 };
 
-/** Kind and, where it is not simply active, status. */
+/** Chips of kind and, unless active, status. */
 export function labels(memory, status = memory.status) {
   const [tone, text] = STATE[status] ?? [];
-  return [h("span", { class: `chip ${product(memory)}` }, plain(memory.kind)), text && h("span", { class: `chip ${tone}` }, text)];
+  return [h("span", { class: `chip ${layerName(memory)}` }, kindName(memory.kind)), text && h("span", { class: `chip ${tone}` }, text)];
 }
 
-/** Who said it. */
-export function voice(memory) {
+/** Speaker of a memory. */
+export function speakerOf(memory) {
   if (memory.speaker) return memory.speaker;
   return { user: "You", assistant: "Assistant", tool: "A tool", system: "System" }[memory.role] ?? "";
 }
 
-/** Since when it is true, or when it was said. */
-export function when(memory) {
+/** Time of validity, or of recording. */
+export function timeOf(memory) {
   if (memory.valid_from && memory.valid_to) return `${day(memory.valid_from)} – ${day(memory.valid_to)}`;
   if (memory.valid_to) return `until ${day(memory.valid_to)}`;
   if (memory.valid_from && memory.kind !== "turn") return `since ${day(memory.valid_from)}`;
   return ago(memory.recorded_at);
 }
 
-/** A line of a list; a press opens it. `more`: elements at its end. */
-export function line(memory, open, ...more) {
-  const about = [voice(memory), when(memory), memory.tags.length > 0 && memory.tags.map((tag) => `#${tag}`).join(" ")].filter(Boolean);
+/** Row of a list; a press opens the memory. `more`: elements at its end. */
+export function memoryRow(memory, open, ...more) {
+  const about = [speakerOf(memory), timeOf(memory), memory.tags.length > 0 && memory.tags.map((tag) => `#${tag}`).join(" ")].filter(Boolean);
   return h(
     "li",
     { class: `memory ${memory.status === "active" ? "" : "faded"}`, data: { id: memory.id } },
@@ -51,8 +56,8 @@ export function line(memory, open, ...more) {
   );
 }
 
-/** What a set of memories looks like while it is fetched. */
-export function waiting(rows = 4) {
+/** Placeholder of a list while it loads. */
+export function skeleton(rows = 4) {
   return h(
     "ul",
     { class: "list", "aria-busy": "true", "aria-label": "Loading" },
@@ -62,8 +67,8 @@ export function waiting(rows = 4) {
   );
 }
 
-/** Where the reader looks for what is not there. */
-export function problem(fault) {
+/** Box with an error and its hint. */
+export function errorBox(fault) {
   return h(
     "div",
     { class: "problem", role: "alert" },

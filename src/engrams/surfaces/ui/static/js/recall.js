@@ -1,87 +1,87 @@
-// Beside an answer: what memory gave to it, why, and what it left out.
+// Card beside an answer: memories used, their scores, and those left out.
 
 import { bar, h, icon } from "./dom.js";
 import { capital, count, milliseconds, plain, short } from "./format.js";
-import { labels, voice, when } from "./memory.js";
+import { labels, speakerOf, timeOf } from "./memory.js";
 
 const NARROW = 1100;
 
 const PARTS = {
   cos: "Meaning",
-  cosctx: "Meaning, with what was said before",
+  cosctx: "Meaning, with previous messages",
   cosnext: "Meaning of the reply",
   bm: "Words",
-  bmctx: "Words, with what was said before",
+  bmctx: "Words, with previous messages",
   bmses: "Words in the conversation",
-  speaker: "Who said it",
+  speaker: "Speaker",
   date: "Date",
   when: "Time asked about",
-  slot: "Answers this very question",
+  slot: "Answers this question",
   question: "Is itself a question",
   length: "Length",
-  recency: "How recent",
+  recency: "Recency",
   importance: "Importance",
   confidence: "Confidence",
   graph: "Linked to something found",
-  rerank: "Second judgement",
-  trigger: "A rule for this",
-  access: "Used lately",
+  rerank: "Reranker",
+  trigger: "Trigger",
+  access: "Recently used",
 };
 
 const SKIPPED = {
   timeout: "The lookup took too long, so the answer went on without memory.",
   busy: "Too many lookups at once; the answer went on without memory.",
   error: "The lookup failed; the answer went on without memory.",
-  top_k: "Recall is off: nothing from memory went into this answer.",
+  top_k: "Recall is off: no memories used in this answer.",
   off: "Memory is off for this conversation.",
-  incognito: "Incognito: nothing was read from memory, nothing is kept.",
+  incognito: "Incognito: nothing was read from memory or stored.",
   disabled: "Memory is turned off in the settings.",
-  task: "An errand of a program, not a person's words.",
+  task: "A task of the client program, not a message.",
   refused: "The model server refused the request with memory in it, so it was sent again without.",
 };
 
-/** What the header `x-engrams-memory` says, for people. */
-export function told(note) {
+/** Describe the header `x-engrams-memory`. */
+export function describeNote(note) {
   const [word, detail] = (note ?? "").split(":");
   if (word === "used")
-    return detail === "0" ? "Your profile went into this answer." : `${count(Number(detail), "memory", "memories")} went into this answer.`;
-  if (word === "none") return "Nothing in memory came near this.";
+    return detail === "0" ? "Profile used in this answer." : `${count(Number(detail), "memory", "memories")} used in this answer.`;
+  if (word === "none") return "No relevant memories.";
   return SKIPPED[detail] ?? "";
 }
 
-/** The card. `explained`: what /v1/explain said, null while it is awaited; `used`: whether it went into the answer. */
-export function card({ explained, note, closed = false, learned = [] }, open) {
-  const said = closed ? "Recall is off: no facts went into this answer." : told(note);
-  const time = explained && h("span", { class: "soft small number" }, milliseconds(total(explained)));
-  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h3", {}, "Recalled", explained && h("span", { class: "chip accent number" }, used(explained, note))), time);
-  const found = explained ? [chosen(explained, note, open), left(explained, open), how(explained)] : [];
-  const content = [said && h("p", { class: "small soft" }, said), found, learned.length > 0 && kept(learned, open)];
+/** Build the card. `explained`: the answer of /v1/explain, null while it is awaited. */
+export function recallCard({ explained, note, closed = false, learned = [] }, open) {
+  const said = closed ? "Recall is off: no facts used in this answer." : describeNote(note);
+  const time = explained && h("span", { class: "soft small number" }, milliseconds(totalTime(explained)));
+  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h3", {}, "Recalled", explained && h("span", { class: "chip accent number" }, usedCount(explained, note))), time);
+  const found = explained ? [chosenLists(explained, note, open), leftOut(explained, open), steps(explained)] : [];
+  const content = [said && h("p", { class: "small soft" }, said), found, learned.length > 0 && learnedList(learned, open)];
   return h(
     "aside",
-    { "aria-label": "What was recalled" },
+    { "aria-label": "Recalled memories" },
     h("details", { class: "recall", open: innerWidth > NARROW }, title, h("div", { class: "recall-body" }, content)),
   );
 }
 
-const total = (explained) => explained.stages.reduce((sum, stage) => sum + stage.milliseconds, 0);
+const totalTime = (explained) => explained.stages.reduce((sum, stage) => sum + stage.milliseconds, 0);
 
-/** How many of the memories found went into the answer; of a question without one, all that came near. */
-function used({ hits, abstain }, note) {
+/** Number of memories used in the answer; without an answer all hits. */
+function usedCount({ hits, abstain }, note) {
   const [word, number] = (note ?? "").split(":");
   if (word === "used") return Math.min(hits.length, Number(number));
   return word === "none" || abstain ? 0 : hits.length;
 }
 
-function chosen(explained, note, open) {
-  const number = used(explained, note);
-  const [into, near] = [explained.hits.slice(0, number), explained.hits.slice(number)].map((hits) => hits.map((hit) => item(hit, open)));
+function chosenLists(explained, note, open) {
+  const number = usedCount(explained, note);
+  const [into, near] = [explained.hits.slice(0, number), explained.hits.slice(number)].map((hits) => hits.map((hit) => hitItem(hit, open)));
   return [
     into.length > 0 && h("ol", { class: "recall-list" }, into),
-    near.length > 0 && h("details", {}, h("summary", {}, `Near, but not put in (${near.length})`), h("ol", { class: "recall-list" }, near)),
+    near.length > 0 && h("details", {}, h("summary", {}, `Relevant, not used (${near.length})`), h("ol", { class: "recall-list" }, near)),
   ];
 }
 
-function item(hit, open) {
+function hitItem(hit, open) {
   const { memory } = hit;
   return h(
     "li",
@@ -90,7 +90,7 @@ function item(hit, open) {
       "button",
       { type: "button", class: "recall-open", on: { click: () => open(memory) } },
       h("span", { class: "recall-text" }, short(memory.text, 220)),
-      h("span", { class: "row small soft" }, labels(memory, hit.status), [voice(memory), when(memory)].filter(Boolean).join(" · ")),
+      h("span", { class: "row small soft" }, labels(memory, hit.status), [speakerOf(memory), timeOf(memory)].filter(Boolean).join(" · ")),
     ),
     h(
       "details",
@@ -102,14 +102,14 @@ function item(hit, open) {
         bar(hit.score),
         h("span", { class: "number small", title: "Score, 0 to 1" }, hit.score.toFixed(2)),
       ),
-      parts(hit.parts),
-      hit.facts.length > 0 && h("p", { class: "small soft" }, "Says: ", hit.facts.map((fact) => fact.text).join("; ")),
+      scoreParts(hit.parts),
+      hit.facts.length > 0 && h("p", { class: "small soft" }, "Facts: ", hit.facts.map((fact) => fact.text).join("; ")),
     ),
   );
 }
 
-/** What each source added to a score. */
-function parts(all) {
+/** Parts of a score by source. */
+function scoreParts(all) {
   const named = Object.entries(all)
     .filter(([, value]) => Math.abs(value) >= 0.0005)
     .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
@@ -124,7 +124,7 @@ function parts(all) {
   );
 }
 
-function left(explained, open) {
+function leftOut(explained, open) {
   const rows = explained.rows.filter((row) => row.dropped);
   if (rows.length === 0) return null;
   return h(
@@ -142,7 +142,7 @@ function left(explained, open) {
             "button",
             { type: "button", class: "recall-open", on: { click: () => open(row) } },
             h("span", { class: "recall-text" }, short(row.text, 120)),
-            h("span", { class: "small soft" }, `${reason(row.dropped)} · ${row.score.toFixed(2)}`),
+            h("span", { class: "small soft" }, `${dropReason(row.dropped)} · ${row.score.toFixed(2)}`),
           ),
         ),
       ),
@@ -150,14 +150,14 @@ function left(explained, open) {
   );
 }
 
-/** Reasons name other memories by their ids; people need not see those. */
-function reason(text) {
+/** Reason of a drop, without ids of other memories. */
+function dropReason(text) {
   return capital(text)
     .replace(/^Part of \w{20,}$/, "Part of a memory above")
     .replace(/^Says what \w{20,} says$/, "Says the same as one above");
 }
 
-function how(explained) {
+function steps(explained) {
   const understood = Object.entries(explained.understood).filter(([, value]) => typeof value === "string" && value);
   return h(
     "details",
@@ -176,11 +176,11 @@ function how(explained) {
   );
 }
 
-function kept(learned, open) {
+function learnedList(learned, open) {
   return h(
     "div",
     { class: "learned" },
-    h("h3", { class: "small" }, "Learned from what you said"),
+    h("h3", { class: "small" }, "Extracted from your message"),
     h(
       "ul",
       { class: "recall-list" },

@@ -1,29 +1,29 @@
-// Recall on or off. It is the owner's choice and kept by the server, for every program; where a server keeps none, by this browser.
+// Recall switch: stored by the server for every program, else by this browser.
 
 import { Problem, get, json } from "./api.js";
-import { recall, remember } from "./kept.js";
+import { getChoice, setChoice } from "./pinned.js";
 
 let served = false;
 let decisions = 0;
 let deciding = Promise.resolve();
 
-/** What the server says, from now on shown everywhere; unless something else was decided while it spoke. */
-export async function learn() {
+/** Load the state from the server, unless it was changed meanwhile. */
+export async function loadRecall() {
   const before = decisions;
   try {
     const { recall_enabled: on } = await get("/api/memory/status");
     if (decisions !== before) return;
     served = true;
-    remember("recall", on ? "on" : "off");
+    setChoice("recall", on ? "on" : "off");
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
   }
 }
 
-/** Decide it. Decisions reach the server one after the other. */
-export function decide(on) {
+/** Set the state; changes reach the server one after the other. */
+export function setRecall(on) {
   decisions += 1;
-  remember("recall", on ? "on" : "off");
+  setChoice("recall", on ? "on" : "off");
   deciding = deciding.then(
     () => send(on),
     () => send(on),
@@ -31,8 +31,8 @@ export function decide(on) {
   return deciding;
 }
 
-/** Wait until what was decided holds: nothing is asked under the rule of before. */
-export const settled = () => deciding.catch(() => {});
+/** Wait until the last change has reached the server. */
+export const recallSettled = () => deciding.catch(() => {});
 
 async function send(on) {
   try {
@@ -44,7 +44,7 @@ async function send(on) {
   }
 }
 
-export const isOn = () => recall("recall", "on") === "on";
+export const isRecallOn = () => getChoice("recall", "on") === "on";
 
-/** Whether the server itself leaves facts out; then rules still go into answers. */
-export const isServed = () => served;
+/** True if the server applies it; rules then still go into answers. */
+export const isServerRecall = () => served;

@@ -1,9 +1,9 @@
-// How the last question of this window was answered.
+// Trace of the last question in this window.
 
 let held = null;
 
-export const last = () => held;
+export const getTrace = () => held;
 
-export function traced(explained) {
+export function setTrace(explained) {
   held = explained;
 }

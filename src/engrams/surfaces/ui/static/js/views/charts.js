@@ -1,11 +1,11 @@
-// Growth, latency and cost as they were in the last hours and days.
+// Growth, search time and model usage over time.
 
 import { get } from "../api.js";
 import { fill, h, head, tabs } from "../dom.js";
 import { bars, lines } from "../chart.js";
 import { capital, count, day, milliseconds, number } from "../format.js";
-import { every } from "../live.js";
-import { problem } from "../memory.js";
+import { poll } from "../poll.js";
+import { errorBox } from "../memory.js";
 import { LAYERS } from "../words.js";
 
 export const title = "Charts";
@@ -31,18 +31,18 @@ export async function show(root) {
       get("/v1/stats/series", { minutes }),
       get("/v1/timeline", { buckets: 40 }),
     ]);
-    fill(tiles, numbers(stats, series));
-    fill(growth, grown(timeline));
-    fill(speed, latency(series.points));
-    fill(use, load(series.points));
+    fill(tiles, summaryTiles(stats, series));
+    fill(growth, growthChart(timeline));
+    fill(speed, latencyChart(series.points));
+    fill(use, loadChart(series.points));
   };
-  const choose = tabs("Span", SPANS, minutes, (value) => {
+  const choose = tabs("Period", SPANS, minutes, (value) => {
     minutes = value;
     draw();
   });
   fill(
     root,
-    head("Charts", "How memory grows, how fast it answers, and what the models cost."),
+    head("Charts", "Growth of memory, search time and model usage."),
     tiles,
     growth,
     h("div", { class: "row spread" }, h("h2", {}, "Since the server started"), choose),
@@ -51,13 +51,13 @@ export async function show(root) {
   try {
     await draw();
   } catch (fault) {
-    fill(root, problem(fault));
+    fill(root, errorBox(fault));
     return () => {};
   }
-  return every(10, draw);
+  return poll(10, draw);
 }
 
-function numbers(stats, series) {
+function summaryTiles(stats, series) {
   const searches = series.points.filter((point) => point.searches > 0);
   const middle = searches.length
     ? searches.reduce((sum, point) => sum + point.search_p50 * point.searches, 0) / searches.reduce((sum, point) => sum + point.searches, 0)
@@ -72,12 +72,12 @@ function numbers(stats, series) {
         "memories",
       )} in all`,
     ),
-    tile("Search", middle === null ? "–" : milliseconds(middle), "typical, this span"),
-    tile("Findable by meaning", `${Math.round(stats.embedded * 100)} %`, stats.embedder),
+    tile("Search", middle === null ? "–" : milliseconds(middle), "median, this period"),
+    tile("Searchable by meaning", `${Math.round(stats.embedded * 100)} %`, stats.embedder),
     tile(
-      "Asked of models",
+      "Model calls",
       number(series.spent.calls),
-      series.spent.calls ? `${number(series.spent.tokens)} tokens` : "Costs nothing so far",
+      series.spent.calls ? `${number(series.spent.tokens)} tokens` : "None so far",
     ),
   ];
 }
@@ -92,8 +92,8 @@ function tile(name, value, more) {
   );
 }
 
-function grown(timeline) {
-  if (timeline.points.length === 0) return h("p", { class: "soft" }, "Growth is drawn here from the first memory on.");
+function growthChart(timeline) {
+  if (timeline.points.length === 0) return h("p", { class: "soft" }, "Growth appears here with the first memory.");
   let sum = 0;
   const names = Object.entries(LAYERS);
   const points = timeline.points.map((point) => {
@@ -101,12 +101,12 @@ function grown(timeline) {
     return { label: day(point.at), parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]) };
   });
   const legend = names.map(([, name]) => [`${name}-fill`, capital(name)]);
-  const summary = `${count(sum, "memory", "memories")} from ${day(timeline.points[0].at)} to today${timeline.more ? "; older ones are not drawn" : ""}.`;
+  const summary = `${count(sum, "memory", "memories")} from ${day(timeline.points[0].at)} to today${timeline.more ? "; older ones are not shown" : ""}.`;
   return bars("Growth", points, { format: whole, summary, legend });
 }
 
-/** Minutes put together, so that a day is as readable as an hour. */
-function grouped(points) {
+/** Group minutes into at most 48 columns. */
+function groupPoints(points) {
   const size = Math.max(1, Math.ceil(points.length / MOST));
   const groups = [];
   for (let at = 0; at < points.length; at += size) groups.push(points.slice(at, at + size));
@@ -115,30 +115,30 @@ function grouped(points) {
 
 const clock = (value) => new Date(value).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
-function latency(points) {
-  const groups = grouped(points);
+function latencyChart(points) {
+  const groups = groupPoints(points);
   const worst = (group, name) => {
     const asked = group.filter((point) => point.searches > 0).map((point) => point[name]);
     return asked.length ? Math.max(...asked) : null;
   };
   const p95 = groups.map((group) => worst(group, "search_p95"));
-  if (!p95.some((value) => value !== null)) return quiet("Search time", "Each search is timed. The first one draws the first point.");
+  if (!p95.some((value) => value !== null)) return emptyChart("Search time", "No searches in this period.");
   return lines(
     "Search time",
     groups.map((group) => clock(group[0].at)),
     [
-      { name: "Half of them within", colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
-      { name: "95 of 100 within", colour: "sessions-fill", values: p95 },
+      { name: "Median", colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
+      { name: "95th percentile", colour: "sessions-fill", values: p95 },
     ],
     { format: milliseconds },
   );
 }
 
-function load(points) {
-  const groups = grouped(points);
+function loadChart(points) {
+  const groups = groupPoints(points);
   const total = (group, name) => group.reduce((sum, point) => sum + point[name], 0);
   const all = points.reduce((sum, point) => sum + point.searches + point.writes, 0);
-  if (all === 0) return quiet("Searches and writes", "What is asked and what is stored, minute by minute.");
+  if (all === 0) return emptyChart("Searches and writes", "No searches or writes in this period.");
   const columns = groups.map((group) => ({
     label: clock(group[0].at),
     parts: [
@@ -155,6 +155,6 @@ function load(points) {
   });
 }
 
-function quiet(name, text) {
+function emptyChart(name, text) {
   return h("div", { class: "stack tight" }, h("h3", {}, name), h("p", { class: "soft small" }, text));
 }

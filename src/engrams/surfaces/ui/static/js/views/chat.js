@@ -1,22 +1,22 @@
-// Chat: answers as they come, and beside each what was recalled and why.
+// Chat: streamed answers with the recalled memories beside each.
 
 import { drawer } from "../dialog.js";
 import { button, empty, fill, h, icon, select, toggle } from "../dom.js";
 import { open } from "../drawer.js";
 import { ago, count } from "../format.js";
-import { recall, remember, watch } from "../kept.js";
-import { problem } from "../memory.js";
-import { tried } from "../notice.js";
-import { prose } from "../prose.js";
-import { card } from "../recall.js";
-import { isOn } from "../switch.js";
-import { Talk, models } from "../talk.js";
-import { sessions, titled } from "./sessions.js";
+import { getChoice, setChoice, watchChoice } from "../pinned.js";
+import { errorBox } from "../memory.js";
+import { withToast } from "../toast.js";
+import { renderMarkdown } from "../markdown.js";
+import { recallCard } from "../recall.js";
+import { isRecallOn } from "../switch.js";
+import { ChatLog, models } from "../chatlog.js";
+import { loadSessions, titleOf } from "./sessions.js";
 
 export const title = "Chat";
 
 const OFFLINE = "engrams-offline";
-let talk = new Talk();
+let talk = new ChatLog();
 
 export async function show(root) {
   const page = new Chat(root);
@@ -27,16 +27,16 @@ export async function show(root) {
 class Chat {
   constructor(root) {
     this.root = root;
-    this.model = recall("model", "");
+    this.model = getChoice("model", "");
     this.log = h("ol", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "Conversation" });
     this.input = h("textarea", {
       class: "input",
       rows: 1,
       placeholder: "Write a message…",
       "aria-label": "Your message",
-      on: { keydown: (event) => this.key(event), input: () => this.grow() },
+      on: { keydown: (event) => this.key(event), input: () => this.resizeInput() },
     });
-    this.send = button("", () => this.press(), { icon: "send", kind: "main-action", label: "Send" });
+    this.send = button("", () => this.submit(), { icon: "send", kind: "main-action", label: "Send" });
     this.picker = h("span", {});
     this.state = h("span", { class: "small soft" });
     this.rows = new Map();
@@ -53,20 +53,20 @@ class Chat {
         { class: "controls" },
         this.picker,
         night,
-        button("Earlier", () => earlier((session) => this.resume(session)), { icon: "time" }),
-        button("New chat", () => this.renew(new Talk()), { icon: "plus" }),
+        button("History", () => showHistory((session) => this.resume(session)), { icon: "time" }),
+        button("New chat", () => this.replace(new ChatLog()), { icon: "plus" }),
       ),
     );
     const composer = h(
       "form",
-      { class: "composer", on: { submit: (event) => (event.preventDefault(), this.press()) } },
+      { class: "composer", on: { submit: (event) => (event.preventDefault(), this.submit()) } },
       h("div", { class: "composer-box" }, this.input, this.send),
       h("p", { class: "composer-note" }, this.state),
     );
     fill(this.root, bar, this.log, composer);
-    this.unwatch = watch("recall", () => this.tell());
+    this.unwatch = watchChoice("recall", () => this.showState());
     this.draw();
-    await this.offered();
+    await this.loadModels();
   }
 
   end() {
@@ -74,7 +74,7 @@ class Chat {
     this.gone = true;
   }
 
-  async offered() {
+  async loadModels() {
     try {
       const names = await models();
       if (!names.includes(this.model)) this.model = names[0] ?? OFFLINE;
@@ -83,28 +83,28 @@ class Chat {
         this.picker,
         select("Model", words, this.model, (name) => {
           this.model = name;
-          remember("model", name);
-          this.tell();
+          setChoice("model", name);
+          this.showState();
         }),
       );
     } catch (fault) {
-      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, "Model server not reached"));
+      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, "Model server unreachable"));
     }
-    this.tell();
+    this.showState();
     if (talk.turns.length === 0 && !this.gone) this.draw();
   }
 
-  tell() {
-    const off = !isOn();
+  showState() {
+    const off = !isRecallOn();
     this.root.classList.toggle("night", talk.incognito);
     fill(
       this.state,
       talk.incognito
-        ? [icon("mask", true), " Incognito: nothing is recalled, nothing is kept."]
+        ? [icon("mask", true), " Incognito: nothing is recalled or stored."]
         : off
-          ? "Recall is off: facts stay out of answers. What you say is kept."
+          ? "Recall is off: facts are not used in answers. Messages are still stored."
           : this.model === OFFLINE
-            ? "No model is connected: answers are quotes from memory. What you say is kept."
+            ? "No model is connected: answers are quotes from memory. Messages are stored."
             : "Enter sends, Shift+Enter makes a new line.",
     );
   }
@@ -112,13 +112,13 @@ class Chat {
   draw() {
     this.rows.clear();
     fill(this.log);
-    if (talk.turns.length === 0) this.log.append(h("li", { class: "log-empty" }, this.first()));
-    for (const turn of talk.turns) this.turn(turn);
-    this.tell();
-    this.ready();
+    if (talk.turns.length === 0) this.log.append(h("li", { class: "log-empty" }, this.welcome()));
+    for (const turn of talk.turns) this.addRow(turn);
+    this.showState();
+    this.showBusy();
   }
 
-  first() {
+  welcome() {
     const hints = [
       "I moved to Lisbon in March and work as a nurse.",
       "I prefer short answers without bullet points.",
@@ -126,17 +126,17 @@ class Chat {
     ];
     const box = empty(
       "chat",
-      talk.incognito ? "Nobody takes notes here" : "Say it once",
+      talk.incognito ? "Incognito chat" : "Start a conversation",
       talk.incognito
-        ? "This conversation lives in this window. Nothing is read from memory and nothing of it is stored."
-        : "Tell engrams something about you, then ask about it, today or in a year. Beside each answer you see what was recalled, why, and what was left out.",
+        ? "This conversation exists only in this window. Memory is neither read nor written."
+        : "Tell engrams something about you, then ask about it. Beside each answer you see the memories recalled, their scores, and those left out.",
     );
     if (!talk.incognito)
       box.append(
         h(
           "div",
           { class: "hints" },
-          hints.map((text) => h("button", { type: "button", class: "hint-button", on: { click: () => this.fillIn(text) } }, text)),
+          hints.map((text) => h("button", { type: "button", class: "hint-button", on: { click: () => this.insert(text) } }, text)),
         ),
       );
     if (this.model === OFFLINE)
@@ -151,13 +151,13 @@ class Chat {
     return box;
   }
 
-  fillIn(text) {
+  insert(text) {
     this.input.value = text;
-    this.grow();
+    this.resizeInput();
     this.input.focus();
   }
 
-  turn(turn) {
+  addRow(turn) {
     const said = h("div", { class: "said" });
     const beside = h("div", { class: "beside" });
     delete turn.drawn;
@@ -176,14 +176,14 @@ class Chat {
     if (this.gone || !talk.turns.includes(turn)) return;
     if (!this.rows.has(turn)) {
       if (this.rows.size === 0) fill(this.log);
-      for (const each of talk.turns) if (!this.rows.has(each)) this.turn(each);
+      for (const each of talk.turns) if (!this.rows.has(each)) this.addRow(each);
       return;
     }
     const { said, beside } = this.rows.get(turn);
     const low = innerHeight + scrollY >= document.documentElement.scrollHeight - 160;
     if (turn.role === "user") fill(said, turn.text);
     else this.answer(turn, said, beside);
-    this.ready();
+    this.showBusy();
     if (low && talk.running) scrollTo({ top: document.documentElement.scrollHeight });
   }
 
@@ -192,10 +192,10 @@ class Chat {
     fill(
       said,
       waits && h("span", { class: "dots", role: "img", "aria-label": "Thinking" }, h("i"), h("i"), h("i")),
-      prose(turn.text),
+      renderMarkdown(turn.text),
       turn.state === "stopped" && h("p", { class: "small soft" }, "Stopped."),
       turn.state === "failed" && [
-        problem(turn.fault),
+        errorBox(turn.fault),
         h(
           "div",
           { class: "row" },
@@ -209,12 +209,12 @@ class Chat {
     const before = new Map([...beside.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));
     fill(
       beside,
-      card(turn, (memory) => open(memory)),
+      recallCard(turn, (memory) => open(memory)),
     );
     for (const each of beside.querySelectorAll("details")) each.open = before.get(each.firstChild.textContent) ?? each.open;
   }
 
-  ready() {
+  showBusy() {
     const busy = talk.running !== null;
     this.log.setAttribute("aria-busy", String(busy));
     fill(this.send, icon(busy ? "stop" : "send"));
@@ -225,21 +225,21 @@ class Chat {
   key(event) {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
-      if (!talk.running) this.press();
+      if (!talk.running) this.submit();
     }
   }
 
-  grow() {
+  resizeInput() {
     this.input.style.height = "auto";
     this.input.style.height = `${Math.min(this.input.scrollHeight + 2, 200)}px`;
   }
 
-  press() {
+  submit() {
     if (talk.running) return talk.stop();
     const text = this.input.value.trim();
     if (!text) return this.input.focus();
     this.input.value = "";
-    this.grow();
+    this.resizeInput();
     return this.run(text);
   }
 
@@ -255,12 +255,12 @@ class Chat {
   }
 
   incognito(on) {
-    const fresh = new Talk();
+    const fresh = new ChatLog();
     fresh.incognito = on;
-    this.renew(fresh);
+    this.replace(fresh);
   }
 
-  renew(fresh) {
+  replace(fresh) {
     talk.stop();
     if (fresh.incognito === false)
       fresh.incognito = talk.incognito && fresh.turns.length === 0 && this.root.querySelector(".switch input")?.checked;
@@ -270,7 +270,7 @@ class Chat {
   }
 
   async resume(session) {
-    const found = await Talk.of(session);
+    const found = await ChatLog.load(session);
     this.root.querySelector(".switch input").checked = false;
     talk.stop();
     talk = found;
@@ -279,11 +279,11 @@ class Chat {
   }
 }
 
-/** A list of stored conversations to go on with. */
-async function earlier(resume) {
-  const side = drawer("Earlier conversations");
+/** List of stored conversations to continue. */
+async function showHistory(resume) {
+  const side = drawer("Conversations");
   try {
-    const list = (await sessions()).map((each) =>
+    const list = (await loadSessions()).map((each) =>
       h(
         "li",
         { class: "memory" },
@@ -293,14 +293,14 @@ async function earlier(resume) {
             type: "button",
             class: "memory-open",
             on: {
-              click: tried(async () => {
+              click: withToast(async () => {
                 side.close();
                 await resume(each.id);
               }),
             },
           },
-          h("span", { class: "memory-text" }, titled(each)),
-          h("span", { class: "memory-about soft" }, `${count(each.turns, "turn")} · ${ago(each.last_active)}`),
+          h("span", { class: "memory-text" }, titleOf(each)),
+          h("span", { class: "memory-about soft" }, `${count(each.turns, "message")} · ${ago(each.last_active)}`),
         ),
       ),
     );
@@ -308,9 +308,9 @@ async function earlier(resume) {
       side.body,
       list.length
         ? h("ul", { class: "list" }, list)
-        : empty("time", "No conversations yet", "Every conversation that memory has heard is listed here, and you can go on with it."),
+        : empty("time", "No conversations yet", "Stored conversations are listed here; open one to continue it."),
     );
   } catch (fault) {
-    fill(side.body, problem(fault));
+    fill(side.body, errorBox(fault));
   }
 }

@@ -1,21 +1,21 @@
-// The garden: what contradicts, what a cycle would do, what the last ones did, and taking them back.
+// Garden: contradictions, planned changes, past cycles and undo.
 
 import { get, post } from "../api.js";
 import { confirm } from "../dialog.js";
 import { button, empty, fill, h, head, icon, toggle } from "../dom.js";
 import { ago, capital, count, day, moment, number, plain, short } from "../format.js";
-import { every } from "../live.js";
-import { problem } from "../memory.js";
-import { say, tried } from "../notice.js";
+import { poll } from "../poll.js";
+import { errorBox } from "../memory.js";
+import { toast, withToast } from "../toast.js";
 
 export const title = "Garden";
 
 const ENDS = { complete: "good", incomplete: "warn", interrupted: "warn", paused: "" };
-const DOES = { archive: "puts away", doubt: "doubts", supersede: "closes", unlink: "unlinks" };
+const ACTIONS = { archive: "Archive", doubt: "Lower confidence", supersede: "Mark outdated", unlink: "Remove link" };
 
 export async function show(root) {
   const tiles = h("div", { class: "tiles" });
-  const clashes = h("section", { class: "stack", "aria-label": "Conflicts" });
+  const clashes = h("section", { class: "stack", "aria-label": "Contradictions" });
   const planned = h("section", { class: "stack", "aria-label": "Plan", "aria-live": "polite" });
   const past = h("section", { class: "stack", "aria-label": "Last cycles" });
   const follow = async () => {
@@ -23,32 +23,32 @@ export async function show(root) {
     fill(tiles, ...numbers(status, follow));
     fill(past, cycles(reports, status.undo, follow));
   };
-  // All of memory is looked through for what contradicts: not again and again.
+  // Finding contradictions reads all of memory, so it is not polled.
   const draw = async () => {
     const [{ conflicts }] = await Promise.all([get("/v1/garden/conflicts"), follow()]);
     fill(clashes, contradictions(conflicts, draw));
   };
-  const plan = tried(async () => {
+  const plan = withToast(async () => {
     const made = await get("/v1/garden/plan");
     fill(planned, steps(made.steps));
   });
-  const run = tried(async () => {
+  const run = withToast(async () => {
     const report = await post("/v1/garden/run", {});
     fill(planned);
-    say(told(report), report.modified > 0 ? ["Undo", () => undo(report.id)] : null);
+    toast(describeReport(report), report.modified > 0 ? ["Undo", () => undo(report.id)] : null);
     await draw();
   });
-  const undo = tried(async (cycle) => {
+  const undo = withToast(async (cycle) => {
     const done = await post("/v1/garden/undo", { cycle });
-    const left = done.left.length > 0 ? ` ${count(done.left.length, "memory", "memories")} changed since, and stay.` : "";
-    say(`${count(done.restored.length, "memory is", "memories are")} as before.${left}`);
+    const left = done.left.length > 0 ? ` ${count(done.left.length, "memory", "memories")} changed since and kept as they are.` : "";
+    toast(`${count(done.restored.length, "memory", "memories")} restored.${left}`);
     await draw();
   });
   fill(
     root,
     head(
       "Garden",
-      "Memory is looked after between conversations: what says the same becomes one, what nobody believes is put away. Nothing is erased.",
+      "Maintenance between conversations: duplicates are merged, outdated memories are archived. Nothing is erased.",
       button("See the plan", plan, { icon: "eye" }),
       button("Run now", run, { icon: "check", kind: "main-action" }),
     ),
@@ -60,15 +60,15 @@ export async function show(root) {
   try {
     await draw();
   } catch (fault) {
-    fill(root, problem(fault));
+    fill(root, errorBox(fault));
     return () => {};
   }
-  // Not under the reader's hands: a button that is about to be pressed stays where it is.
-  return every(10, () => (root.matches(":focus-within") ? null : follow()));
+  // No redraw while a control has the focus: a button about to be pressed must not move.
+  return poll(10, () => (root.matches(":focus-within") ? null : follow()));
 
   function cycles(reports, undoable, again) {
     if (reports.length === 0)
-      return empty("garden", "Not looked after yet", "Each cycle leaves a report here, and can be taken back.", button("Run now", run));
+      return empty("garden", "No cycles yet", "Each cycle leaves a report here and can be undone.", button("Run now", run));
     const rows = [...reports].reverse().map((report) =>
       h(
         "li",
@@ -82,15 +82,15 @@ export async function show(root) {
             h("span", { class: `chip ${ENDS[report.state]}` }, capital(report.state)),
             h("span", { class: "small soft", title: moment(report.at) }, `${ago(report.at)} · ${report.why}`),
           ),
-          h("p", {}, told(report)),
+          h("p", {}, describeReport(report)),
           report.summary && h("p", { class: "soft" }, report.summary),
           report.notes.map((note) => h("p", { class: "small soft" }, note)),
         ),
         undoable.includes(report.id) &&
           button(
             "Undo",
-            tried(async () => {
-              const yes = await confirm("Take this cycle back?", "What it changed is as before, but for what was changed since.", "Undo", false);
+            withToast(async () => {
+              const yes = await confirm("Undo this cycle?", "Its changes are reverted, except on memories that changed since.", "Undo", false);
               if (yes) await undo(report.id);
               else await again();
             }),
@@ -104,12 +104,12 @@ export async function show(root) {
 
 function numbers(status, draw) {
   const held = status.state === "paused";
-  const pause = tried(async (on) => {
+  const pause = withToast(async (on) => {
     await post("/v1/garden/pause", { on });
     await draw();
   });
   return [
-    tile("State", status.state === "disabled" ? "By hand only" : capital(status.state)),
+    tile("State", status.state === "disabled" ? "Manual only" : capital(status.state)),
     tile("Next cycle", status.next ? ago(status.next) : "none"),
     tile("Tokens, last day", number(status.usage.tokens)),
     h("div", { class: "card tile" }, toggle("Paused", held, pause)),
@@ -121,11 +121,11 @@ function tile(name, value) {
 }
 
 function contradictions(list, draw) {
-  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "Nothing contradicts.");
-  const settle = (clash, keep) =>
-    tried(async () => {
+  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "No contradictions.");
+  const decideConflict = (clash, keep) =>
+    withToast(async () => {
       await post("/v1/garden/decide", { one: clash.one.id, other: clash.other.id, keep });
-      say(keep ? "Settled. The other one is kept as history." : "Both stay.");
+      toast(keep ? "Decided. The other memory is kept as history." : "Both are kept.");
       await draw();
     });
   const side = (clash, it) =>
@@ -133,10 +133,10 @@ function contradictions(list, draw) {
       "div",
       { class: "row spread" },
       h("span", {}, short(it.text, 200), h("span", { class: "small soft" }, ` ${day(it.at)}`)),
-      button("Keep this", settle(clash, it.id), { label: undefined }),
+      button("Keep this", decideConflict(clash, it.id), { label: undefined }),
     );
   return [
-    h("h2", {}, `Both cannot be so (${list.length})`),
+    h("h2", {}, `Contradictions (${list.length})`),
     h(
       "ul",
       { class: "list" },
@@ -150,7 +150,7 @@ function contradictions(list, draw) {
             h("p", { class: "small soft" }, capital(clash.reason)),
             side(clash, clash.one),
             side(clash, clash.other),
-            h("div", { class: "row end" }, button("Keep both", settle(clash, ""), { kind: "plain" })),
+            h("div", { class: "row end" }, button("Keep both", decideConflict(clash, ""), { kind: "plain" })),
           ),
         ),
       ),
@@ -159,15 +159,15 @@ function contradictions(list, draw) {
 }
 
 function steps(list) {
-  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "There is nothing to do.");
+  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "No changes planned.");
   return h(
     "div",
     { class: "card scroll-x" },
     h(
       "table",
       { class: "plain-table" },
-      h("caption", { class: "hidden-text" }, "What a cycle would do now"),
-      h("thead", {}, h("tr", {}, ["Would", "Memories", "Why"].map((name) => h("th", { scope: "col" }, name)))),
+      h("caption", { class: "hidden-text" }, "Planned changes"),
+      h("thead", {}, h("tr", {}, ["Action", "Memories", "Reason"].map((name) => h("th", { scope: "col" }, name)))),
       h(
         "tbody",
         {},
@@ -175,7 +175,7 @@ function steps(list) {
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, plain(DOES[step.verb] ?? step.verb)),
+            h("th", { scope: "row" }, plain(ACTIONS[step.verb] ?? step.verb)),
             h("td", {}, step.texts.map((text) => h("p", {}, short(text)))),
             h("td", { class: "soft" }, step.reason),
           ),
@@ -185,8 +185,8 @@ function steps(list) {
   );
 }
 
-function told(report) {
-  if (report.modified === 0 && report.compactions === 0) return "Nothing had to change.";
+function describeReport(report) {
+  if (report.modified === 0 && report.compactions === 0) return "No memories changed.";
   const merged = report.compactions > 0 ? `, ${number(report.compactions)} merged into others` : "";
   return `${count(report.modified, "memory", "memories")} changed${merged}.`;
 }

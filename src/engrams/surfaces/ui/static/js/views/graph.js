@@ -1,12 +1,12 @@
-// The graph: memories, tags and topics with their links; a picture to look at and a list to read.
+// Graph of memories, tags and topics, as a picture and a list.
 
 import { get } from "../api.js";
 import { button, empty, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
 import { open } from "../drawer.js";
 import { count, plain, short } from "../format.js";
-import { later } from "../live.js";
-import { problem } from "../memory.js";
-import { Picture } from "../canvas.js";
+import { debounce } from "../poll.js";
+import { errorBox, kindName } from "../memory.js";
+import { GraphCanvas } from "../canvas.js";
 import { KINDS, LAYERS, LAYER_OF, LINKS } from "../words.js";
 
 export const title = "Graph";
@@ -17,9 +17,9 @@ const NAMES = {
   relates_to: "Related",
   supersedes: "Replaces",
   contradicts: "Contradicts",
-  derived_from: "Learned from",
+  derived_from: "Derived from",
   co_occurs: "Found together",
-  abstracted_from: "Sums up",
+  abstracted_from: "Summarises",
 };
 
 export async function show(root) {
@@ -37,14 +37,14 @@ class Graph {
       class: "canvas",
       tabindex: "0",
       role: "application",
-      "aria-label": "Graph. Arrow keys walk from node to node, Enter opens one, plus and minus zoom. The list view says the same in words.",
+      "aria-label": "Graph. Arrow keys walk from node to node, Enter opens one, plus and minus zoom. The list view has the same content.",
     });
     this.info = h("div", { class: "node-info", "aria-live": "polite" });
     this.list = h("div", { hidden: true });
-    this.picture = new Picture(
+    this.picture = new GraphCanvas(
       this.canvas,
-      (node) => this.chosen(node),
-      (node) => this.opened(node),
+      (node) => this.showInfo(node),
+      (node) => this.openNode(node),
     );
   }
 
@@ -52,11 +52,11 @@ class Graph {
     const search = h("input", {
       class: "input",
       type: "search",
-      placeholder: "Only what contains…",
+      placeholder: "Filter by text…",
       "aria-label": "Filter the graph",
       data: { search: "" },
       on: {
-        input: later(() => {
+        input: debounce(() => {
           this.text = search.value.trim().toLowerCase();
           this.draw();
         }),
@@ -70,10 +70,10 @@ class Graph {
       button("", () => this.picture.fit(), { icon: "fit", label: "Show all" }),
     );
     this.stage = h("div", { class: "stage card" }, this.canvas, tools, this.info, this.legend());
-    this.back = button("Everything", () => this.around(""), { icon: "left" });
+    this.back = button("Whole graph", () => this.focusOn(""), { icon: "left" });
     fill(
       this.root,
-      head("Graph", "How memories hang together. Select one to see its links, open it to read it."),
+      head("Graph", "How memories are linked. Select one to see its links, open it to read it."),
       h(
         "div",
         { class: "row" },
@@ -105,7 +105,7 @@ class Graph {
         this.back,
         this.sum,
         h("span", { class: "grow" }),
-        toggle("Also what has no links", false, (on) => {
+        toggle("Show unlinked", false, (on) => {
           this.lone = on;
           this.draw();
         }),
@@ -138,14 +138,14 @@ class Graph {
       this.draw();
     } catch (fault) {
       fill(this.sum);
-      fill(this.list, problem(fault));
+      fill(this.list, errorBox(fault));
       this.list.hidden = false;
       this.stage.hidden = true;
     }
   }
 
-  /** What passes the filter, with its links. */
-  shown() {
+  /** Nodes that pass the filter, with their links. */
+  visibleGraph() {
     const { nodes, edges } = this.found;
     const hit = nodes.filter((node) => !this.text || node.label.toLowerCase().includes(this.text));
     const near = new Set(hit.map((node) => node.id));
@@ -172,9 +172,9 @@ class Graph {
   }
 
   draw() {
-    const { kept, links } = this.shown();
+    const { kept, links } = this.visibleGraph();
     const pictured = this.shape === "picture";
-    fill(this.sum, `${count(kept.length, "node")}, ${count(links.length, "link")}${this.found.more ? "; the newest, there are more" : ""}`);
+    fill(this.sum, `${count(kept.length, "node")}, ${count(links.length, "link")}${this.found.more ? "; newest only" : ""}`);
     this.stage.hidden = !pictured || kept.length === 0;
     this.list.hidden = pictured && kept.length > 0;
     if (kept.length === 0)
@@ -182,8 +182,8 @@ class Graph {
         this.list,
         empty(
           "graph",
-          this.text ? "Nothing contains that" : "Nothing to connect yet",
-          "Each fact is linked to what it was learned from, to what it replaces, and to its topic. Say a few things, and the picture grows.",
+          this.text ? "No matches" : "No links yet",
+          "Each fact is linked to its source, to the fact it replaces, and to its topic.",
           h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
         ),
       );
@@ -197,7 +197,7 @@ class Graph {
           kept.map((node) => this.line(node, links)),
         ),
       );
-    this.chosen(this.picture.selected);
+    this.showInfo(this.picture.selected);
   }
 
   line(node, links) {
@@ -210,12 +210,12 @@ class Graph {
         { class: "grow stack tight" },
         h(
           "button",
-          { type: "button", class: "memory-open", on: { click: () => this.opened(node) } },
+          { type: "button", class: "memory-open", on: { click: () => this.openNode(node) } },
           h("span", { class: "memory-text" }, node.label),
           h(
             "span",
             { class: "memory-about" },
-            h("span", { class: `chip ${node.colour}` }, plain(node.kind ?? node.type)),
+            h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
             count(own.length, "link"),
           ),
         ),
@@ -246,14 +246,14 @@ class Graph {
         {
           type: "button",
           class: "link",
-          on: { click: () => (this.shape === "picture" ? this.picture.select(other) : this.opened(other)) },
+          on: { click: () => (this.shape === "picture" ? this.picture.select(other) : this.openNode(other)) },
         },
         short(other.label, 80),
       ),
     );
   }
 
-  chosen(node) {
+  showInfo(node) {
     if (!node) {
       fill(this.info);
       return;
@@ -264,8 +264,8 @@ class Graph {
       h(
         "div",
         { class: "row" },
-        h("span", { class: `chip ${node.colour}` }, plain(node.kind ?? node.type)),
-        node.status === "superseded" && h("span", { class: "chip warn" }, "No longer so"),
+        h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
+        node.status === "superseded" && h("span", { class: "chip warn" }, "Outdated"),
       ),
       h("p", {}, short(node.label, 200)),
       own.length > 0 &&
@@ -278,18 +278,18 @@ class Graph {
       h(
         "div",
         { class: "row" },
-        node.type === "memory" && button("Open", () => this.opened(node)),
-        button("Around this", () => this.around(node.id)),
+        node.type === "memory" && button("Open", () => this.openNode(node)),
+        button("Show neighbours", () => this.focusOn(node.id)),
       ),
     );
   }
 
-  opened(node) {
+  openNode(node) {
     if (node.type === "memory") open(node, () => this.load());
-    else this.around(node.id);
+    else this.focusOn(node.id);
   }
 
-  around(id) {
+  focusOn(id) {
     this.focus = id;
     this.picture.selected = null;
     fill(this.info);

@@ -1,10 +1,10 @@
-// Files in, by drop or by choice, with progress; everything out as one file.
+// Import of files with progress, and export.
 
 import { ask, get, json } from "../api.js";
 import { bar, button, fill, h, head, icon } from "../dom.js";
 import { ago, bytes, capital, count, number } from "../format.js";
-import { problem } from "../memory.js";
-import { fail, say, tried } from "../notice.js";
+import { errorBox } from "../memory.js";
+import { toastError, toast, withToast } from "../toast.js";
 
 export const title = "Import";
 
@@ -49,14 +49,14 @@ export async function show(root) {
     h(
       "div",
       {},
-      h("h2", {}, "Take it with you"),
+      h("h2", {}, "Export memory"),
       h("p", { class: "soft small" }, "Everything in memory, with history and links, as one file that imports anywhere engrams runs."),
     ),
-    button("Export", tried(save), { icon: "export" }),
+    button("Export", withToast(save), { icon: "export" }),
   );
   fill(
     root,
-    head("Import", "Bring what you already told other assistants, and take everything with you when you like."),
+    head("Import", "Import conversations of other assistants, or export all memories."),
     zone,
     list,
     exported,
@@ -64,7 +64,7 @@ export async function show(root) {
   await listed;
 }
 
-/** Show the imports of before. */
+/** Show previous imports. */
 async function earlier(list) {
   try {
     const { imports } = await get("/v1/imports");
@@ -72,14 +72,14 @@ async function earlier(list) {
       const row = new Row(each.name || "A file");
       list.append(row.element);
       row.show(each);
-      if (["waiting", "running"].includes(each.state)) row.follow(each.id).catch(fail);
+      if (["waiting", "running"].includes(each.state)) row.follow(each.id).catch(toastError);
     }
   } catch (fault) {
-    if (![404, 422].includes(fault.status)) fill(list, problem(fault));
+    if (![404, 422].includes(fault.status)) fill(list, errorBox(fault));
   }
 }
 
-/** Send the files, once it is known what was there before: what is sent is not to be listed a second time. */
+/** Send the files once previous imports are listed, so that none is listed twice. */
 async function take(files, list, listed) {
   await listed;
   for (const file of files) {
@@ -151,12 +151,12 @@ class Row {
         "bad",
         null,
         h("p", { class: "small" }, found.error),
-        h("p", { class: "small soft" }, "It is tried again by itself; Jobs shows when."),
+        h("p", { class: "small soft" }, "It is retried automatically; Jobs shows when."),
       );
     else if (report) {
       const parts = [
         count(report.stored, "memory", "memories") + " stored",
-        report.existing && `${number(report.existing)} were there already`,
+        report.existing && `${number(report.existing)} already stored`,
         report.refused && `${number(report.refused)} refused`,
         found.created_at && ago(found.created_at),
       ];
@@ -189,7 +189,7 @@ class Row {
   }
 
   fault(fault) {
-    this.draw("Failed", "bad", null, problem(fault));
+    this.draw("Failed", "bad", null, errorBox(fault));
   }
 }
 
@@ -199,5 +199,5 @@ async function save() {
   const link = h("a", { href: url, download: `engrams-${new Date().toISOString().slice(0, 10)}.jsonl` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  say("Exported.");
+  toast("Exported.");
 }

@@ -1,15 +1,34 @@
-// Work off the path: what waits, what runs, and what failed, to be tried again.
+// Background jobs: waiting, running, failed.
 
 import { get, post } from "../api.js";
 import { button, empty, fill, h, head, icon } from "../dom.js";
 import { ago, capital, count, milliseconds, number, plain } from "../format.js";
-import { every } from "../live.js";
-import { problem } from "../memory.js";
-import { say, tried } from "../notice.js";
+import { poll } from "../poll.js";
+import { errorBox } from "../memory.js";
+import { toast, withToast } from "../toast.js";
 
 export const title = "Jobs";
 
-const WHAT = { extract: "Learning from what was said", embed: "Bringing vectors up to date", upload: "Importing a file" };
+const NAMES = {
+  extract: "Extract facts",
+  embed: "Update embeddings",
+  import: "Import a file",
+  roll: "Update summary",
+  finalise: "Close session",
+  review: "Review facts",
+  topics: "Group topics",
+  daily: "Write daily note",
+  dream: "Write dream diary",
+  garden: "Garden cycle",
+  "garden-wake": "Schedule garden cycle",
+  "importance-judge": "Judge importance",
+  "l1-finalize": "Condense memories",
+  "enforce-caps": "Enforce tier sizes",
+  "decay-sweep": "Move old memories",
+  git: "Commit vault",
+  vault: "Sync vault",
+  note_file: "Read note",
+};
 const STATES = ["waiting", "running", "done", "dead"];
 
 export async function show(root) {
@@ -20,7 +39,7 @@ export async function show(root) {
     root,
     head(
       "Jobs",
-      "What is done after an answer, never before it. A job that fails is tried again; one that keeps failing waits here and is never lost.",
+      "Background work, done after an answer. A failed job is retried; one that keeps failing waits here.",
     ),
     numbers,
     failed,
@@ -36,30 +55,30 @@ export async function show(root) {
       tile("Waiting", number(sum.waiting)),
       tile("Running", number(sum.running)),
       tile("Done", number(sum.done)),
-      tile("Behind by", work.lag_seconds < 1 ? "nothing" : milliseconds(work.lag_seconds * 1000)),
+      tile("Backlog", work.lag_seconds < 1 ? "Up to date" : `${milliseconds(work.lag_seconds * 1000)} behind`),
     );
-    fill(failed, dead(work.dead, draw));
-    fill(table, kinds(work.jobs), work.items.length > 0 && next(work.items));
+    fill(failed, failedList(work.dead, draw));
+    fill(table, kindTable(work.jobs), work.items.length > 0 && nextTable(work.items));
   };
   try {
     await draw();
   } catch (fault) {
-    fill(root, problem(fault));
+    fill(root, errorBox(fault));
     return () => {};
   }
-  return every(3, draw);
+  return poll(3, draw);
 }
 
 function tile(name, value) {
   return h("div", { class: "card tile" }, h("span", { class: "small soft" }, name), h("strong", { class: "number" }, value));
 }
 
-function dead(list, draw) {
+function failedList(list, draw) {
   if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "Nothing has failed.");
   const retry = (ids, what) =>
-    tried(async () => {
+    withToast(async () => {
       const { retried } = await post("/v1/jobs/retry", { ids });
-      say(retried ? `${what} is tried again.` : "It was no longer there.");
+      toast(retried ? `${what} queued again.` : "The job is gone.");
       await draw();
     });
   return [
@@ -67,7 +86,7 @@ function dead(list, draw) {
       "div",
       { class: "row spread" },
       h("h2", {}, `Failed (${list.length})`),
-      list.length > 1 && button("Try all again", retry([], "All of it"), { icon: "retry", kind: "main-action" }),
+      list.length > 1 && button("Try all again", retry([], "All failed jobs"), { icon: "retry", kind: "main-action" }),
     ),
     h(
       "ul",
@@ -82,22 +101,22 @@ function dead(list, draw) {
             h(
               "div",
               { class: "row" },
-              h("span", { class: "chip bad" }, WHAT[job.kind] ?? plain(job.kind)),
+              h("span", { class: "chip bad" }, NAMES[job.kind] ?? plain(job.kind)),
               h("span", { class: "small soft" }, `${count(job.attempt, "try", "tries")}`),
             ),
-            h("p", { class: "mono small" }, job.error || "The server keeps the reason to itself."),
+            h("p", { class: "mono small" }, job.error || "The server does not show the reason."),
           ),
-          button("Try again", retry([job.id], "It"), { icon: "retry", label: undefined }),
+          button("Try again", retry([job.id], "Job"), { icon: "retry", label: undefined }),
         ),
       ),
     ),
   ];
 }
 
-function kinds(jobs) {
+function kindTable(jobs) {
   const names = Object.keys(jobs).sort();
   if (names.length === 0)
-    return empty("jobs", "No work yet", "Learning from what was said, embedding, importing and tidying up happen here, after the answer.");
+    return empty("jobs", "No jobs yet", "Extraction, embeddings, imports and maintenance run here after each answer.");
   return h(
     "table",
     { class: "plain-table" },
@@ -119,7 +138,7 @@ function kinds(jobs) {
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, WHAT[name] ?? plain(name)),
+          h("th", { scope: "row" }, NAMES[name] ?? plain(name)),
           STATES.map((state) => h("td", { class: "number" }, number(jobs[name][state] ?? 0))),
         ),
       ),
@@ -127,11 +146,11 @@ function kinds(jobs) {
   );
 }
 
-function next(items) {
+function nextTable(items) {
   return h(
     "table",
     { class: "plain-table" },
-    h("caption", { class: "hidden-text" }, "What is next"),
+    h("caption", { class: "hidden-text" }, "Next jobs"),
     h(
       "thead",
       {},
@@ -148,7 +167,7 @@ function next(items) {
         h(
           "tr",
           {},
-          h("td", {}, WHAT[job.kind] ?? plain(job.kind)),
+          h("td", {}, NAMES[job.kind] ?? plain(job.kind)),
           h("td", {}, capital(job.state)),
           h("td", {}, ago(job.due)),
           h("td", { class: "number" }, job.attempt),

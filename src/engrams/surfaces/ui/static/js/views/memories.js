@@ -1,24 +1,24 @@
-// Facts, sessions and rules: the notebook by topic, search by meaning, lists by what they are.
+// Facts, sessions and rules: by topic, by search, as lists.
 
 import { json, memories } from "../api.js";
 import { drawer } from "../dialog.js";
 import { bar, button, empty, field, fill, h, head, icon, select, tabs } from "../dom.js";
 import { forget, open } from "../drawer.js";
 import { capital, count, plain } from "../format.js";
-import { later } from "../live.js";
-import { line, problem, waiting } from "../memory.js";
-import { say, tried } from "../notice.js";
-import { tell } from "../talk.js";
+import { debounce } from "../poll.js";
+import { memoryRow, errorBox, skeleton } from "../memory.js";
+import { toast, withToast } from "../toast.js";
+import { addMemory } from "../chatlog.js";
 import { KINDS, LAYERS, LAYER_OF } from "../words.js";
-import { conversations, sessions } from "./sessions.js";
+import { loadSessions, sessionList } from "./sessions.js";
 
 export const title = "Memories";
 
 const STATUSES = [
   ["active", "Current"],
-  ["superseded", "No longer so"],
+  ["superseded", "Outdated"],
   ["archived", "Archived"],
-  ["candidate", "Held back"],
+  ["candidate", "Held"],
   ["forgotten", "Forgotten"],
   ["", "Everything"],
 ];
@@ -53,7 +53,7 @@ class Memories {
       "aria-label": "Search memories",
       data: { search: "" },
       on: {
-        input: later(() => {
+        input: debounce(() => {
           this.query = search.value.trim();
           this.draw();
         }),
@@ -79,7 +79,7 @@ class Memories {
       this.root,
       head(
         "Memories",
-        "What engrams knows. Open one to see where it came from, to correct it, or to let it be forgotten.",
+        "All memories. Open one to see its source, edit it or forget it.",
         button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
       ),
       h(
@@ -113,14 +113,14 @@ class Memories {
     const notebook = !this.query && !spoken && this.status === "active" && this.shape === "topics";
     this.shapes.hidden = Boolean(this.query) || spoken || this.status !== "active";
     this.status_box.hidden = spoken || Boolean(this.query);
-    if (!this.list.firstChild) fill(this.list, waiting());
+    if (!this.list.firstChild) fill(this.list, skeleton());
     try {
-      if (this.query) await this.found(still);
-      else if (spoken) await this.spoken(still);
-      else if (notebook) await this.notebook(still);
-      else await this.listed(still);
+      if (this.query) await this.showResults(still);
+      else if (spoken) await this.showSessions(still);
+      else if (notebook) await this.showTopics(still);
+      else await this.showList(still);
     } catch (fault) {
-      if (still()) fill(this.list, problem(fault));
+      if (still()) fill(this.list, errorBox(fault));
     }
   }
 
@@ -131,25 +131,25 @@ class Memories {
       memory.status === "forgotten"
         ? button(
             "",
-            tried(async () => {
+            withToast(async () => {
               await memories.restore(memory);
-              say("It is back.");
+              toast("Restored.");
               this.draw();
             }),
-            { icon: "undo", kind: "plain", label: `Bring back: ${memory.text.slice(0, 60)}` },
+            { icon: "undo", kind: "plain", label: `Restore: ${memory.text.slice(0, 60)}` },
           )
         : button(
             "",
-            tried(() => forget(memory, () => this.draw())),
+            withToast(() => forget(memory, () => this.draw())),
             { icon: "trash", kind: "plain", label: `Forget: ${memory.text.slice(0, 60)}` },
           );
-    return line(memory, this.open, ...more, memory.status === "purged" ? null : act);
+    return memoryRow(memory, this.open, ...more, memory.status === "purged" ? null : act);
   }
 
-  async found(still) {
+  async showResults(still) {
     const { hits, abstain } = await memories.search({ query: this.query, kinds: this.kinds, limit: 30, history: true });
     if (!still()) return;
-    fill(this.sum, hits.length === 0 ? "" : abstain ? "Nothing came near; these are the nearest." : count(hits.length, "result"));
+    fill(this.sum, hits.length === 0 ? "" : abstain ? "No close match; these are the nearest." : count(hits.length, "result"));
     const scored = (hit) =>
       h(
         "span",
@@ -168,12 +168,12 @@ class Memories {
         : empty(
             "search",
             "Nothing found",
-            "Search goes by meaning and by words. Try a name, a place, or the question you would ask a friend who was there.",
+            "Search works by meaning and by words. Try a name, a place or a question.",
           ),
     );
   }
 
-  async notebook(still) {
+  async showTopics(still) {
     const book = await json("GET", "/v1/notebook", { query: { layer: this.layer, limit: 200 } });
     if (!still()) return;
     const total = book.topics.reduce((sum, topic) => sum + topic.memories.length, 0);
@@ -193,18 +193,18 @@ class Memories {
               ),
             ),
           )
-        : this.nothing(),
+        : this.emptyState(),
     );
   }
 
-  async listed(still, after = "") {
+  async showList(still, after = "") {
     const page = await memories.list({ kind: this.kinds, status: this.status || ALL, tag: this.tag, limit: 50, after });
     if (!still()) return;
     const lines = page.memories.map((memory) => this.line(memory));
     const old = after ? this.list.querySelector("ul") : null;
     this.list.querySelector(".next")?.remove();
     if (old) old.append(...lines);
-    else fill(this.list, lines.length ? h("ul", { class: "list" }, lines) : this.nothing());
+    else fill(this.list, lines.length ? h("ul", { class: "list" }, lines) : this.emptyState());
     const shown = this.list.querySelectorAll(".memory").length;
     fill(this.sum, shown ? `${count(shown, "memory", "memories")}${page.next ? " so far" : ""}` : "");
     if (page.next)
@@ -214,46 +214,46 @@ class Memories {
           { class: "row next" },
           button(
             "Show more",
-            tried(() => this.listed(still, page.next)),
+            withToast(() => this.showList(still, page.next)),
           ),
         ),
       );
   }
 
-  async spoken(still) {
-    const list = await sessions();
+  async showSessions(still) {
+    const list = await loadSessions();
     if (!still()) return;
     fill(this.sum, list.length ? count(list.length, "conversation") : "");
     fill(
       this.list,
       list.length
-        ? conversations(list, () => this.draw())
+        ? sessionList(list, () => this.draw())
         : empty(
             "chat",
             "No sessions yet",
-            "Conversations appear here with what was said, when, and what was made of it.",
-            h("a", { class: "button main-action", href: "#/chat" }, "Start one"),
+            "Conversations appear here with their messages and the facts extracted.",
+            h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
           ),
     );
   }
 
-  nothing() {
+  emptyState() {
     if (this.status !== "active")
       return empty(
         "memories",
-        "None of those",
-        "Memories that were replaced, archived, held back or forgotten wait here. Nothing is lost until you erase it.",
+        "No such memories",
+        "Outdated, archived, held or forgotten memories are listed here until you erase them.",
       );
     const words = {
       semantic: [
         "No facts yet",
-        "Facts are what engrams makes of what you say: “I moved to Lisbon in March” becomes where you live, since when, and what it replaces.",
+        "Facts are extracted from your messages: “I moved to Lisbon in March” becomes your home, its start date, and the fact it replaces.",
       ],
-      procedural: ["No rules yet", "Rules say how you want things done. Try telling it “When I ask for code, always add type hints.”"],
+      procedural: ["No rules yet", "Rules say how you want things done, such as “When I ask for code, always add type hints.”"],
     };
     const [name, text] = words[this.layer] ?? [
-      "Nothing here yet",
-      "Say something in a chat, import old conversations, or add a memory by hand. Everything stays on this machine.",
+      "No memories yet",
+      "Start a chat, import conversations, or add a memory by hand. Everything stays on this machine.",
     ];
     return empty(
       "memories",
@@ -268,9 +268,9 @@ class Memories {
     const side = drawer("Add a memory");
     const text = h("textarea", { class: "input", rows: 4, required: true, placeholder: "My sister Ines plays the cello." });
     const result = h("div", { class: "stack", role: "status" });
-    const save = tried(async (event) => {
+    const save = withToast(async (event) => {
       event.preventDefault();
-      const { results } = await tell(text.value);
+      const { results } = await addMemory(text.value);
       const receipt = results[0];
       fill(
         result,
@@ -282,7 +282,7 @@ class Memories {
             { class: "row" },
             h("span", { class: "chip good" }, capital(receipt.outcome)),
             receipt.searchable.length > 0 &&
-              h("span", { class: "small soft" }, `Found by ${receipt.searchable.join(" and ")} search from now on`),
+              h("span", { class: "small soft" }, `Found by ${receipt.searchable.join(" and ")} search`),
           ),
           receipt.learned.length > 0 &&
             h(
@@ -300,7 +300,7 @@ class Memories {
       h(
         "form",
         { class: "stack", on: { submit: save } },
-        field("What should be remembered?", text, "Facts are worked out of it, and the receipt says which."),
+        field("What should be remembered?", text, "Facts are extracted from it and listed below."),
         h("div", { class: "row end" }, h("button", { type: "submit", class: "button main-action" }, "Remember")),
       ),
       result,

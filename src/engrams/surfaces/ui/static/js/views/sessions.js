@@ -1,16 +1,16 @@
-// Conversations: a list, and what was said in one.
+// List of conversations and their transcripts.
 
 import { maybe, memories } from "../api.js";
 import { drawer } from "../dialog.js";
 import { fill, h } from "../dom.js";
 import { open } from "../drawer.js";
 import { ago, capital, count, day, moment, short } from "../format.js";
-import { labels, problem, voice, waiting } from "../memory.js";
+import { labels, errorBox, speakerOf, skeleton } from "../memory.js";
 
 const TURNS = 500;
 
-/** Conversations, the latest first: those that the server keeps as such, and those that only their turns tell of. */
-export async function sessions() {
+/** Conversations, newest first: stored sessions, and those known by their messages only. */
+export async function loadSessions() {
   const [answer, turns] = await Promise.all([maybe("/v1/sessions", { limit: 100 }), memories.list({ kind: "turn", limit: TURNS })]);
   const all = new Map();
   for (const turn of turns.memories) {
@@ -24,8 +24,8 @@ export async function sessions() {
   return [...all.values()].sort((a, b) => new Date(b.last_active) - new Date(a.last_active));
 }
 
-/** The list; a press opens the transcript. */
-export function conversations(list, changed) {
+/** List of conversations; a press opens the transcript. */
+export function sessionList(list, changed) {
   return h(
     "ul",
     { class: "list" },
@@ -36,12 +36,12 @@ export function conversations(list, changed) {
         h(
           "button",
           { type: "button", class: "memory-open", on: { click: () => transcript(each, changed) } },
-          h("span", { class: "memory-text" }, titled(each)),
+          h("span", { class: "memory-text" }, titleOf(each)),
           h(
             "span",
             { class: "memory-about" },
             each.state && h("span", { class: "chip sessions" }, capital(each.state)),
-            h("span", { title: moment(each.last_active) }, `${count(each.turns, "turn")} · ${ago(each.last_active)}`),
+            h("span", { title: moment(each.last_active) }, `${count(each.turns, "message")} · ${ago(each.last_active)}`),
           ),
         ),
       ),
@@ -49,15 +49,15 @@ export function conversations(list, changed) {
   );
 }
 
-export const titled = (each) =>
+export const titleOf = (each) =>
   each.title ||
   (/^(page-)?[0-9a-f-]{30,}$/.test(each.id) || each.id.startsWith("chat-")
     ? `Conversation of ${day(each.started_at)}`
     : short(each.id, 60));
 
 async function transcript(session, changed) {
-  const side = drawer(titled(session));
-  fill(side.body, waiting());
+  const side = drawer(titleOf(session));
+  fill(side.body, skeleton());
   try {
     const { memories: said } = await memories.list({
       session: session.id,
@@ -90,7 +90,7 @@ async function transcript(session, changed) {
               h(
                 "span",
                 { class: "row small" },
-                h("strong", {}, voice(each) || "Memory"),
+                h("strong", {}, speakerOf(each) || "Memory"),
                 each.kind !== "turn" && labels(each),
                 h("span", { class: "soft" }, moment(each.recorded_at)),
               ),
@@ -101,6 +101,6 @@ async function transcript(session, changed) {
       ),
     );
   } catch (fault) {
-    fill(side.body, problem(fault));
+    fill(side.body, errorBox(fault));
   }
 }

@@ -1,13 +1,13 @@
-// Choices of this browser, whose memory this is, and every setting of the server with its value.
+// Browser choices, current user, and the server's settings.
 
 import { get } from "../api.js";
 import { prompt } from "../dialog.js";
 import { button, field, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
-import { keep, kept, recall, remember } from "../kept.js";
-import { later } from "../live.js";
-import { problem } from "../memory.js";
-import { say } from "../notice.js";
-import { decide, isOn } from "../switch.js";
+import { setForWindow, getForWindow, getChoice, setChoice } from "../pinned.js";
+import { debounce } from "../poll.js";
+import { errorBox } from "../memory.js";
+import { toast } from "../toast.js";
+import { setRecall, isRecallOn } from "../switch.js";
 
 export const title = "Settings";
 
@@ -19,7 +19,7 @@ export async function show(root) {
     root,
     head(
       "Settings",
-      "What this browser does is changed here. What the server does is set by its configuration; this shows what is in effect.",
+      "Preferences of this browser, and the settings in effect on the server.",
     ),
     h("div", { class: "pair" }, here, server),
     all,
@@ -30,31 +30,31 @@ export async function show(root) {
 async function browser(box) {
   const person = h("input", {
     class: "input",
-    value: recall("person", ""),
+    value: getChoice("person", ""),
     placeholder: "The server's own user",
     autocomplete: "off",
     on: {
       change: () => {
-        remember("person", person.value.trim());
-        say("From now on this is their memory.");
+        setChoice("person", person.value.trim());
+        toast("User changed.");
       },
     },
   });
   const places = await get("/v1/scopes").catch(() => ({ scopes: [] }));
   const names = [...new Set(places.scopes.filter((labels) => labels[2] === "project").map((labels) => labels[3]))].sort();
-  const current = recall("project", "");
+  const current = getChoice("project", "");
   if (current && !names.includes(current)) names.push(current);
   const project = select("Project", [["", "All of memory"], ...names.map((name) => [name, name])], current, (value) =>
-    remember("project", value),
+    setChoice("project", value),
   );
   const other = button(
     "New project",
     async () => {
-      const name = await prompt("A project of its own", "What is told in a project is found in that project only.", "Its name", {
-        yes: "Work in it",
+      const name = await prompt("New project", "Memories of a project are found in that project only.", "Name", {
+        yes: "Create",
       });
       if (!name) return;
-      remember("project", name);
+      setChoice("project", name);
       fill(box);
       await browser(box);
     },
@@ -70,28 +70,28 @@ async function browser(box) {
       tabs(
         "Theme",
         [
-          ["", "As the system"],
+          ["", "System"],
           ["light", "Light"],
           ["dark", "Dark"],
         ],
-        recall("theme", ""),
-        (value) => remember("theme", value),
+        getChoice("theme", ""),
+        (value) => setChoice("theme", value),
       ),
     ),
     h(
       "div",
       {},
-      toggle("Recall", isOn(), decide),
-      h("p", { class: "small soft" }, "Off: facts and sessions stay out of answers, your rules still hold. What you say is kept."),
+      toggle("Recall", isRecallOn(), setRecall),
+      h("p", { class: "small soft" }, "Off: facts and sessions are not used in answers; rules still apply. Messages are still stored."),
     ),
-    field("Whose memory", person, "The name that programs send as X-Engrams-User."),
+    field("User", person, "The name that programs send as X-Engrams-User."),
     h("div", { class: "field" }, h("span", { class: "label" }, "Project"), h("div", { class: "row" }, project, other)),
     key(box),
   );
 }
 
 function key(box) {
-  const has = kept("key") !== "";
+  const has = getForWindow("key") !== "";
   return h(
     "div",
     { class: "row spread" },
@@ -99,22 +99,22 @@ function key(box) {
       "div",
       {},
       h("span", { class: "label" }, "Key"),
-      h("p", { class: "small soft" }, has ? "Kept until you close this window." : "None given. The page asks when the server demands one."),
+      h("p", { class: "small soft" }, has ? "Stored until you close this window." : "None. The page asks if the server requires one."),
     ),
     has
-      ? button("Forget the key", () => {
-          keep("key", "");
+      ? button("Remove key", () => {
+          setForWindow("key", "");
           fill(box);
           browser(box);
         })
-      : button("Give a key", async () => {
+      : button("Add key", async () => {
           const given = await prompt(
             "Key for this server",
-            "It is kept until you close this window, and sent to this server only.",
+            "Stored until you close this window and sent to this server only.",
             "Key",
             { secret: true, yes: "Use this key" },
           );
-          if (given) keep("key", given);
+          if (given) setForWindow("key", given);
           fill(box);
           await browser(box);
         }),
@@ -126,7 +126,7 @@ async function about(box) {
     const health = await get("/health");
     const rows = [
       ["Version", health.version],
-      ["Memory lies in", health.memory_store],
+      ["Storage", health.memory_store],
       ["Model server", health.openai_base_url || "none: answers are quotes from memory"],
       ["Memories per answer", health.default_top_k],
     ];
@@ -145,10 +145,10 @@ async function about(box) {
           .filter(([, value]) => value !== undefined && value !== "")
           .map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
       ),
-      h("p", { class: "small soft" }, "Nothing on this page comes from anywhere else, and nothing is sent anywhere else."),
+      h("p", { class: "small soft" }, "This page loads nothing from other servers and sends nothing to them."),
     );
   } catch (fault) {
-    fill(box, h("h2", {}, "The server"), problem(fault));
+    fill(box, h("h2", {}, "The server"), errorBox(fault));
   }
 }
 
@@ -157,7 +157,7 @@ async function values(box) {
   try {
     shown = await get("/v1/settings");
   } catch (fault) {
-    fill(box, h("h2", {}, "In effect"), problem(fault));
+    fill(box, h("h2", {}, "In effect"), errorBox(fault));
     return;
   }
   const list = h("div", { class: "card scroll-x" });
@@ -171,7 +171,7 @@ async function values(box) {
     fill(
       list,
       rows.length === 0
-        ? h("p", { class: "soft pad" }, text ? "No setting is called that." : "Every setting has its default value.")
+        ? h("p", { class: "soft pad" }, text ? "No matching setting." : "Every setting has its default value.")
         : h(
             "table",
             { class: "plain-table settings" },
@@ -199,7 +199,7 @@ async function values(box) {
     "aria-label": "Find a setting",
     data: { search: "" },
     on: {
-      input: later(() => {
+      input: debounce(() => {
         text = search.value.trim().toLowerCase();
         draw();
       }),

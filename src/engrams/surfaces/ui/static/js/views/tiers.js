@@ -1,22 +1,22 @@
-// The tiers as they are now, and how the last question was answered.
+// Current tiers, and the trace of the last question.
 
 import { get, memories } from "../api.js";
 import { button, empty, fill, h, head, icon } from "../dom.js";
 import { open } from "../drawer.js";
 import { capital, number, plain } from "../format.js";
-import { every } from "../live.js";
-import { line, problem } from "../memory.js";
-import { tried } from "../notice.js";
-import { card } from "../recall.js";
-import { last, traced } from "../trace.js";
+import { poll } from "../poll.js";
+import { memoryRow, errorBox } from "../memory.js";
+import { withToast } from "../toast.js";
+import { recallCard } from "../recall.js";
+import { getTrace, setTrace } from "../trace.js";
 import { LAYERS, TIERS } from "../words.js";
 
 export const title = "Tiers";
 
 const ABOUT = {
-  working: ["Working", "What is being talked about right now. Small, quick, judged in the background."],
-  recent: ["Recent", "What was said and learned lately. Fades into long-term when it has not been needed."],
-  longterm: ["Long-term", "What stays. Older memories move here; nothing is dropped on the way."],
+  working: ["Working", "The current conversation; small, judged in the background."],
+  recent: ["Recent", "New memories; they move to long-term when unused."],
+  longterm: ["Long-term", "Older memories; nothing is dropped on the way."],
 };
 
 export async function show(root) {
@@ -28,7 +28,7 @@ export async function show(root) {
     root,
     head(
       "Tiers",
-      "Where memories live, as it is this moment. They move by themselves; this view follows.",
+      "Memories by tier. They move between tiers automatically.",
       h("span", { class: "chip good live" }, "Live"),
     ),
     layers,
@@ -40,7 +40,7 @@ export async function show(root) {
     detail,
     trace,
   );
-  ask(trace);
+  askForm(trace);
   const draw = async () => {
     const state = await get("/v1/state");
     fill(
@@ -55,18 +55,18 @@ export async function show(root) {
       ),
     );
     await Promise.all(columns.map((column) => column.draw(state)));
-    fill(detail, held(state.detail));
+    fill(detail, processSizes(state.detail));
   };
   try {
     await draw();
   } catch (fault) {
-    fill(root, problem(fault));
+    fill(root, errorBox(fault));
     return () => {};
   }
-  return every(3, draw);
+  return poll(3, draw);
 }
 
-/** One tier: how many, and the newest of them. It is drawn again only when it changed, so that a focus stays. */
+/** One tier: its size and newest memories; redrawn only when changed, so that the focus stays. */
 class Column {
   constructor(tier) {
     this.tier = tier;
@@ -87,7 +87,7 @@ class Column {
     const sum = state.detail[this.tier] ?? state.tiers[this.tier] ?? 0;
     const found =
       this.tier === "working" && state.working
-        ? state.working.map(momentary).reverse()
+        ? state.working.map(toMemory).reverse()
         : sum
           ? (await memories.list({ tier: this.tier, limit: 5 })).memories
           : [];
@@ -99,16 +99,16 @@ class Column {
     const off = this.tier === "working" && state.detail.on === false;
     const none = off
       ? ["The working tier is off. ", h("code", { class: "command" }, "engrams serve --set tiers.enabled=true"), " turns it on."]
-      : "Nothing here right now.";
+      : "No memories here.";
     fill(
       this.list,
-      found.length ? found.slice(0, 5).map((memory) => line(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, none),
+      found.length ? found.slice(0, 5).map((memory) => memoryRow(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, none),
     );
   }
 }
 
-/** What is in the working tier is no stored memory yet: it has a text and an importance. */
-const momentary = (item) => ({
+/** Items of the working tier are not stored yet: they have a text and an importance. */
+const toMemory = (item) => ({
   id: item.id,
   version: item.importance,
   text: item.text,
@@ -121,11 +121,11 @@ const momentary = (item) => ({
   recorded_at: "",
 });
 
-/** What is at hand besides the tiers. */
-function held(detail) {
+/** Sizes of the hot cache and the running jobs. */
+function processSizes(detail) {
   const rows = [
-    ["At hand, found lately", detail.hot, detail.on && detail.caps?.hot],
-    ["Jobs in flight", detail.in_flight],
+    ["Hot cache", detail.hot, detail.on && detail.caps?.hot],
+    ["Jobs running", detail.in_flight],
   ].filter(([, value]) => value !== undefined);
   if (rows.length === 0) return null;
   return h(
@@ -138,25 +138,25 @@ function held(detail) {
   );
 }
 
-/** A question to memory alone, with the whole trace. */
-function ask(trace) {
+/** Form for a question to memory, with its trace. */
+function askForm(trace) {
   const input = h("input", {
     class: "input",
     type: "search",
-    placeholder: "Ask memory something",
+    placeholder: "Ask memory a question",
     "aria-label": "Question to memory",
     data: { search: "" },
   });
   const answer = h("div", { class: "stack", role: "status" });
-  const drawn = () => {
-    const found = last();
+  const drawTrace = () => {
+    const found = getTrace();
     if (!found)
       fill(
         answer,
         empty(
           "search",
           "No question yet",
-          "Ask something here or in the chat. You will see each candidate, what its score is made of, and why others were left out. Asking here leaves no mark on memory.",
+          "Ask here or in the chat to see each candidate, its score, and why others were left out. Asking here changes nothing.",
         ),
       );
     else
@@ -164,15 +164,15 @@ function ask(trace) {
         answer,
         h("p", { class: "small soft" }, `“${found.query}”`),
         found.hits.length + found.rows.length > 0
-          ? card({ explained: found, note: found.abstain ? "none" : "" }, (memory) => open(memory))
-          : h("p", { class: "soft" }, "Memory holds nothing about that."),
+          ? recallCard({ explained: found, note: found.abstain ? "none" : "" }, (memory) => open(memory))
+          : h("p", { class: "soft" }, "No memories about that."),
       );
   };
-  const run = tried(async (event) => {
+  const run = withToast(async (event) => {
     event.preventDefault();
     if (!input.value.trim()) return;
-    traced(await memories.explain({ query: input.value.trim() }));
-    drawn();
+    setTrace(await memories.explain({ query: input.value.trim() }));
+    drawTrace();
   });
   fill(
     trace,
@@ -185,5 +185,5 @@ function ask(trace) {
     ),
     answer,
   );
-  drawn();
+  drawTrace();
 }

@@ -1,17 +1,17 @@
-// What was known at a moment of the past, and what has changed since.
+// Facts known on a past day, and the changes since.
 
 import { get, memories } from "../api.js";
 import { button, empty, fill, h, head, tabs, toggle } from "../dom.js";
 import { bars } from "../chart.js";
 import { open } from "../drawer.js";
 import { count, day, moment, number } from "../format.js";
-import { later } from "../live.js";
-import { line, problem, waiting } from "../memory.js";
+import { debounce } from "../poll.js";
+import { memoryRow, errorBox, skeleton } from "../memory.js";
 import { KINDS, LAYERS } from "../words.js";
 
 export const title = "Timeline";
 
-const SPOKEN = ["turn", "exchange", "gap"];
+const RAW_KINDS = ["turn", "exchange", "gap"];
 const STEPS = 200;
 const LIMIT = 300;
 
@@ -37,8 +37,8 @@ class Timeline {
     this.date = h("input", { type: "date", class: "input date", "aria-label": "As of this day", on: { change: () => this.dated() } });
     this.told = h("output", { class: "told" });
     this.parts = h("div", {});
-    this.list = h("div", { role: "region", "aria-label": "What was known", "aria-live": "polite" });
-    this.ask = later(() => this.draw(), 120);
+    this.list = h("div", { role: "region", "aria-label": "Known facts", "aria-live": "polite" });
+    this.ask = debounce(() => this.draw(), 120);
   }
 
   async start() {
@@ -54,7 +54,7 @@ class Timeline {
         h("span", { class: "grow" }),
         this.date,
         button("Today", () => this.jump(STEPS), { icon: "time" }),
-        toggle("With what was said", this.spoken, (on) => {
+        toggle("Include messages", this.spoken, (on) => {
           this.spoken = on;
           this.draw();
         }),
@@ -62,7 +62,7 @@ class Timeline {
     );
     fill(
       this.root,
-      head("Timeline", "Facts change, history stays. Move back to see what was true and known at that time, and what has changed since."),
+      head("Timeline", "Facts known on a past day, and the changes since."),
       box,
       this.parts,
       this.list,
@@ -70,18 +70,18 @@ class Timeline {
     try {
       this.line = await get("/v1/timeline", { buckets: 60 });
     } catch (fault) {
-      fill(this.root, problem(fault));
+      fill(this.root, errorBox(fault));
       return;
     }
     if (this.line.points.length === 0) {
       fill(
         this.root,
-        head("Timeline", "Facts change, history stays."),
+        head("Timeline", "Facts known on a past day, and the changes since."),
         empty(
           "time",
-          "No past yet",
-          "When something you said is no longer so, the old fact is closed, not deleted. Here you can go back to any day and see what was known then.",
-          h("a", { class: "button main-action", href: "#/chat" }, "Say something"),
+          "No history yet",
+          "An outdated fact is closed, not deleted. Here you can see the facts known on any day.",
+          h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
           h("a", { class: "button", href: "#/import" }, "Import older conversations"),
         ),
       );
@@ -93,7 +93,7 @@ class Timeline {
     this.moved();
   }
 
-  /** The end of the slider is now; each step before it is a share of the time since the first memory. */
+  /** The right end of the slider is now; its steps divide the time since the first memory. */
   moved() {
     const step = Number(this.slider.value);
     this.at = step >= STEPS ? null : new Date(this.first + ((Date.now() - this.first) * step) / STEPS);
@@ -123,7 +123,7 @@ class Timeline {
     fill(
       this.chart,
       bars(
-        "When it was said",
+        "Memories by date",
         this.line.points.map((point) => ({
           label: day(point.at),
           parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]),
@@ -135,12 +135,12 @@ class Timeline {
   }
 
   get kinds() {
-    return this.spoken ? [] : KINDS.filter((kind) => !SPOKEN.includes(kind));
+    return this.spoken ? [] : KINDS.filter((kind) => !RAW_KINDS.includes(kind));
   }
 
   async draw() {
     const mine = ++this.turn;
-    if (!this.list.firstChild) fill(this.list, waiting());
+    if (!this.list.firstChild) fill(this.list, skeleton());
     try {
       const query = { kind: this.kinds, limit: LIMIT };
       const [now, then] = await Promise.all([
@@ -151,7 +151,7 @@ class Timeline {
       ]);
       if (mine === this.turn) this.show(now.memories, then?.memories ?? now.memories);
     } catch (fault) {
-      if (mine === this.turn) fill(this.list, problem(fault));
+      if (mine === this.turn) fill(this.list, errorBox(fault));
     }
   }
 
@@ -171,7 +171,7 @@ class Timeline {
           "Compared with today",
           [
             ["then", "Known then", then.length],
-            ["gone", "No longer so", gone.length],
+            ["gone", "Outdated", gone.length],
             ["came", "Learned since", came.length],
           ],
           this.part,
@@ -187,8 +187,8 @@ class Timeline {
   fill(set, gone) {
     const over = new Set(gone.map((memory) => memory.id));
     const words = {
-      then: "Nothing was known yet on that day.",
-      gone: "Everything known then is still so.",
+      then: "Nothing was known on that day.",
+      gone: "Everything known then still holds.",
       came: "Nothing was learned since.",
     };
     fill(
@@ -198,7 +198,7 @@ class Timeline {
             "ul",
             { class: "list" },
             set.map((memory) =>
-              line(
+              memoryRow(
                 { ...memory, status: this.at && this.part !== "came" ? "active" : memory.status },
                 (each) => open(each, () => this.draw()),
                 this.at &&
@@ -208,7 +208,7 @@ class Timeline {
               ),
             ),
           )
-        : h("p", { class: "soft pad" }, this.at ? words[this.part] : "Nothing but conversations so far. Facts appear as they are learned."),
+        : h("p", { class: "soft pad" }, this.at ? words[this.part] : "Only messages so far. Facts appear once they are extracted."),
     );
   }
 }

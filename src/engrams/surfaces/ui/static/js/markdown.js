@@ -1,4 +1,4 @@
-// A model's answer as paragraphs, lists and code: the little of Markdown that chat models write, built from elements.
+// Render the Markdown that chat models write, built from elements.
 
 import { h } from "./dom.js";
 
@@ -14,7 +14,7 @@ function link(to, text) {
   return h("a", { href: to, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
-/** A line's text with its marks as elements. */
+/** Inline marks of a line as elements. */
 function spans(text) {
   let first = null;
   for (const [pattern, make] of SPANS) {
@@ -31,8 +31,8 @@ const BULLET = /^\s*[-*•]\s+(.*)/;
 const NUMBERED = /^\s*\d+[.)]\s+(.*)/;
 const HEADING = /^#{1,6}\s+(.*)/;
 
-/** The blocks of a text. */
-export function prose(text) {
+/** Blocks of a text. */
+export function renderMarkdown(text) {
   const lines = text.split("\n");
   const blocks = [];
   let at = 0;

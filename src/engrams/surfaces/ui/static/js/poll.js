@@ -1,7 +1,7 @@
-// Views that follow what happens: a question again and again, not while nobody looks.
+// Repeat requests while the page is visible; wait for pauses in typing.
 
-/** Run `work` now and every so many seconds while the page is seen; a failure only skips a turn. The answer stops it. */
-export function every(seconds, work) {
+/** Run `work` now and every `seconds` while the page is visible; returns a function that stops it. */
+export function poll(seconds, work) {
   let timer = 0;
   let over = false;
   const turn = async () => {
@@ -10,7 +10,7 @@ export function every(seconds, work) {
       try {
         await work();
       } catch {
-        // The next turn tries again; actions of the reader say what failed.
+        // The next turn tries again.
       }
     }
     if (!over) timer = setTimeout(turn, seconds * 1000);
@@ -25,8 +25,8 @@ export function every(seconds, work) {
   };
 }
 
-/** `work` once typing has paused. */
-export function later(work, wait = 180) {
+/** Delay `work` until no call came for `wait` milliseconds. */
+export function debounce(work, wait = 180) {
   let timer = 0;
   return (...given) => {
     clearTimeout(timer);

@@ -1,12 +1,12 @@
-// Short messages at the edge of the page, read out as they come; an action in one can take back what was done.
+// Short messages at the edge of the page, with an optional action such as Undo.
 
 import { button, h } from "./dom.js";
 import { Problem } from "./api.js";
 
 const SECONDS = 8;
 
-/** Say something. `action`: [text, function]. */
-export function say(text, action = null, bad = false) {
+/** Show a message. `action`: [text, function]. */
+export function toast(text, action = null, bad = false) {
   const place = document.getElementById("notices");
   const box = h("div", { class: bad ? "notice bad" : "notice" }, h("span", {}, text));
   const end = () => box.remove();
@@ -31,20 +31,20 @@ export function say(text, action = null, bad = false) {
   while (place.children.length > 3) place.firstChild.remove();
 }
 
-/** Say what failed. */
-export function fail(fault) {
+/** Show an error. */
+export function toastError(fault) {
   if (fault?.name === "AbortError") return;
-  say([fault.message, fault.hint].filter(Boolean).join(" "), null, true);
+  toast([fault.message, fault.hint].filter(Boolean).join(" "), null, true);
   if (!(fault instanceof Problem)) throw fault;
 }
 
-/** Run an action of a button: failures are said, not lost. */
-export const tried =
+/** Wrap an action so that its errors are shown. */
+export const withToast =
   (action) =>
   async (...given) => {
     try {
       return await action(...given);
     } catch (fault) {
-      return fail(fault);
+      return toastError(fault);
     }
   };

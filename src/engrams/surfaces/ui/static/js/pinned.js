@@ -1,4 +1,4 @@
-// What this browser keeps: choices for good, the key for as long as the window is open.
+// Values stored in the browser: choices for good, the key until the window closes.
 
 const PREFIX = "engrams.";
 const memory = new Map();
@@ -21,21 +21,21 @@ function write(store, name, value) {
   }
 }
 
-/** Of this window only. */
-export const kept = (name) => read(() => sessionStorage, name) ?? "";
-export const keep = (name, value) => write(() => sessionStorage, name, value);
+/** Values of this window only. */
+export const getForWindow = (name) => read(() => sessionStorage, name) ?? "";
+export const setForWindow = (name, value) => write(() => sessionStorage, name, value);
 
-/** Of this browser. */
-export const recall = (name, otherwise) => read(() => localStorage, name) ?? otherwise;
-export const remember = (name, value) => {
+/** Choices of this browser. */
+export const getChoice = (name, otherwise) => read(() => localStorage, name) ?? otherwise;
+export const setChoice = (name, value) => {
   write(() => localStorage, name, value);
   for (const listener of listeners.get(name) ?? []) listener(value);
 };
 
 const listeners = new Map();
 
-/** Call `listener` when a choice changes; the answer stops that. */
-export function watch(name, listener) {
+/** Call `listener` when a choice changes; returns a function that stops it. */
+export function watchChoice(name, listener) {
   const all = listeners.get(name) ?? new Set();
   listeners.set(name, all.add(listener));
   return () => all.delete(listener);

@@ -1,14 +1,14 @@
-// One conversation: what was said, and the request for the next answer. It outlives the view, not the window.
+// One conversation and the request for its next answer; it lives as long as the window.
 
 import { ask, get, memories, post } from "./api.js";
-import { recall } from "./kept.js";
-import { isOn, isServed, settled } from "./switch.js";
-import { traced } from "./trace.js";
+import { getChoice } from "./pinned.js";
+import { isRecallOn, isServerRecall, recallSettled } from "./switch.js";
+import { setTrace } from "./trace.js";
 
-const LOOK = 1500;
+const EXPLAIN_MS = 1500;
 const LEARNED = ["fact", "preference", "procedure", "correction", "negative", "rule"];
 
-export class Talk {
+export class ChatLog {
   constructor(session = crypto.randomUUID()) {
     this.session = `page-${session.replace(/^page-/, "")}`;
     this.incognito = false;
@@ -16,10 +16,10 @@ export class Talk {
     this.running = null;
   }
 
-  /** Take up a stored conversation. */
-  static async of(session) {
+  /** Load a stored conversation. */
+  static async load(session) {
     const { memories: found } = await memories.list({ kind: "turn", session, order: "oldest", limit: 200 });
-    const talk = new Talk();
+    const talk = new ChatLog();
     talk.session = session;
     talk.turns = found
       .filter((each) => each.role === "user" || each.role === "assistant")
@@ -27,7 +27,7 @@ export class Talk {
     return talk;
   }
 
-  /** Say something and follow the answer; `drawn(turn)` is called whenever the answer's turn changed. */
+  /** Send a message and read the answer; `drawn(turn)` is called on each change. */
   async say(text, model, drawn) {
     const since = Date.now() - 2000;
     this.turns.push({ role: "user", text });
@@ -35,9 +35,9 @@ export class Talk {
     this.turns.push(turn);
     this.running = new AbortController();
     drawn(turn);
-    await settled();
-    const open = isOn();
-    turn.explained = this.incognito || !open ? undefined : await look(text);
+    await recallSettled();
+    const open = isRecallOn();
+    turn.explained = this.incognito || !open ? undefined : await explainText(text);
     drawn(turn);
     try {
       turn.closed = !open && !this.incognito;
@@ -49,7 +49,7 @@ export class Talk {
     }
     this.running = null;
     drawn(turn);
-    if (!this.incognito && turn.state === "done") await learned(turn, since, drawn);
+    if (!this.incognito && turn.state === "done") await loadLearned(turn, since, drawn);
   }
 
   stop() {
@@ -58,8 +58,8 @@ export class Talk {
 
   async #answer(turn, model, open, drawn) {
     const memory = { session: this.session };
-    if (recall("project", "")) memory.project = recall("project", "");
-    if (!open && !isServed()) memory.top_k = 0;
+    if (getChoice("project", "")) memory.project = getChoice("project", "");
+    if (!open && !isServerRecall()) memory.top_k = 0;
     if (this.incognito) memory.incognito = true;
     const messages = this.turns
       .filter((each) => each !== turn && each.text && each.state !== "failed")
@@ -81,12 +81,12 @@ export class Talk {
   }
 }
 
-/** What memory has to say to a text, and why; a failure leaves the answer without it, not without an answer. */
-async function look(text) {
-  const limit = await wanted();
+/** Explain the memories for a text; undefined on failure. */
+async function explainText(text) {
+  const limit = await loadLimit();
   try {
-    const found = await memories.explain({ query: text, limit }, AbortSignal.timeout(LOOK));
-    traced(found);
+    const found = await memories.explain({ query: text, limit }, AbortSignal.timeout(EXPLAIN_MS));
+    setTrace(found);
     return found;
   } catch {
     return undefined;
@@ -95,7 +95,7 @@ async function look(text) {
 
 let topK = null;
 
-async function wanted() {
+async function loadLimit() {
   topK ??= get("/health").then(
     (health) => health.default_top_k || 5,
     () => 5,
@@ -103,8 +103,8 @@ async function wanted() {
   return topK;
 }
 
-/** What was made of what was said, when it is there: rules are quick, a model takes its time. */
-async function learned(turn, since, drawn) {
+/** Poll for memories extracted from the message. */
+async function loadLearned(turn, since, drawn) {
   for (const wait of [250, 1200, 4000]) {
     await new Promise((done) => setTimeout(done, wait));
     try {
@@ -120,7 +120,7 @@ async function learned(turn, since, drawn) {
   }
 }
 
-/** The events of a stream, however its bytes are cut. */
+/** Parse the events of a stream. */
 async function* events(answer) {
   if (!(answer.headers.get("content-type") ?? "").includes("event-stream")) {
     const body = await answer.json();
@@ -139,7 +139,7 @@ async function* events(answer) {
         try {
           yield JSON.parse(data);
         } catch {
-          // A comment of the server or half a line of a stream that broke off.
+          // A comment, or half a line of a broken stream.
         }
       }
     }
@@ -147,11 +147,11 @@ async function* events(answer) {
   }
 }
 
-/** The models there are; the offline answerer where no model server is connected. */
+/** List the models; the offline one without a model server. */
 export async function models() {
   const { data } = await get("/v1/models");
   return (data ?? []).map((each) => each.id);
 }
 
-/** Keep a statement without a conversation. */
-export const tell = (text) => post("/v1/memories", { text });
+/** Store a text without a conversation. */
+export const addMemory = (text) => post("/v1/memories", { text });

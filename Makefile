@@ -28,6 +28,7 @@ check: .make/test ## Lint, format, types, layers, shape
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/house.py
 	$(BIN)/python -m pytest -q tests/test_shape.py
 
 fix: .make/test ## Mend what lint can mend, and format

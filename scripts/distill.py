@@ -99,7 +99,7 @@ def gather(wordnet: Path, vocabulary: Sequence[str], rng: random.Random) -> list
 
 def pieces(teacher: OnnxEmbedder, count: int) -> np.ndarray[Any, Any]:
     """Each piece alone, [CLS] piece [SEP], through the encoder."""
-    model = teacher._loaded()  # noqa: SLF001  as above
+    model = teacher._load_once()  # noqa: SLF001  as above
     rows = []
     for start in range(0, count, 512):
         numbers = np.arange(start, min(start + 512, count))
@@ -175,7 +175,7 @@ def main() -> None:
     given = parser.parse_args()
     rng = random.Random(0)
     teacher = OnnxEmbedder(EmbedSettings(provider="onnx", model=str(given.model)))
-    known = teacher._loaded().tokenizer.get_vocab()  # noqa: SLF001  the pieces one by one are no text to embed
+    known = teacher._load_once().tokenizer.get_vocab()  # noqa: SLF001  the pieces one by one are no text to embed
     vocabulary = sorted(known, key=known.__getitem__)
     alone = timed("pieces", lambda: pieces(teacher, len(vocabulary)))
     texts = gather(given.wordnet, vocabulary, rng)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import house
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "engrams"
 MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS = 400, 60, 8
@@ -85,6 +87,44 @@ def test_names_are_one_plain_word() -> None:
         if name in FORBIDDEN:
             offenders.append(f"{path.relative_to(ROOT)}: {name!r} says nothing about what is inside")
     report(offenders)
+
+
+def test_classes_have_names_of_their_own() -> None:
+    """No two classes of the package bear one name."""
+    report(house.repeated_classes())
+
+
+def test_docstrings_open_with_a_verb_or_a_noun() -> None:
+    """No docstring of the package opens with a question word."""
+    report(house.question_docstrings())
+
+
+def test_docstrings_have_a_short_first_line() -> None:
+    """The first line of a docstring has twelve words at most."""
+    report(house.long_docstrings())
+
+
+def test_imports_have_no_circles() -> None:
+    """No modules of the package or the benches import each other."""
+    report(house.import_circles())
+
+
+def test_every_setting_is_explained() -> None:
+    """Each setting has a text, without a document's number in it."""
+    report(house.unexplained_settings())
+
+
+def test_nothing_is_dead() -> None:
+    """Everything in the package is used in the package, or stands in the whitelist with its reason."""
+    report(house.dead_code())
+
+
+def test_tests_mirror_the_tree() -> None:
+    """A folder of tests is named after the package it tests, or is one of those that test several."""
+    several = {"flows", "faults", "bench", "acceptance"}
+    folders = [path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    lost = [path for path in folders if path.parts[0] not in several and not (SOURCE / path).is_dir()]
+    report([f"tests/{path}: there is no src/engrams/{path}" for path in lost])
 
 
 def test_nothing_is_left_to_do() -> None:

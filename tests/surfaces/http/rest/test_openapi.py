@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import httpx2
-from tests.surfaces.rest.conftest import Served
+from tests.surfaces.http.rest.conftest import Served
 
 
 def test_every_route_declares_its_answers(served: Served) -> None:

@@ -6,7 +6,7 @@ import json
 
 import httpx2
 import pytest
-from tests.surfaces.rest.conftest import Person, add, problem
+from tests.surfaces.http.rest.conftest import Person, add, problem
 
 
 def test_add_find_and_read(api: httpx2.Client) -> None:

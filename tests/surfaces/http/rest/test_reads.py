@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import httpx2
-from tests.surfaces.rest.conftest import Person, Served, add, problem
+from tests.surfaces.http.rest.conftest import Person, Served, add, problem
 
 from engrams.ports import EXTRACT, Claim, Failure, JobSpec
 

@@ -105,7 +105,7 @@ def test_cut_short_at_the_end(cut: str) -> None:
                 time.sleep(0.02)
             assert (told["state"], told["received"], told["report"]["stored"]) == ("done", len(LINES), 7)
             assert not (place / "file").exists() and not other.store.queue(("waiting", "running"))
-            assert not other.list(scope=("ann",)).records
+            assert not other.list(scope=("user", "ann")).records
 
 
 def test_a_file_that_is_none_is_a_visible_failure(api: httpx2.Client) -> None:

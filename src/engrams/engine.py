@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
-from engrams.inspect import MemoryInspector, Moment, Place, to_as_of
+from engrams.inspect import MemoryInspector, Place
 from engrams.ports import Closable, Erased, MemoryFiles, Page, Skills, Store, Where
-from engrams.read.request import ReadRequest, visible_scopes
+from engrams.read import flow
+from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.runner import WorkerPool
 from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn
 from engrams.write import edit as edits
@@ -47,8 +48,7 @@ class MemoryEngine:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
         self.chat_model = deps.chat
         self._deps, self._store, self._clock = deps, deps.store, deps.clock
-        self._components = Components(deps)
-        self._closed = False
+        self._components, self._closed = Components(deps), False
 
     # ------------------------------------------------------------------------------------------------------- writing
 
@@ -146,9 +146,11 @@ class MemoryEngine:
 
         ``kinds`` and ``where`` filter; ``history`` includes superseded and archived memories. The trace tells how hits were chosen.
         """
-        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
+        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
+        request = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), tuple(kinds), where, history)
+        found = flow.search(parts.restrict_if_silent(request), parts.read_deps)
         if as_of is None:
-            self._components.usage.note(found, Scope.of(scope))
+            parts.usage.note(found, place)
         return found
 
     def explain(
@@ -163,9 +165,8 @@ class MemoryEngine:
         history: bool = False,
     ) -> Found:
         """Search with the same filters, without counting use."""
-        number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
-        request = ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), tuple(kinds), where, history)
-        return self._open().search(request)
+        parts, number = self._open(), self._cap_limit(limit)
+        return parts.search(ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), tuple(kinds), where, history))
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
@@ -248,8 +249,7 @@ class MemoryEngine:
         """
         from engrams.tend.transfer import dump
 
-        self._open()
-        return dump(path, visible_scopes(Scope.of(scope)), self._store, format, progress)
+        return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
         """List the scopes that hold memories; of every owner with None."""
@@ -287,8 +287,7 @@ class MemoryEngine:
 
     def check(self, repair: bool = False) -> Meta:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
-        self._open()
-        return self._store.check(repair)
+        return self.store.check(repair)
 
     def close(self) -> None:
         """Let running jobs finish and close the store. Idempotent.
@@ -391,6 +390,9 @@ class MemoryEngine:
     def now(self) -> datetime:
         """The engine's time."""
         return self._clock()
+
+    def _cap_limit(self, limit: int | None) -> int:
+        return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
 
     def _open(self) -> Components:
         if self._closed:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engrams.clock import utc
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import AsOf, Clock, Job, Page, Query, Reach, Skills, Store, is_skill
-from engrams.read.request import visible_scopes
+from engrams.ports import Clock, Job, Page, Query, Reach, Skills, Store, is_skill
+from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
 from engrams.tend.report import build_stats, build_status
 from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
 Place: TypeAlias = ScopeInput
-Moment: TypeAlias = datetime | AsOf | None
 
 _PREFIX = 6
 
@@ -103,12 +100,3 @@ class MemoryInspector:
     def status(self) -> dict[str, Any]:
         """Report jobs, dead ones with errors, and model use."""
         return build_status(self._store, self._settings, self._models, self._clock())
-
-
-def to_as_of(value: Moment) -> AsOf | None:
-    """A point in both times; one time stands for both."""
-    if value is None:
-        return None
-    if isinstance(value, AsOf):
-        return AsOf(*(part and utc(part) for part in (value.valid, value.known)))
-    return AsOf(utc(value), utc(value))

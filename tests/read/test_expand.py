@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engrams.ports import Batch, Change
-from engrams.read.expand import FACTORS, cascade_scores, link_bonuses
+from engrams.read.links import FACTORS, NodeEdges, cascade_scores, link_bonuses
 from engrams.settings import GraphSettings, load
 from engrams.testing import temp_engine
 from engrams.types import Edge, EdgeType, Scope, Status
@@ -23,7 +23,6 @@ class Links:
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         assert owner == OWNER
-        assert EdgeType.DERIVED_FROM not in types
         return tuple(edge for edge in self._edges if edge.source in nodes or edge.target in nodes)
 
     def near(self, nodes: Sequence[str]) -> tuple[Edge, ...]:
@@ -96,11 +95,11 @@ def test_a_circle_ends() -> None:
 def test_bonuses_are_a_share_from_better_seeds() -> None:
     """A linked memory gets a share of what the better one reaches it with."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
-    found = link_bonuses({"a": 1.0}, OWNER, links, GraphSettings(depth=1, decay=0.7, bonus=0.1))
+    found = link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), GraphSettings(depth=1, decay=0.7, bonus=0.1))
     assert found == {"b": pytest.approx(0.07)}
-    both = link_bonuses({"a": 1.0, "b": 0.5}, OWNER, links, GraphSettings(depth=1, decay=0.7, bonus=0.1))
+    both = link_bonuses({"a": 1.0, "b": 0.5}, NodeEdges(OWNER, links), GraphSettings(depth=1, decay=0.7, bonus=0.1))
     assert both == {"b": pytest.approx(0.07)}, "the better one lends, the lesser one does not lend back"
-    assert link_bonuses({"a": 1.0}, OWNER, links, GraphSettings(depth=0)) == {}
+    assert link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), GraphSettings(depth=0)) == {}
 
 
 @pytest.mark.covers("S3.9")

@@ -11,8 +11,8 @@ from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
 from engrams.ports import Batch, Change
-from engrams.read.recency import exponential_decay
 from engrams.read.retrieve import member_score, topic_cosines
+from engrams.read.score import exponential_decay
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, EmbedderCard, Change, Put
-from engrams.read.triggers import match_trigger
+from engrams.ports import Batch, Change, EmbedderCard, Put
+from engrams.read.rules import match_trigger
 from engrams.testing import HashEmbedder, Ticker, temp_engine
 from engrams.text.terms import terms, tokens
 from engrams.types import Kind, Record, Scope, Status

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
-from engrams.read import episodes
 from engrams.read.budget import take_fitting
 from engrams.read.flow import search
 from engrams.read.profile import select_profile
@@ -21,6 +20,7 @@ from engrams.read.render import (
     triple_lines,
 )
 from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.rules import find_latest
 from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Record
 
@@ -101,7 +101,7 @@ def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, s
 
 def _with_last_episode(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
     """Hits, after the latest episode where ``catch_up`` is set."""
-    episode = episodes.find_latest(request, deps.records) if request.catch_up else None
+    episode = find_latest(request, deps.records) if request.catch_up else None
     if episode is None or any(hit.record.id == episode.id for hit in found.hits):
         return found.hits
     return (Hit(episode, 1.0, episode.status), *found.hits)

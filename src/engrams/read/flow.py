@@ -5,27 +5,38 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engrams.ports import Pool
-from engrams.read import episodes, thresholds
 from engrams.read.diversify import find_repeats, select_mmr
-from engrams.read.expand import link_bonuses
-from engrams.read.grouping import group_hits, put_current_first
+from engrams.read.links import NodeEdges, find_derived, group_hits, link_bonuses, put_current_first
 from engrams.read.query import PreparedQuery, prepare_query
-from engrams.read.recency import apply_decay
 from engrams.read.render import cut_excerpt
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
-from engrams.read.retrieve import find_candidates
-from engrams.read.score import ScoredPool, base_weight, content_score, fill_column, query_spans, score_pool, top_indices
-from engrams.read.seasons import out_of_season
-from engrams.read.skills import skill_notes, with_skills
-from engrams.read.temporal import raise_spoken_dates
-from engrams.read.triggers import find_triggered, put_rules_first
+from engrams.read.retrieve import find_candidates, skill_notes, with_skills
+from engrams.read.rules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
+from engrams.read.score import (
+    ScoredPool,
+    apply_decay,
+    base_weight,
+    content_score,
+    cut_at_gap,
+    dense_floor,
+    fill_column,
+    passes_floors,
+    query_spans,
+    raise_spoken_dates,
+    score_pool,
+    shares_enough_words,
+    top_indices,
+)
 from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Flags, Floats, Integers
 
 
 @dataclass(slots=True)
@@ -39,6 +50,20 @@ class StageTimer:
         moment = time.perf_counter()
         self.rows.append((name, round((moment - self._since) * 1000, 3), count))
         self._since = moment
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFloors:
+    """Cosine floor, mask of candidates that pass, stale episodes, how many to read."""
+
+    cosine: float
+    passes: Flags
+    stale: frozenset[str]
+    count: int
+
+    def best_places(self, scores: Floats) -> Integers:
+        """Passing candidates first, so that others never take their places."""
+        return top_indices(scores if self.passes.all() else scores + 2 * self.passes.astype(np.float32), self.count)
 
 
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
@@ -57,9 +82,11 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     stages.record("candidates", len(pool.ids))
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
-    scored = _add_link_bonuses(pool, scored, request, deps)
+    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdges(request.scope.owner, deps.graph)
+    scored = _add_link_bonuses(pool, scored, floors, edges, deps)
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
-    hits, dropped = _select_hits(pool, scored, prepared, request, deps)
+    hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
+    dropped = _find_unfit(hits, pool, floors, prepared, deps)
     dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
@@ -68,7 +95,8 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
         hits = raise_spoken_dates(
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
-    joined = group_hits([hit for hit in hits if hit.record.id not in dropped], request.scope.owner, deps.records, deps.graph)
+    some = [hit for hit in hits if hit.record.id not in dropped]
+    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known))
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
@@ -79,9 +107,9 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
-    dropped.update(episodes.drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
+    dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
-    rules = [rule for rule in find_triggered(request, deps.records, deps.settings) if not _is_shown(rule, request)]
+    rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     said = [term for term, _ in prepared.seek.terms]
     chosen = tuple(_with_excerpt(hit, said) for hit in put_rules_first(rules, varied)[: request.limit])
     stages.record("diversify", len(chosen))
@@ -97,11 +125,24 @@ def _with_excerpt(hit: Hit, said: Sequence[str]) -> Hit:
     return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, cut_excerpt(hit.record.search_text, said))
 
 
-def _add_link_bonuses(pool: Pool, scored: ScoredPool, request: ReadRequest, deps: ReadDeps) -> ScoredPool:
+def _find_floors(pool: Pool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateFloors:
+    section = deps.settings
+    cosine = dense_floor(section.min_scores, deps.embedder.card)
+    passes = passes_floors(pool, section, cosine, prepared.seek.vector is not None)
+    stale = find_stale(request, deps.records, section.episode_days)
+    if stale:
+        passes &= np.array([name not in stale for name in pool.ids], np.bool_)
+    scopes = len(request.reach.scopes) if section.per_scope else 1
+    return CandidateFloors(cosine, passes, stale, int(request.limit * section.oversample) * scopes + section.extra_candidates)
+
+
+def _add_link_bonuses(pool: Pool, scored: ScoredPool, floors: CandidateFloors, edges: NodeEdges, deps: ReadDeps) -> ScoredPool:
     """Add bonuses for links from the best candidates."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
-    extra = link_bonuses(seeds, request.scope.owner, deps.graph, deps.graph_settings)
+    # Together with those of the likely hits, whose facts are looked for: one call of the store.
+    edges.fetch(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
+    extra = link_bonuses(seeds, edges, deps.graph_settings)
     if not extra:
         return scored
     linked = fill_column(pool, extra)
@@ -128,9 +169,12 @@ def _trace_notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str
     return tuple(notes)
 
 
-def _fetch_hits(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Any) -> list[Hit]:
+def _fetch_hits(
+    request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Integers, edges: NodeEdges
+) -> tuple[list[Hit], Mapping[str, Record]]:
+    """Hits at these places; their records and those of facts derived from them."""
     ids = [pool.ids[place] for place in order]
-    records = deps.records.get(request.scope.owner, ids)
+    records = deps.records.get(request.scope.owner, list(dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids))))))
     if deps.skills is not None:
         records += deps.skills.get(ids)
     known: Mapping[str, Record] = {record.id: record for record in records}
@@ -141,34 +185,24 @@ def _fetch_hits(request: ReadRequest, deps: ReadDeps, pool: Pool, scored: Scored
         if record is not None:
             parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
             hits.append(Hit(record, value, record.status, parts))
-    return hits
+    return hits, known
 
 
-def _select_hits(
-    pool: Pool, scored: ScoredPool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps
-) -> tuple[list[Hit], dict[str, str]]:
-    """Fetch the best candidates, with reasons for those to drop."""
-    section = deps.settings
-    cosine = thresholds.dense_floor(section.min_scores, deps.embedder.card)
-    some = int(request.limit * section.oversample) * (len(request.reach.scopes) if section.per_scope else 1) + section.extra_candidates
-    passes = thresholds.passes_floors(pool, section, cosine, prepared.seek.vector is not None)
-    stale = episodes.find_stale(request, deps.records, section.episode_days)
-    if stale:
-        passes &= np.array([name not in stale for name in pool.ids], np.bool_)
-    # Passing candidates first, so that others never take their places.
-    order = top_indices(scored.scores if passes.all() else scored.scores + 2 * passes.astype(np.float32), some)
-    low = {pool.ids[place]: f"below the floor of its sources (cosine {cosine:g})" for place in order if not passes[place]}
-    hits = _fetch_hits(request, deps, pool, scored, order)
+def _find_unfit(hits: Sequence[Hit], pool: Pool, floors: CandidateFloors, prepared: PreparedQuery, deps: ReadDeps) -> dict[str, str]:
+    """Hits to drop, with reasons."""
+    section, place = deps.settings, pool.ids.places
     dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
+    why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
+    low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
     if section.min_scores.recall:
-        near = {pool.ids[place] for place in order if pool.cos[place] >= cosine and prepared.seek.vector is not None}
         words = [term for term, _ in prepared.seek.terms]
         for hit in hits:
-            if hit.record.id not in near and not thresholds.shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
+            near = prepared.seek.vector is not None and pool.cos[place[hit.record.id]] >= floors.cosine
+            if not near and not shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
     low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
-    low.update(dict.fromkeys(stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
-    return hits, {**dropped, **low}
+    low.update(dict.fromkeys(floors.stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
+    return {**dropped, **low}
 
 
 def _is_shown(record: Record, request: ReadRequest) -> bool:
@@ -177,7 +211,7 @@ def _is_shown(record: Record, request: ReadRequest) -> bool:
 
 def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
     """Cut hits after the first gap in scores, with a reason."""
-    end = thresholds.cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
+    end = cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]
 

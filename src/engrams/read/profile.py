@@ -9,7 +9,7 @@ from engrams.ports import Query, TokenCounter
 from engrams.read.budget import MISSES, take_fitting
 from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.read.seasons import out_of_season
+from engrams.read.rules import out_of_season
 from engrams.settings import ReadSettings
 from engrams.types import Kind, Record, Status
 

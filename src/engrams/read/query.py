@@ -1,22 +1,95 @@
-"""Query preparation: BM25 terms, vector, cues for time and people."""
+"""Query preparation: terms, vector, cues for time and people, predicates asked for."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
-from engrams.ports import Embedder, Seek
+from engrams.ports import Embedder, Query, Reach, Records, Seek, Slot
 from engrams.read.cues import QueryCues, parse_query
-from engrams.read.predicates import find_answering
 from engrams.read.request import ReadDeps, ReadRequest
+from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import Kind
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
+
+_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_MAX_SLOTS = 200
+
+_ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern), tuple(predicates.split()))
+    for pattern, predicates in (
+        (
+            r"\b(?:lives?|living|home|resides?|address|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
+            "lives_in address home_town grew_up_in from",
+        ),
+        (
+            r"\b(?:works?|working|jobs?|employ\w+|company|profession|occupation|career|arbeit\w*|trabaj\w+|travaill\w*)\b|工作|仕事",
+            "works_at job",
+        ),
+        (r"\b(?:phone|telephone|mobile|number|call|reach|telefon\w*|handy|telefono|movil|portable)\b|电话|手机|電話", "phone phone_number"),
+        (r"\be-?mail\b|邮箱|メール", "email"),
+        (r"\b(?:names?|named|called|spell(?:ed|t)?|heiss\w*|llam\w+|appel\w+)\b|叫什么|名前", "is_named nickname"),
+        (r"\b(?:how old|age|birthday|born|geburtstag|alt|cumpleanos|edad|anniversaire|age)\b|生日|几岁|誕生日", "age birthday born_in"),
+        (r"\b(?:allerg\w+|intoleran\w+|ill|sick|avoid|diet|vegan\w*|vegetarian\w*)\b|过敏|アレルギー", "allergic_to diet avoids eats"),
+        (
+            r"\b(?:married|husband|wife|spouse|partner|dating|engaged|girlfriend|boyfriend|verheiratet|casad\w+|marie\w*)\b|结婚|結婚",
+            "married_to engaged_to dating marital_status",
+        ),
+        (
+            r"\b(?:speaks?|languages?|sprach\w*|sprich\w*|idiomas?|habla\w*|langues?|parle\w*)\b|语言|話せ",
+            "speaks native_language learning learns",
+        ),
+        (
+            r"\b(?:stud(?:y|ies|ied|ying)|university|college|degree|major|school|studier\w*|estudi\w+|etudi\w+)\b|大学|学校",
+            "studies studies_at graduated_from attends major",
+        ),
+        (
+            r"\b(?:hobb\w+|likes?|enjoys?|loves?|hates?|dislikes?|prefers?|favou?rites?|gefallt|gusta\w*|aime\w*)\b|喜欢|好き",
+            "likes prefers enjoys",
+        ),
+        (r"\b(?:pets?|haustier\w*|mascotas?)\b|宠物|ペット", "has adopted has_pet is_named"),
+        (r"\b(?:never|rules?|always|must not|forbidden|not allowed|avoid)\b", "never always avoids"),
+    )
+)
+_FAVOURITE = re.compile(r"\bfavou?rite (\w+)")
+
+
+def asked_predicates(query: str) -> tuple[str, ...]:
+    """Predicates that the words of a question ask for."""
+    folded = fold(query)
+    found = [name for pattern, predicates in _ASKED if pattern.search(folded) for name in predicates]
+    found += [f"favorite_{noun}" for noun in _FAVOURITE.findall(folded)]
+    return tuple(dict.fromkeys(found))
+
+
+def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) -> Mapping[str, float]:
+    """Find current statements with an asked predicate: id -> subject fit.
+
+    The fit is 1, or 0.5 where the query names nobody.
+    """
+    predicates = asked_predicates(query)
+    if not predicates:
+        return {}
+    people = tuple(name for name in map(fold, (*cues.asked_about, *cues.other_names)) if name)
+    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MAX_SLOTS))
+    subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
+    return {slot.id: fit for slot in found if (fit := _subject_fit(slot, subjects[slot.subject], people, cues.role))}
+
+
+def _subject_fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
+    if people:
+        return float(bool(subject) and any(name in subject or subject in name for name in people))
+    if role == "user":
+        return 1.0 if subject == "user" or slot.role == "user" else 0.0
+    return 0.5
+
 
 _log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
+from engrams.clock import utc
 from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
 from engrams.read.cache import ProfileCache
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
@@ -15,6 +16,7 @@ from engrams.types import Kind, Record, Scope
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
+Moment: TypeAlias = datetime | AsOf | None
 FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
 """Lookup of hot memories near a query: id -> cosine."""
 
@@ -71,3 +73,12 @@ def visible_scopes(scope: Scope) -> Reach:
     if scope.is_owner:
         return Reach(scope.owner, (scope,), tree=True)
     return Reach(scope.owner, scope.chain())
+
+
+def to_as_of(value: Moment) -> AsOf | None:
+    """A point in both times; one time stands for both."""
+    if value is None:
+        return None
+    if isinstance(value, AsOf):
+        return AsOf(*(part and utc(part) for part in (value.valid, value.known)))
+    return AsOf(utc(value), utc(value))

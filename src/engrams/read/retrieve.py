@@ -1,20 +1,19 @@
-"""Retrieval: all in reach, or recent memories and then topics (000)."""
+"""Retrieval: all in reach, or recent memories and then topics (000), and skills."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engrams.ports import Condition, Ids, Pool, Seek, Where
-from engrams.read import thresholds
-from engrams.read.recency import age_days, exponential_decay
+from engrams.ports import Condition, Ids, Pool, Seek, Skills, Where, is_skill
 from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.score import EDGE, age_days, dense_floor, exponential_decay
 from engrams.settings import FloorSettings, RouteSettings
-from engrams.types import EdgeType, Record, Tier, Topic
+from engrams.types import EdgeType, Hit, Record, Tier, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats, Integers
@@ -36,8 +35,8 @@ def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Seque
         return deps.search.seek(seek), ()
     recent = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), section.recent_limit)
     card = deps.embedder.card
-    near = thresholds.dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
-    enough = int(np.count_nonzero(recent.cos >= near - thresholds.EDGE))
+    near = dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
+    enough = int(np.count_nonzero(recent.cos >= near - EDGE))
     rows, note = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:
         chosen = _choose_topics(request, deps, seek.vector, near)
@@ -68,7 +67,7 @@ def join_pools(one: Pool, other: Pool) -> Pool:
         renumbered = np.array([place[name] for name in pool.voices], np.int64)
         return renumbered[pool.voice] if len(pool.voice) else np.zeros(0, np.int64)
 
-    columns = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in _COLUMNS}
+    columns: dict[str, Any] = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in _COLUMNS}
     return replace(
         one,
         ids=Ids([*one.ids, *other.ids]),
@@ -103,7 +102,7 @@ def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: fl
     best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
     edges = deps.graph.edges(request.scope.owner, best) if best else ()
     ends = {end for edge in edges if edge.type is not EdgeType.IN_TOPIC for end in (edge.source, edge.target)}
-    beside = sorted(end for end in ends - set(best) if every.get(end, -1.0) >= near - thresholds.EDGE)
+    beside = sorted(end for end in ends - set(best) if every.get(end, -1.0) >= near - EDGE)
     return [*best, *beside]
 
 
@@ -140,3 +139,18 @@ def member_score(likeness: float, record: Record, now: datetime) -> float:
     ``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance``
     """
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance
+
+
+def with_skills(pool: Pool, seek: Seek, skills: Skills) -> Pool:
+    """Append candidates from the index of skills, with new session numbers."""
+    found = skills.seek(seek)
+    if not len(found.ids):
+        return pool
+    first = int(pool.sessions.max()) + 1 if len(pool.sessions) else 0
+    both = join_pools(pool, replace(found, sessions=found.sessions + first))
+    return both if pool.aging is None else replace(both, aging=np.concatenate([pool.aging, np.zeros(len(found.ids), np.bool_)]))
+
+
+def skill_notes(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """Trace notes about skills among the hits."""
+    return tuple(f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}" for hit in hits if is_skill(hit.record.id))

@@ -1,19 +1,22 @@
-"""Fusion of raw source scores into one absolute score."""
+"""Fusion of raw source scores into one absolute score; floors, dates and decay."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import Pool
+from engrams.ports import EmbedderCard, Pool
 from engrams.read.cues import QueryCues, score_dates, score_speakers
-from engrams.read.thresholds import saturate_bm25
-from engrams.settings import ReadSettings, ReadWeights
-from engrams.text.when import Span
-from engrams.types import Hit
+from engrams.settings import FloorSettings, ReadSettings, ReadWeights
+from engrams.text.cache import text_cache
+from engrams.text.terms import terms
+from engrams.text.when import Span, find_times
+from engrams.types import Hit, Layer, Record
 
 if TYPE_CHECKING:
     from engrams.ports.search import Flags, Floats, Integers
@@ -165,3 +168,148 @@ def _rank_scores(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
         rank[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
         parts[name] = np.where(values > 0, (k + 1) / (2 * (k + rank)), 0).astype(np.float32)
     return parts
+
+
+_LONGEST_SPAN = 366
+"""Days of the longest span used: "since 2019" overlaps everything."""
+
+_MOST_TEXT = 2000
+"""Characters of a memory that are parsed."""
+
+
+def raise_spoken_dates(
+    hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
+) -> list[Hit]:
+    """Raise date scores of hits whose text names one of ``spans``.
+
+    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text names no time. Overlap counts in
+    full, as being said at that time does.
+    """
+    asked = [span for span in spans if (span.end - span.start).days <= _LONGEST_SPAN]
+    if not asked or weights.date <= 0:
+        return list(hits)
+    full = weights.date / most
+    raised = [hit if timeless(hit.record.id) else _raise_date(hit, asked, full) for hit in hits]
+    return sorted(raised, key=lambda hit: -hit.score)
+
+
+def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
+    record = hit.record
+    said = record.valid_from or record.recorded_at
+    had = hit.parts.get("date", 0.0)
+    if had >= full or not any(_overlap(span, other) for span in _find_spans(record.text[:_MOST_TEXT], said) for other in asked):
+        return hit
+    return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
+
+
+@text_cache(2048)
+def _find_spans(text: str, said: datetime) -> tuple[Span, ...]:
+    """Cached: the next query mostly finds the same texts."""
+    return find_times(text, said)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return (one.end - one.start).days <= _LONGEST_SPAN and one.start < other.end and other.start < one.end
+
+
+_SHARED, _OF_RECORD = 2, 0.4
+EDGE = 1e-6
+"""Tolerance: cosines are float32, and floors are inclusive."""
+
+
+def dense_floor(floors: FloorSettings, card: EmbedderCard) -> float:
+    """Cosine floor: the setting for this model, else the card's."""
+    if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
+        return floors.dense
+    return card.floors.get("related", 0.0)
+
+
+def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
+    """Mask of candidates that reach the floor of a source in use.
+
+    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a weight, or where the query or the
+    memory has no vector.
+    """
+    weights, floors = settings.weights, settings.min_scores
+    if not (cosine or floors.lexical or floors.recall):
+        return np.ones(len(pool.ids), np.bool_)
+    near = (pool.cos >= cosine - EDGE) & pool.embedded & bool(meaning and weights.dense)
+    counted = np.full(len(pool.ids), bool(weights.bm25 or not meaning)) | ~pool.embedded
+    worded = (pool.bm > 0) & (pool.bm >= floors.lexical - EDGE) & counted
+    return np.asarray(near | worded, np.bool_)
+
+
+def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
+    """Test for enough common words (004).
+
+    Enough is ``share`` of the query's, or two that are 0.4 of the text's.
+    """
+    asked, own = set(query), set(terms(text))
+    common = len(asked & own)
+    return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(own)))
+
+
+def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
+    """Count the scores, best first, before the first gap; at least one.
+
+    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95).
+    """
+    for place in range(1, len(scores)):
+        if scores[place] < top * scores[0] - EDGE or scores[place] < drop * scores[place - 1] - EDGE:
+            return place
+    return len(scores)
+
+
+def saturate_bm25(r: Floats) -> Floats:
+    """Map BM25 ``r`` to 0.3..0.99 (001).
+
+    ``0.3 + 0.69 * |r| / (1 + |r|)``
+    """
+    size = np.abs(r)
+    return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)
+
+
+_DAY = 86_400.0
+
+
+def age_days(record: Record, now: datetime) -> float:
+    """Days since ``valid_from``, else ``recorded_at``."""
+    return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
+
+
+def exponential_decay(days: float, tau: float) -> float:
+    """``exp(-days / tau)``: 1 at age 0, 1/e at tau (000, 002)."""
+    return math.exp(-max(days, 0.0) / tau)
+
+
+def half_life_decay(days: float, half_life: float) -> float:
+    """``2 ** (-days / half_life)`` (001); 1 for a half-life of 0."""
+    return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
+
+
+def blend_recency(relevance: float, recency: float, weight: float) -> float:
+    """``(1 - weight) * relevance + weight * recency`` (002)."""
+    return (1.0 - weight) * relevance + weight * recency
+
+
+def access_boost(hours: float, most: float) -> float:
+    """``1 + most * exp(-hours / 24)``: factor for recent use (003)."""
+    return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
+
+
+def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+    """Apply the decay settings to scores, best first, if any are set."""
+    if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
+        return list(hits)
+    return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+
+
+def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+    days = age_days(hit.record, now)
+    # Only episodic memories age: facts are closed when something replaces them (001: none for MEMORY.md).
+    score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
+    score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
+    used = hit.record.last_accessed
+    if used is not None:
+        score = min(score * access_boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)
+    return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from engrams.ports import Batch, Change, Clock, Query, Reach, Store
-from engrams.read.recency import age_days, half_life_decay
+from engrams.read.score import age_days, half_life_decay
 from engrams.settings import Settings
 from engrams.tend.sweep import TierMover
 from engrams.types import Kind, Record, Scope, Status

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.clock import new_id
 from engrams.ports import TOPICS, Batch, Change, Clock, Condition, Embedder, JobSpec, Put, Query, Reach, Store, Where
-from engrams.read.recency import exponential_decay
+from engrams.read.score import exponential_decay
 from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 

@@ -16,7 +16,7 @@ from engrams.errors import EngramsError
 from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store, is_skill
 from engrams.read.request import visible_scopes
 from engrams.read.retrieve import topic_cosines
-from engrams.read.thresholds import dense_floor
+from engrams.read.score import dense_floor
 from engrams.settings import FloorSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
 

@@ -1,1 +1,1 @@
-"""Text as every layer sees it: folding, index terms, the shape of a sentence, dates. Pure functions, no I/O."""
+"""Text functions for every layer: folding, index terms, features, times. Pure."""

@@ -1,4 +1,4 @@
-"""What was worked out of texts lately, so that it need not be worked out again: each bounded, and all forgotten at a purge."""
+"""Bounded caches of text-derived values; a purge clears them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from weakref import WeakSet
 
 
 class TextCache(Protocol):
-    """Something that remembers texts, or what was made of them. An ``lru_cache`` is one."""
+    """Cache that holds texts or values derived from them.
+
+    An ``lru_cache`` is one.
+    """
 
     def cache_clear(self) -> None: ...
 
@@ -23,7 +26,7 @@ _registered: WeakSet[TextCache] = WeakSet()
 
 
 def text_cache(most: int) -> Callable[[Call], Call]:
-    """``lru_cache`` for what takes texts: at most so many answers, of which a purge leaves none."""
+    """Cache a function of texts, bounded, and cleared at a purge."""
 
     def remembering(call: Call) -> Call:
         return cast("Call", register_cache(lru_cache(maxsize=most)(call)))
@@ -32,19 +35,19 @@ def text_cache(most: int) -> Callable[[Call], Call]:
 
 
 def register_cache(one: Kept) -> Kept:
-    """Have something forget at every purge; it is not kept alive for that."""
+    """Register a cache, held weakly, to be cleared at every purge."""
     with _lock:
         _registered.add(one)
     return one
 
 
 def registered_caches() -> tuple[TextCache, ...]:
-    """All that there are in this process."""
+    """Return all registered caches of this process."""
     with _lock:
         return tuple(_registered)
 
 
 def clear_caches() -> None:
-    """Something was purged: nothing of any text stays remembered. What is asked for next is worked out once more."""
+    """Clear all registered caches, after a purge."""
     for one in registered_caches():
         one.cache_clear()

@@ -1,4 +1,4 @@
-"""What a text looks like from outside: a question, how long, whether it speaks of a time."""
+"""Measure a text: question or not, words, mention of a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ASKING = re.compile(
     r"(?:who|what|where|when|why|how)'(?:s|re|d|ll|ve)\b"
     rf"|(?:whom?|whose|what|which|where|when|why|how)\s+(?!(?:i|you|he|she|it|we|they|an?)\b)(?:[\w'-]+\s+){{0,3}}?(?:{_AUX})"
     r"|how\s+(?:many|much|long|often|old|far|come)\b"
-    # Not "do it" or "have a nice day": those are requests and wishes.
+    # Not "do it" or "have a nice day": requests and wishes.
     r"|(?:do|have)(?:n't)?\s+(?:i|you|we|they|any\w*|your|my|our|their|these|those)\b"
     r"|(?:did|does)(?:n't)?\s+\w"
     rf"|(?!do\b|have\b)(?:{_AUX})\s+{_SUBJECT}"
@@ -64,7 +64,10 @@ _TIME = re.compile(
 
 
 def is_question(text: str) -> bool:
-    """Whether ``text`` asks: it ends with a question mark of any script, or is one sentence that opens like a question."""
+    """Detect a question.
+
+    It ends with a question mark of any script, or is one sentence that opens like a question.
+    """
     if _MARK_AT_END.search(text[-40:]):
         return True
     folded = fold(text[:400]).strip()
@@ -74,12 +77,18 @@ def is_question(text: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """How many words ``text`` has; a character of a script without blanks counts half a word, the sum rounded up."""
+    """Count words.
+
+    A character of a script without blanks counts half a word; the sum is rounded up.
+    """
     found = tokens(text)
     halves = sum(1 if is_unspaced(token) else 2 for token in found)
     return (halves + 1) // 2
 
 
 def mentions_time(text: str) -> bool:
-    """Whether ``text`` names a time: a date, year, weekday, month, or words such as "last week" (en de es fr zh ja)."""
+    """Detect a date, year, weekday, month or words like "last week".
+
+    English, German, Spanish, French, Chinese and Japanese.
+    """
     return bool(_TIME.search(fold(text)))

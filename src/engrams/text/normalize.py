@@ -1,10 +1,10 @@
-"""One spelling for what a reader takes as the same word."""
+"""Normalize text to one spelling for comparison."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters that carry no separable mark, and marks and variants that people leave out or mix when they type.
+# Letters without a separable mark, and variants that people mix when typing.
 _REPLACEMENTS = {
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "þ": "th", "æ": "ae", "œ": "oe", "ĸ": "k", "ŋ": "n",
     "ё": "е", "ѐ": "е", "ѝ": "и",
@@ -14,7 +14,7 @@ _REPLACEMENTS = {
     "\u200b": " ", "\u2028": "\n", "\u2029": "\n", "\x00": "",
 }  # fmt: skip
 
-# Precomposed letters whose mark makes another letter: й is no и to a Russian reader or to the stemmer.
+# Precomposed letters that are letters of their own: й is not и.
 _OWN_LETTERS = frozenset("йї")
 
 _MARKS = (
@@ -29,7 +29,7 @@ _DIACRITIC_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
 
 
 class _LetterTable(dict[int, str]):
-    """What each character becomes; worked out once per character met."""
+    """Cache the replacement of each character met."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = _normalize_letter(chr(code))
@@ -54,7 +54,7 @@ _LETTERS = _LetterTable()
 
 
 def fold(text: str) -> str:
-    """``text`` in the one spelling used for comparing: NFKC, case folded, diacritics removed. Idempotent.
+    """Fold ``text`` for comparison: NFKC, case, diacritics. Idempotent.
 
     Removed: the accents of Latin, Greek and Cyrillic letters (й and ї stay: they are letters of their own; ø, ł, æ, ß
     become o, l, ae, ss), Hebrew points, Arabic vowel signs, tatweel and alef variants, variation selectors, skin
@@ -66,5 +66,5 @@ def fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
     if folded.isascii() or unicodedata.is_normalized("NFKC", folded):
         return folded
-    # What was removed may have stood between two halves of one character, such as the parts of a Hangul syllable.
+    # A removed character may have separated two halves of one, such as parts of a Hangul syllable.
     return unicodedata.normalize("NFKC", folded).casefold().translate(_LETTERS)

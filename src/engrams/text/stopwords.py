@@ -1,4 +1,4 @@
-"""Word lists: function words that carry no content of their own."""
+"""Word lists of function words, which carry no content."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt wont wouldnt should
 re ve ll
 """
 
-# Left out of these three: what is an English word or name once folded (die, war, hat, man, den, als, er, mit; la, hay, son, sin;
-# ai, est, plus, sans, par, pour, ton; fur from für). A word kept costs little, being frequent where it is grammar; one
-# dropped can never be found.
+# These three omit words that are English once folded (die, war, hat, man, den, als, er, mit; la, hay, son, sin; ai, est, plus,
+# sans, par, pour, ton; fur from für): an indexed function word costs little, a dropped word can never be found.
 _GERMAN = """
 der das dem des ein eine einen einem einer eines und oder aber nicht ich du sie wir ihr mich mir dich dir ihn ihm ihnen uns
 euch mein meine meinen meinem meiner dein deine sein seine seinen seiner ihre ihren ihrem ihrer unser unsere ist sind bist
@@ -43,7 +42,7 @@ aux au en ne pas tres comme quand comment pourquoi quel quelle quels quelles
 
 STOP = frozenset(f"{_ENGLISH} {_GERMAN} {_SPANISH} {_FRENCH}".split())
 
-# Characters of Chinese and Japanese that are grammar when they stand alone.
+# Chinese and Japanese characters that are function words when alone.
 HAN_FUNCTION = frozenset(
     "的了是在我你他她它们們这這那哪和与與及或而也都就还還又很不没沒有个個么麼什吗嗎呢吧啊呀把被让讓给給对對从從到"
     "为為之其以于於上下里裡中来來去会會能可要说說一"

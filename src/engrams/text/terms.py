@@ -1,4 +1,4 @@
-"""Words and index terms: what the lexical index and every word comparison see.
+"""Split text into words and index terms.
 
 A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that
 splits at those alone (FTS5's ``ascii``) gives terms joined by blanks back unchanged.
@@ -20,7 +20,7 @@ from engrams.text.stopwords import HAN_FUNCTION, STOP
 if TYPE_CHECKING:
     from Stemmer import Stemmer
 
-# Scripts written without blanks, or (Hangul) with particles glued to the word.
+# Scripts without blanks, or (Hangul) with particles attached to the word.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -49,7 +49,7 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class _ScriptPatterns:
-    """What finds words in scripts beyond Latin."""
+    """Patterns that find words in scripts beyond Latin."""
 
     han: re.Pattern[str]
     unspaced: re.Pattern[str]
@@ -58,7 +58,7 @@ class _ScriptPatterns:
 
 @cache
 def _script_patterns() -> _ScriptPatterns:
-    """Compiled when such a text comes: that takes as long as a search, and most processes never need it."""
+    """Compile on first use: slow, and rarely needed."""
     return _ScriptPatterns(
         re.compile(f"[{_HAN}]"),
         re.compile(f"[{UNSPACED}]+"),
@@ -67,7 +67,7 @@ def _script_patterns() -> _ScriptPatterns:
 
 
 class _SpaceTable(dict[int, str]):
-    """Everything but letters, marks, numbers and signs that stand for a word becomes a blank."""
+    """Map to a blank all but letters, marks, numbers, emoji."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -80,7 +80,9 @@ _SPACES = _SpaceTable()
 
 
 def tokens(text: str) -> list[str]:
-    """The folded words of ``text`` in order, repeats kept: no stop words dropped, nothing stemmed.
+    """Split ``text`` into folded words in order, repeats kept.
+
+    No stop words are dropped and nothing is stemmed.
 
     Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other
     apostrophes stay (``don't``); hyphenated words are split; ``1,000`` is ``1000``.
@@ -95,7 +97,9 @@ def tokens(text: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """The index terms of ``text`` in order, repeats kept; the same for documents and queries.
+    """Return the index terms of ``text`` in order, repeats kept.
+
+    The same for documents and queries.
 
     Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as
     English, Cyrillic as Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their
@@ -114,7 +118,7 @@ def terms(text: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word begins with a character of a script without blanks."""
+    """Check if the word begins in a script without blanks."""
     return word >= _BEYOND_WORDS and _script_patterns().unspaced.match(word) is not None
 
 
@@ -124,7 +128,7 @@ def _split_words(folded: str) -> list[str]:
 
 @text_cache(1 << 16)
 def _to_term(word: str) -> str:
-    """A folded word's term; empty for a function word."""
+    """Return a folded word's term; empty for a function word."""
     word = word.replace(",", "")
     if "'" in word:
         if word.endswith("n't"):
@@ -153,7 +157,7 @@ def _stem(word: str) -> str:
     code = ord(word[0])
     for low, high, name in _STEMMERS:
         if low <= code <= high:
-            # A stemmer is not safe to share between threads; the lock is taken only for words not met before.
+            # A stemmer is not thread-safe; the lock is taken only for new words.
             with _lock:
                 return _get_stemmer(name).stemWord(word) or word
     return word

@@ -13,7 +13,7 @@ from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
 from engrams.ports import Condition, Query, Reach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import SqliteStore, pages, sql
+from engrams.store.sqlite import SqliteStore, records, sql
 from engrams.types import Evidence, Kind
 
 
@@ -62,7 +62,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
         asked = Query(asked.reach, after=str(first))
-    statement = pages.build_statement(connection, asked, START)
+    statement = records.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)
     assert index in found, found

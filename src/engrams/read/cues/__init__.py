@@ -3,5 +3,5 @@
 from engrams.read.cues.conversation import extract_query as extract_query
 from engrams.read.cues.features import score_dates as score_dates
 from engrams.read.cues.features import score_speakers as score_speakers
-from engrams.read.cues.parse import parse_query as parse_query
 from engrams.read.cues.query import QueryCues as QueryCues
+from engrams.read.cues.query import parse_query as parse_query

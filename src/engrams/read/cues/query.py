@@ -1,14 +1,18 @@
-"""Cues of a parsed query."""
+"""Cues of a query, and their parser."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from datetime import datetime
+from typing import Literal
 
-from engrams.text.when import Span
+from engrams.read.cues import intent, mentions, rewrite
+from engrams.read.cues.conversation import TAIL
+from engrams.read.cues.intent import QuestionKind
+from engrams.text.normalize import fold
+from engrams.text.when import Span, detect_language, find_times
 from engrams.types import Json
-
-QuestionKind: TypeAlias = Literal["when", "who", "how_many", "where", "did", "said", "list", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,35 @@ class QueryCues:
             "language": self.language,
         }
         return {name: value for name, value in values.items() if value}
+
+
+def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
+    """Parse the cues of a query.
+
+    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``. Takes any text and reads its last
+    4000 characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged.
+    """
+    tail = query[-TAIL:]
+    tongue = detect_language(tail)
+    text = rewrite.strip_politeness(tail)
+    folded = fold(text)
+    named = mentions.find_mentions(text, speakers, tongue)
+    about = mentions.asked_speakers(text, named)
+    role = intent.asked_role(folded, tongue) if not about else ""
+    company = sum(1 for speaker in speakers if speaker.casefold() not in mentions.ROLES)
+    return QueryCues(
+        query=query,
+        people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),
+        other_names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
+        asked_about=about,
+        role=role,
+        dense_text=rewrite.rewrite_dense(text, named, rewrite.QuerySubject(about, role, tongue, company)) or text,
+        lexical_text=rewrite.rewrite_lexical(text, named, about) or text,
+        spans=find_times(tail, now),
+        kind=intent.question_kind(folded),
+        wants_time=intent.wants_time(folded),
+        wants_current=intent.wants_current(folded),
+        wants_past=intent.wants_past(folded),
+        questions=intent.split_questions(text),
+        language=tongue,
+    )

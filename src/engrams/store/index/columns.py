@@ -1,12 +1,48 @@
-"""Growing numpy columns of one length, and codes for strings."""
+"""Growing numpy columns of one length, codes for strings, slots of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+
+class IndexRow(NamedTuple):
+    """Fields of a row in order; stores hand over plain tuples.
+
+    Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are microseconds since 1970.
+    """
+
+    rowid: int
+    changed: int
+    """Number of the change that wrote it."""
+    id: str
+    scope: str
+    session: str
+    kind: str
+    status: str
+    speaker: str
+    said: int
+    """``valid_from``, else ``recorded_at``."""
+    valid_from: int | None
+    valid_to: int | None
+    recorded_at: int
+    retired_at: int | None
+    ended_at: int | None
+    words: int
+    question: int
+    dated: int
+    importance: float
+    confidence: float
+    lexemes: bytes
+    """Term ids in order, uint32."""
+    vector: bytes | None
+    """float32."""
+    role: str
+
 
 _DTYPES: dict[str, Any] = {
     "rowid": np.int64,
@@ -150,3 +186,55 @@ class CodeBook:
     def find(self, name: str) -> int:
         """Number of a string, or -1."""
         return self._codes.get(name, -1)
+
+
+_RECENT = 65_536
+"""Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
+
+
+class RowSlots:
+    """Row number -> slot: recent rows in a dict, others sorted."""
+
+    def __init__(self) -> None:
+        self._recent: dict[int, int] = {}
+        self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self._most = -1
+
+    def __contains__(self, row: int) -> bool:
+        return self.get(row) is not None
+
+    @property
+    def bytes(self) -> int:
+        """Size of the sorted arrays."""
+        return self._rows.nbytes + self._slots.nbytes
+
+    def get(self, row: int) -> int | None:
+        """Slot of a row, if it has one."""
+        slot = self._recent.get(row)
+        if slot is None and row <= self._most:
+            place = int(self._rows.searchsorted(row))
+            slot = int(self._slots[place]) if self._rows[place] == row else None
+        return None if slot == -1 else slot
+
+    def extend(self, rows: Iterable[int], first: int) -> None:
+        """Map rows to the slots from ``first`` on."""
+        self._recent.update(zip(rows, count(first)))
+        if len(self._recent) > max(_RECENT, len(self._rows) // 8):
+            self._compact()
+
+    def drop(self, row: int) -> None:
+        """Forget a row."""
+        self._recent[row] = -1
+
+    def _compact(self) -> None:
+        number = len(self._recent)
+        rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, number)])
+        slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, number)])
+        order = np.argsort(rows, kind="stable")
+        rows, slots = rows[order], slots[order]
+        # Of two entries of a row, the later one counts.
+        kept = np.append(rows[1:] != rows[:-1], True) & (slots >= 0)
+        self._rows, self._slots = rows[kept], slots[kept]
+        self._most = int(self._rows[-1]) if len(self._rows) else -1
+        self._recent = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,14 +13,10 @@ import numpy.typing as npt
 
 from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.ann import AnnIndex, count_proposals
-from engrams.store.index.columns import CodeBook, IndexColumns
-from engrams.store.index.gather import WINDOW, GatheredColumns, gather
-from engrams.store.index.lexical import LexicalScores, score_terms
-from engrams.store.index.postings import Postings
-from engrams.store.index.row import IndexRow
-from engrams.store.index.rowmap import RowSlots
+from engrams.store.index.columns import CodeBook, IndexColumns, IndexRow, RowSlots
+from engrams.store.index.lexical import LexicalScores, Postings, score_terms
 from engrams.store.index.topk import top_slots, unique_sorted
-from engrams.store.index.view import IndexView, extend_view, make_view
+from engrams.store.index.view import WINDOW, GatheredColumns, IndexView, extend_view, gather, make_view
 from engrams.types import Kind, Status
 
 _MIN_CODED = 50_000
@@ -125,6 +122,7 @@ class OwnerIndex:
         columns["confidence"][first:] = by.confidence
         self._link_sessions(first, by, known)
         self._add_vectors(first, by.vector)
+        self._set_norms(np.arange(first, columns.size if columns.dimension else first))
         columns["id"][first:] = by.id
         if known:
             for slot, number in enumerate(by.rowid, first):
@@ -188,7 +186,6 @@ class OwnerIndex:
             self._ann = AnnIndex.build(columns.vectors)
             if self._ann is not None:
                 columns.quantize()
-        self._set_norms(np.arange(first, columns.size))
 
     def _set_norms(self, slots: npt.NDArray[np.int64]) -> None:
         """Store norms of windowed vectors for windowed cosines."""
@@ -312,7 +309,7 @@ class OwnerIndex:
         return mask
 
     def _mask_reach(self, reach: Reach, some: slice = _ALL) -> npt.NDArray[np.bool_]:
-        keys = [scope.key for scope in reach.scopes]
+        keys = [*map(attrgetter("key"), reach.scopes)]
         inside = np.array(
             [name in keys or (reach.tree and any(name.startswith(key + "/") for key in keys)) for name in self._scopes.names], np.bool_
         )
@@ -370,6 +367,7 @@ class OwnerIndex:
             confidence=some.confidence,
             total=total,
             exact=exact,
+            kinds=frozenset(self._kinds.names),
         )
 
     def _cosines(self, seek: Seek, some: GatheredColumns) -> tuple[_Floats, _Floats, _Floats]:

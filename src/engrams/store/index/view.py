@@ -1,14 +1,85 @@
-"""Visible slots of a query with their statistics, cached between queries."""
+"""Visible slots of a query: their columns and statistics, cached between queries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.ports import Ids
 from engrams.store.index.columns import IndexColumns
-from engrams.store.index.gather import GatheredColumns, extend_gathered, gather
+
+WINDOW = (1.0, 0.7, 0.5)
+"""Weights of a turn, the one before it and the one before that, in its windowed scores."""
+
+_OTHERS = frozenset(("ids", "after"))
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredColumns:
+    """Columns of the candidates in ``slots``.
+
+    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``, ``after``: slots of the
+    neighbours in the session, -1 for none.
+    """
+
+    slots: npt.NDArray[np.int64]
+    ids: Ids
+    before: npt.NDArray[np.int32]
+    before2: npt.NDArray[np.int32]
+    after: npt.NDArray[np.int32]
+    norm: npt.NDArray[np.float32]
+    length: npt.NDArray[np.float32]
+    embedded: npt.NDArray[np.bool_]
+    times: npt.NDArray[np.float64]
+    sessions: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    voice: npt.NDArray[np.int64]
+    words: npt.NDArray[np.float32]
+    question: npt.NDArray[np.bool_]
+    dated: npt.NDArray[np.bool_]
+    importance: npt.NDArray[np.float32]
+    confidence: npt.NDArray[np.float32]
+
+
+def extend_gathered(columns: IndexColumns, old: GatheredColumns, more: npt.NDArray[np.int64]) -> GatheredColumns:
+    """Append new slots; only ``after`` links of old ones may change."""
+    new = gather(columns, more)
+    joined: dict[str, Any] = {
+        each.name: np.concatenate([getattr(old, each.name), getattr(new, each.name)])
+        for each in fields(GatheredColumns)
+        if each.name not in _OTHERS
+    }
+    return GatheredColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]])
+
+
+def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> GatheredColumns:
+    """Gather the columns of these slots."""
+    before, before2 = columns["before"][slots], columns["before2"][slots]
+    length = columns["length"][slots] * np.float32(WINDOW[0])
+    for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
+        length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
+    return GatheredColumns(
+        slots=slots,
+        ids=Ids(columns["id"][slots].tolist()),
+        before=before,
+        before2=before2,
+        after=columns["after"][slots],
+        norm=np.maximum(columns["norm"][slots], 1e-9),
+        length=length,
+        embedded=columns["embedded"][slots],
+        times=columns["said"][slots],
+        sessions=columns["session"][slots].astype(np.int64),
+        place=columns["place"][slots].astype(np.int64),
+        voice=columns["voice"][slots].astype(np.int64),
+        words=columns["words"][slots],
+        question=columns["question"][slots],
+        dated=columns["dated"][slots],
+        importance=columns["importance"][slots],
+        confidence=columns["confidence"][slots],
+    )
 
 
 @dataclass(frozen=True, slots=True)

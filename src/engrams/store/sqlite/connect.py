@@ -1,13 +1,13 @@
-"""Opening, setup and pooling of SQLite connections."""
+"""Opening and setup of SQLite connections, and the lock of their writer."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Condition
+from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -137,43 +137,29 @@ def _retry_busy(connection: apsw.Connection, statement: str, settings: StoreSett
             return
 
 
-class ConnectionPool:
-    """At most ``limit`` connections, made on demand; borrowers wait."""
+class WriteLock:
+    """Lock whose wait ends early once the work is done by another."""
 
-    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
-        self._make = make
-        self._discard = discard
-        self._free = BoundedSemaphore(limit)
-        self._lock = Lock()
-        self._idle: list[apsw.Connection] = []
-        self._open = True
+    def __init__(self) -> None:
+        self._condition = Condition()
+        self._taken = False
 
-    @contextmanager
-    def borrow(self) -> Iterator[apsw.Connection]:
-        """Lend a connection inside a read transaction."""
-        with self._free:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._make()
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._give_back(connection)
+    def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
+        """Wait for the lock; False: ``settled`` came true, not acquired."""
+        with self._condition:
+            while not (done := settled is not None and settled()) and self._taken:
+                self._condition.wait()
+            self._taken = self._taken or not done
+            return not done
 
-    def close(self) -> None:
-        """Discard idle connections now, lent ones on return."""
-        with self._lock:
-            self._open = False
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            self._discard(connection)
+    def release(self) -> None:
+        """Release the lock and wake all waiters."""
+        with self._condition:
+            self._taken = False
+            self._condition.notify_all()
 
-    def _give_back(self, connection: apsw.Connection) -> None:
-        with self._lock:
-            if self._open:
-                self._idle.append(connection)
-                return
-        self._discard(connection)
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition, RLock
-from types import TracebackType
+from threading import BoundedSemaphore, Lock, RLock
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
@@ -17,7 +16,7 @@ from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.connect import ConnectionPool
+from engrams.store.sqlite.connect import WriteLock
 from engrams.store.sqlite.forks import register
 from engrams.store.sqlite.sql import map_errors, query, to_engrams_error
 
@@ -153,6 +152,12 @@ class Database:
         """
         with self._write_lock, map_errors(self.label):
             return work(self._connection())
+
+    def reload(self) -> None:
+        """Void all caches of the file, after its content was changed from outside."""
+        with self._write_lock, self._guard:
+            self._identity = None
+        self._refresh()
 
     def checkpoint(self) -> bool:
         """Move the log into the file; False if a reader keeps it."""
@@ -331,29 +336,43 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-class WriteLock:
-    """Lock whose wait ends early once the work is done by another."""
+class ConnectionPool:
+    """At most ``limit`` connections, made on demand; borrowers wait."""
 
-    def __init__(self) -> None:
-        self._condition = Condition()
-        self._taken = False
+    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
+        self._make = make
+        self._discard = discard
+        self._free = BoundedSemaphore(limit)
+        self._lock = Lock()
+        self._idle: list[apsw.Connection] = []
+        self._open = True
 
-    def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
-        """Wait for the lock; False: ``settled`` came true, not acquired."""
-        with self._condition:
-            while not (done := settled is not None and settled()) and self._taken:
-                self._condition.wait()
-            self._taken = self._taken or not done
-            return not done
+    @contextmanager
+    def borrow(self) -> Iterator[apsw.Connection]:
+        """Lend a connection inside a read transaction."""
+        with self._free:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._make()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give_back(connection)
 
-    def release(self) -> None:
-        """Release the lock and wake all waiters."""
-        with self._condition:
-            self._taken = False
-            self._condition.notify_all()
+    def close(self) -> None:
+        """Discard idle connections now, lent ones on return."""
+        with self._lock:
+            self._open = False
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            self._discard(connection)
 
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        self.release()
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            if self._open:
+                self._idle.append(connection)
+                return
+        self._discard(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal
 
 from engrams.clock import micros, parse_time
@@ -43,7 +44,7 @@ def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND")
 def reach_clause(seen: Reach) -> SqlClause:
     """Restrict to the owner and the scopes of the reach."""
     owner = SqlClause("owner = ?", (seen.owner.key,))
-    keys = [scope.key for scope in seen.scopes]
+    keys = [*map(attrgetter("key"), seen.scopes)]
     if len(keys) > _MOST:
         raise InputError(f"A read sees at most {_MOST} scopes, not {len(keys)}.", hint="Read a scope above them with everything below it.")
     if seen.tree and seen.owner.key in keys:

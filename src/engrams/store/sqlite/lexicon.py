@@ -47,10 +47,5 @@ def decode(connection: apsw.Connection, lexemes: bytes) -> list[str]:
     return [terms[number] for number in numbers]
 
 
-def find_numbers(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """Numbers of those terms that have one."""
-    return dict(fetch_all(connection, "find_terms", _to_json_list(terms)))
-
-
 def _to_json_list(terms: Iterable[str]) -> str:
     return json.dumps(list(terms), ensure_ascii=False)

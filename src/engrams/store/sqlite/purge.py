@@ -12,7 +12,7 @@ from datetime import datetime
 import apsw
 
 from engrams.clock import micros
-from engrams.store.sqlite import jobs, lexicon
+from engrams.store.sqlite import jobs
 from engrams.store.sqlite.rows import decode_json, encode_json
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.text.terms import terms
@@ -92,7 +92,7 @@ def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
     """Terms of a record's former texts, still in the lexicon."""
     changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
     words = {word for change in changes for name in ("text", "caption") if name in change for word in terms(change[name])}
-    return {key: term for term, key in lexicon.find_numbers(connection, words).items()} if words else {}
+    return {key: term for term, key in fetch_all(connection, "find_terms", json.dumps(list(words), ensure_ascii=False))} if words else {}
 
 
 def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:

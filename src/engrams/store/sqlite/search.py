@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -14,11 +15,11 @@ import apsw
 from engrams.errors import InputError
 from engrams.ports import Pool, Seek
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import filters, lexicon, records
+from engrams.store.sqlite import filters, records
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import join_clauses
 from engrams.store.sqlite.forks import register
-from engrams.store.sqlite.sql import fetch_one, query, stream_rows
+from engrams.store.sqlite.sql import fetch_all, fetch_one, query, stream_rows
 from engrams.text.cache import clear_caches
 from engrams.types import Scope
 
@@ -161,7 +162,8 @@ def _release_memory(connection: apsw.Connection) -> None:
 
 def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
     """Numbers and weights of known terms; summed weight of unknown ones."""
-    numbers = lexicon.find_numbers(connection, [term for term, _ in seek.terms]) if seek.terms else {}
+    words = json.dumps([term for term, _ in seek.terms], ensure_ascii=False)
+    numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", words)) if seek.terms else {}
     known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]
     return known, sum(weight for term, weight in seek.terms if term not in numbers)
 

@@ -29,7 +29,7 @@ from engrams.ports import (
     StateRow,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, ownerstate, pages, records, sessions, spend
+from engrams.store.sqlite import graph, jobs, ownerstate, records, sessions, spend
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
@@ -59,8 +59,8 @@ class SqliteStore:
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
         """Open a database file, or one in memory.
 
-        Nothing is created before the first write. An unreadable file is moved aside and an empty one takes its place; ``check`` reports it.
-        StoreError: another program's or a newer engrams' file, or one that may not be read.
+        Nothing is created before the first write. What can be read of a damaged file is copied to a new one, and the damaged file is kept
+        beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file.
         """
         place = None if path == ":memory:" else Path(path).expanduser()
         return cls(Database(place, settings, clock), settings, clock)
@@ -78,11 +78,11 @@ class SqliteStore:
 
     def find(self, query: Query) -> Page:
         now = self._clock()
-        return self._database.read(pages.find_page, query, now)
+        return self._database.read(records.find_page, query, now)
 
     def slots(self, query: Query) -> tuple[Slot, ...]:
         now = self._clock()
-        return self._database.read(pages.find_slots, query, now)
+        return self._database.read(records.find_slots, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         return self._database.read(records.read_history, owner, id)

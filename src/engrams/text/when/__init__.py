@@ -1,4 +1,4 @@
-"""Times that a text speaks of."""
+"""Find the times that a text mentions."""
 
 from engrams.text.when.language import detect_language as detect_language
 from engrams.text.when.scan import find_times as find_times

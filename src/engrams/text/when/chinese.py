@@ -1,4 +1,4 @@
-"""How Chinese says times, simplified and traditional."""
+"""Grammar of Chinese times, simplified and traditional."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _on_year(m: RuleMatch) -> Piece | None:
 
 
 def _on_week(m: RuleMatch) -> Piece | None:
-    """上周二; in "上周一起" the 一 is of the next word."""
+    """Read 上周二; in "上周一起" the 一 belongs to the next word."""
     offset, day = _WHICH[m["w"]], m["d"]
     if day == "末":
         return DatePart("unit", m.start(), m.end(), unit="weekend", offset=offset)
@@ -159,7 +159,7 @@ def _on_dom(m: RuleMatch) -> Piece | None:
 
 
 def _on_season(m: RuleMatch) -> Piece | None:
-    """A season after a year, "this" or "in"; alone it is the season as such."""
+    """Read a season after a year, "this" or "in"."""
     before = m.text[max(0, m.start() - 1) : m.start()]
     return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
 
@@ -177,7 +177,7 @@ def _on_quarter(m: RuleMatch) -> Piece | None:
 
 
 def _on_edge(m: RuleMatch) -> Piece | None:
-    """年底 belongs to the year before it, or to this one."""
+    """Read 年底: of the year before it, or this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
     alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
     return Modifier("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)

@@ -1,4 +1,4 @@
-"""What Chinese and Japanese share: numerals, and dates of year, month and day."""
+"""Numerals and dates shared by Chinese and Japanese."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ SEASONS = {"春": 0, "夏": 1, "秋": 2, "冬": 3}
 
 
 def parse_number(text: str) -> int:
-    """Digits, or Chinese numerals below 1000; a row of digits (二〇二三) is read as written. 0 where it is none."""
+    """Parse digits or Chinese numerals below 1000; 0 for none.
+
+    A row of digits (二〇二三) is read as written.
+    """
     if text.isdecimal():
         return int(text)
     if not any(char in "十百" for char in text):
@@ -35,7 +38,7 @@ def parse_number(text: str) -> int:
 
 
 def on_date(m: RuleMatch) -> Piece | None:
-    """Groups y, m, d, d2, of which any may be missing but not both y and m."""
+    """Read groups y, m, d, d2, with at least y or m."""
     year = parse_number(m["y"]) if m["y"] else None
     month = parse_number(m["m"]) if m["m"] else 0
     if not month:
@@ -47,7 +50,7 @@ def on_date(m: RuleMatch) -> Piece | None:
 
 
 def on_time(names: dict[str, str], m: RuleMatch) -> Piece | None:
-    """Groups u (part of the day), h (hour), n (minutes), half."""
+    """Read groups u (part of the day), h (hour), n (minutes), half."""
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:
         return DatePart("clock", m.start(), m.end(), hours=HOURS[name])
@@ -66,7 +69,7 @@ def on_decade(m: RuleMatch) -> Piece | None:
 
 
 def on_counted(m: RuleMatch, unit: str, sign: int) -> Piece | None:
-    """Three days ago: groups v (a few), n, half."""
+    """Read "three days ago": groups v (a few), n, half."""
     if m["v"]:
         return DatePart("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))
     count = parse_number(m["n"]) if m["n"] else 0

@@ -1,4 +1,4 @@
-"""From the pieces found in a text to its intervals: joins parts of one date, ends of one range, and words with their part."""
+"""Compose parsed pieces into intervals: join dates, ranges and modifiers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GAP = 24
 
 @dataclass(slots=True)
 class DateNode:
-    """A part still to be seen from somewhere, or an interval; ``at`` and ``end`` in the text."""
+    """Hold an unresolved part or an interval, with its text position."""
 
     at: int
     end: int
@@ -31,16 +31,16 @@ class DateNode:
 
 @dataclass(frozen=True, slots=True)
 class ScannedText:
-    """The text, its language and the time."""
+    """Hold the text, its grammar and the current time."""
 
     low: str
     grammar: Grammar
     now: datetime
 
     def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
-        """Whether the clause around ``at`` speaks of the future; for ``until`` also of something that lasts.
+        """Detect a clause about the future around ``at``.
 
-        Of a word of the future and a word of the past the nearer counts.
+        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer counts.
         """
         start, stop = self._clause_bounds(at)
         future = self._nearest_match(self.grammar.future, at, start, stop)
@@ -50,7 +50,7 @@ class ScannedText:
         return until and past is None and bool(self.grammar.present.search(self.low, start, stop))
 
     def speaks_of_past(self, at: int) -> bool:
-        """Whether the clause around ``at`` speaks of the past in so many words."""
+        """Detect an explicit past tense in the clause around ``at``."""
         return self.grammar.past.search(self.low, *self._clause_bounds(at)) is not None
 
     def _clause_bounds(self, at: int) -> tuple[int, int]:
@@ -64,7 +64,7 @@ class ScannedText:
 
 
 def compose_nodes(pieces: Sequence[Piece], scene: ScannedText) -> list[DateNode]:
-    """The intervals, in order of the text; a part that means no possible time is left out."""
+    """Compose intervals in text order; impossible times are dropped."""
     nodes: list[DateNode] = []
     suffixes: list[Modifier] = []
     for piece in reversed(_join_parts(list(pieces), scene)):
@@ -111,7 +111,7 @@ def _apply_prefix(mod: Modifier, nodes: list[DateNode], scene: ScannedText) -> N
 
 
 def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
-    """Change the node; where the two do not go together it stays as it is."""
+    """Apply the modifier; leave the node as it is on mismatch."""
     try:
         ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
@@ -128,12 +128,12 @@ def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
 
 
 def _christmas_day(part: DatePart | None, mod: Modifier) -> DatePart | None:
-    """Two days before Christmas are counted from the 25th."""
+    """Count "two days before Christmas" from the 25th."""
     return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
 
 
 def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedText) -> DateNode | None:
-    """The range from one node to the next where words between them say so."""
+    """Link two nodes to a range if a linking word joins them."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
     if not (_is_range_end(first.part) and _is_range_end(last.part)):
@@ -179,7 +179,7 @@ def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
 
 
 def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
-    """Parts of one date side by side become one part: "Monday" "last week", "March" "last year", "yesterday" "morning"."""
+    """Join neighbouring parts of one date, like "Monday" "last week"."""
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
@@ -200,7 +200,7 @@ def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
 
 
 def _join_over(a: DatePart, mod: Modifier, b: DatePart, scene: ScannedText) -> DatePart | None:
-    """One part for two with a word between them that also opens a range ("verano de 2022")."""
+    """Join two parts over a range word ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None
     gap = scene.low[a.end : b.at]
@@ -209,7 +209,7 @@ def _join_over(a: DatePart, mod: Modifier, b: DatePart, scene: ScannedText) -> D
 
 
 def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:
-    """One part for two, whichever comes first; None where they are two times."""
+    """Merge two parts in either order; None for two separate times."""
     for near, far in ((a, b), (b, a)):
         open_year = near.kind in _YEARLY and near.year is None and near.lean is None
         if open_year and far.kind == "year":

@@ -1,4 +1,7 @@
-"""Calendar arithmetic on local, naive times. Everything here raises ValueError or OverflowError outside years 1..9999."""
+"""Calendar arithmetic on local, naive times.
+
+All functions raise ValueError or OverflowError outside the years 1 to 9999.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _SEASON_MONTH = (3, 6, 9, 12)
 
 
 class Interval(NamedTuple):
-    """Half-open, local; ``BEGIN`` and ``END`` are open sides."""
+    """Half-open local interval; ``BEGIN`` and ``END`` are open sides."""
 
     start: datetime
     end: datetime
@@ -32,7 +35,7 @@ def day_span(first: date, count: int, grain: Grain = "day") -> Interval:
 
 
 def add_months(day: date, months: int) -> date:
-    """The same day ``months`` later; the last of the month where that has fewer days."""
+    """Add months to a day; clamp to the month's last day."""
     index = day.year * 12 + day.month - 1 + months
     first = date(index // 12, index % 12 + 1, 1)
     return first + (min(day.day, month_days(first.year, first.month)) - 1) * DAY
@@ -50,7 +53,10 @@ def month_span(year: int, month: int, count: int, grain: Grain) -> Interval:
 
 
 def season_span(year: int, index: int) -> Interval:
-    """Spring 0 … winter 3 by calendar months of the northern half; a winter is named after the year it begins in."""
+    """Return a season's three calendar months, northern: spring 0, winter 3.
+
+    A winter is named after the year it begins in.
+    """
     return month_span(year, _SEASON_MONTH[index], 3, "season")
 
 
@@ -59,7 +65,7 @@ def decade_span(year: int) -> Interval:
 
 
 def weekend_span(day: date, offset: int = 0) -> Interval:
-    """Saturday and Sunday of the week that holds ``day``, weeks beginning on Monday."""
+    """Return Saturday and Sunday of the week of ``day`` (Monday first)."""
     return day_span(monday_before(day) + 5 * DAY + offset * WEEK, 2, "weekend")
 
 
@@ -68,7 +74,7 @@ def monday_before(day: date) -> date:
 
 
 def unit_span(name: str, now: datetime, offset: int) -> Interval:
-    """The calendar unit that holds ``now``, moved by ``offset`` of them."""
+    """Return the calendar unit that holds ``now``, moved by ``offset`` units."""
     today = now.date()
     if name == "minute":
         start = now.replace(second=0, microsecond=0) + timedelta(minutes=offset)
@@ -105,7 +111,7 @@ _IN_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 12
 
 
 def add_units(moment: datetime, name: str, count: int) -> datetime:
-    """``moment`` moved by ``count`` units, keeping the time of day."""
+    """Move ``moment`` by ``count`` units, keeping the time of day."""
     if name in ("minute", "hour"):
         return moment + count * timedelta(**{name + "s": 1})
     if name in _IN_DAYS:
@@ -114,7 +120,7 @@ def add_units(moment: datetime, name: str, count: int) -> datetime:
 
 
 def easter_sunday(year: int) -> date:
-    """Easter Sunday of the Gregorian calendar (the anonymous algorithm of Nature, 1876)."""
+    """Compute Easter Sunday, Gregorian (anonymous algorithm of Nature, 1876)."""
     a, b, c = year % 19, year // 100, year % 100
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
@@ -157,7 +163,10 @@ _LUNAR = (44, 33, 22, 40, 30, 49, 38, 27, 46, 35, 24, 42, 31, 21, 40, 28, 47, 36
 
 
 def holiday_span(key: str, year: int) -> Interval:
-    """A holiday: Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days."""
+    """Return the days of a holiday.
+
+    Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days.
+    """
     if key == "thanksgiving" or key == "blackfriday":
         first = date(year, 11, 1)
         thursday = first + ((3 - first.weekday()) % 7 + 21) * DAY
@@ -178,7 +187,10 @@ def _table_index(year: int, first: int, count: int) -> int:
 
 
 def edge_span(span: Interval, which: str) -> Interval:
-    """The early, middle or late part: thirds of a month or longer; three months at the start or end "of" a year."""
+    """Return the early, middle or late part of an interval.
+
+    Thirds of a month or longer; three months at the start or end "of" a year.
+    """
     start, end, grain = span
     if grain in ("minute", "hour", "day"):
         return span

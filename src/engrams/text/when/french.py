@@ -1,4 +1,4 @@
-"""How French says times."""
+"""Grammar of French times."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _on_month(m: RuleMatch) -> Piece | None:
 
 
 def _on_weekday(m: RuleMatch) -> Piece | None:
-    """Mardi is a day, "le mardi" and "chaque mardi" a habit, unless a date follows."""
+    """Skip habits ("le mardi", "chaque mardi") unless a date follows."""
     before = m.word_before(m.start())
     habit = before in ("chaque", "un", "les") or (before == "le" and not _DATED.match(m.low, m.end()))
     return None if habit else FR.on_weekday(m)

@@ -1,4 +1,4 @@
-"""How German says times."""
+"""Grammar of German times."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _STRONG = word_set("in im seit bis ab nach vor von jahr jahre jahres um anfang m
 
 
 def _on_part(m: RuleMatch) -> Piece | None:
-    """Morgen alone is tomorrow; after an article or another day it is the morning."""
+    """Read "morgen" alone as tomorrow, after an article as morning."""
     before = m.word_before(m.start())
     if m[0] != "morgen" or before in ("heute", "gestern"):
         return DE.on_time(m)
@@ -140,7 +140,7 @@ def _on_numeric(m: RuleMatch) -> Piece | None:
 
 
 def _on_month(m: RuleMatch) -> Piece | None:
-    """A bare month after a word that times take; the abbreviations only in dates."""
+    """Read a bare month only after a preposition that times take."""
     before = m.word_before(m.start())
     after = ("im", "seit", "bis", "ab", "vor", "nach", "anfang", "mitte", "ende", "zum", "zwischen", "und", "von", "monat")
     return DE.on_month(m) if m["y"] or (before in after and len(m["m"]) > 2) else None

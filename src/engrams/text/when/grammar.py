@@ -1,4 +1,4 @@
-"""What a grammar finds in a text: dated parts, and words that change the part beside them."""
+"""Grammar of times: rules, date parts and modifiers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ModKind: TypeAlias = Literal["since", "until", "by", "before", "after", "from", 
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """A piece of a date, from ``at`` to ``end`` of the text.
+    """Hold a piece of a date, from ``at`` to ``end``.
 
     ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for
     ``about`` and ``stretch`` its sign says past or future and ``count`` how many. ``lean``: -1 last, 0 this, 1 next,
@@ -45,7 +45,10 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """A word that changes the part after it (or before it, ``suffix``). ``instead``: what it is where there is none."""
+    """Change the part after it (or before it: ``suffix``).
+
+    ``instead``: its meaning without such a part.
+    """
 
     kind: ModKind
     at: int
@@ -64,7 +67,10 @@ Piece: TypeAlias = DatePart | Modifier
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What one rule matched. ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, as long."""
+    """Hold one rule's match.
+
+    ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, of the same length.
+    """
 
     match: re.Match[str]
     text: str
@@ -74,7 +80,7 @@ class RuleMatch:
         return self.match.string
 
     def __getitem__(self, name: str | int) -> str:
-        """A group; empty where it took no part or the rule has none of that name."""
+        """Return a group; empty if unmatched or unknown."""
         index = name if isinstance(name, int) else self.match.re.groupindex.get(name)
         return "" if index is None else self.match[index] or ""
 
@@ -88,12 +94,10 @@ class RuleMatch:
         return self.text[at : at + 1].isupper()
 
     def word_before(self, at: int) -> str:
-        """The word before ``at``."""
         found = _LAST_WORD.search(self.low, max(0, at - 24), at)
         return found[1] if found else ""
 
     def word_after(self, at: int) -> str:
-        """The word after ``at``."""
         found = _NEXT_WORD.match(self.low, at)
         return found[1] if found else ""
 
@@ -107,11 +111,11 @@ Rule: TypeAlias = tuple[str, Handler]
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How one language says times.
+    """Compiled patterns of one language's times.
 
-    ``heads``: how the words begin that can begin a time. ``join``: what may stand between two parts of one date; ``to``:
-    between the ends of a range; ``both``: the same after "between"; ``touch``: between a modifying word and its part.
-    ``future``: makes a date without a year a coming one; so does ``present`` without ``past`` after "until".
+    ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one date; ``to``: between the ends
+    of a range; ``both``: the same after "between"; ``touch``: between a modifier and its part. ``future``: makes a date without a
+    year a coming one; so does ``present`` without ``past`` after "until".
     """
 
     scanner: re.Pattern[str]
@@ -138,7 +142,10 @@ def compile_grammar(  # each argument is one pattern of the language
     tenses: tuple[str, str] = ("(?!)", "(?!)"),
     spaced: bool = True,
 ) -> Grammar:
-    """Compile the rules into one scanner, each a group without groups of its own: the rule that matches is then run alone."""
+    """Compile rules into one scanner.
+
+    Groups of the rules are dropped in the scanner; the rule that matches is then run alone.
+    """
     groups = "|".join(f"({_without_groups(pattern)})" for pattern, _ in rules)
     return Grammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
@@ -160,19 +167,19 @@ def _without_groups(pattern: str) -> str:
 
 
 def _first_letters(patterns: Iterable[str]) -> frozenset[str]:
-    """The first three letters of every word in the patterns: a word that begins otherwise begins no time."""
+    """Collect the first three letters of every word in the patterns."""
     words = re.findall(r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns))
     return frozenset(form[:3] for word in words for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,)))
 
 
 @cache
 def compile_rule(pattern: str) -> re.Pattern[str]:
-    """A rule, compiled when it is first met: most never are."""
+    """Compile a rule on first use: most are never needed."""
     return re.compile(pattern)
 
 
 def any_of(table: Iterable[str]) -> str:
-    """An alternation, longest first; blanks match any white space."""
+    """Build an alternation, longest first; blanks match any white space."""
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(table, key=len, reverse=True))
 
 
@@ -181,10 +188,13 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def phrase_key(text: str) -> str:
-    """A matched phrase as tables write it: one blank between words."""
+    """Normalize a matched phrase to single blanks."""
     return " ".join(text.split())
 
 
 def word_table(listing: dict[int, str]) -> dict[str, int]:
-    """{"jan": 1, "january": 1, …} from {1: "jan january", …}; words are split at commas where there are any."""
+    """Invert {1: "jan january"} to {"jan": 1, "january": 1}.
+
+    Words are split at commas if there are any.
+    """
     return {word.strip(): value for value, listed in listing.items() for word in (listed.split(",") if "," in listed else listed.split())}

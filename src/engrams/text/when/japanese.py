@@ -1,4 +1,4 @@
-"""How Japanese says times."""
+"""Grammar of Japanese times."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The words of one language, and the handlers that read its rules' matches with them.
+"""Word tables of a language, and handlers that read matches.
 
-Rules name their groups alike in every language: n number, v vague number, u unit or thing, w which (last, next), d day or
-weekday, m month, y year, s season, h hour, e edge, b bound, o ordinal.
+Group names are the same in every language: n number, v vague number, u unit or thing, w last or next, d day or weekday, m month, y
+year, s season, h hour, e edge, b bound, o ordinal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 
 @dataclass(frozen=True, slots=True)
 class TimeLexicon:
-    """Tables of words as they stand in ``View.low``. ``plain``: whole phrases to (unit, offset, part of the day)."""
+    """Tables of words as they stand in ``RuleMatch.low``.
+
+    ``plain``: whole phrases to (unit, offset, part of the day).
+    """
 
     months: Mapping[str, int]
     weekdays: Mapping[str, int]
@@ -43,7 +46,7 @@ class TimeLexicon:
     ordinals: Mapping[str, int] = field(default_factory=dict)
 
     def parse_number(self, text: str) -> int:
-        """Digits or a word; 0 where it is neither."""
+        """Parse digits or a number word; 0 for neither."""
         word = phrase_key(text)
         return int(word) if word.isdecimal() else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
 
@@ -52,7 +55,7 @@ class TimeLexicon:
         return DatePart("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
 
     def on_ago(self, m: RuleMatch) -> Piece | None:
-        """Groups n or v, u; ``f`` where it is ahead."""
+        """Read groups n or v, u; ``f`` means the future."""
         sign = 1 if m["f"] else -1
         unit = phrase_key(m["u"])
         if m["v"]:
@@ -67,21 +70,24 @@ class TimeLexicon:
         return DatePart("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
 
     def on_stretch(self, m: RuleMatch) -> Piece | None:
-        """The last three weeks: up to now, or from now. Without w it is the past, without n and v one unit."""
+        """Read "the last three weeks": up to now, or from now.
+
+        Without w it is the past; without n and v it is one unit.
+        """
         sign = 1 if m["w"] and self.leans[phrase_key(m["w"])] > 0 else -1
         count = FEW[self.vague[phrase_key(m["v"])]][1] if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         return DatePart("stretch", m.start(), m.end(), unit=self.units[phrase_key(m["u"])], offset=sign, count=(count, count))
 
     def on_lately(self, m: RuleMatch) -> Piece | None:
-        """Recently: the last thirty days."""
+        """Read "recently" as the last thirty days."""
         return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
     def on_days(self, m: RuleMatch) -> Piece | None:
-        """These last days: the last seven."""
+        """Read "these last days" as the last seven."""
         return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(7, 7))
 
     def on_rel(self, m: RuleMatch) -> Piece | None:
-        """Last week, next March, this summer."""
+        """Read "last week", "next March", "this summer"."""
         lean, what, at, end = self.leans[phrase_key(m["w"])], phrase_key(m["u"]), m.start(), m.end()
         if what in self.seasons:
             return DatePart("season", at, end, index=self.seasons[what], lean=lean)
@@ -103,7 +109,7 @@ class TimeLexicon:
         return DatePart("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
 
     def on_date(self, m: RuleMatch) -> Piece | None:
-        """Groups d, m and perhaps d0 (first day of a range), d2 (its last), y."""
+        """Read groups d, m, and optional d0, d2 (range ends), y."""
         day, last = self.parse_number(m["d"]), 0
         if m["d0"]:
             day, last = self.parse_number(m["d0"]), day
@@ -125,7 +131,7 @@ class TimeLexicon:
         return DatePart("holiday", m.start("u"), m.end("u"), name=self.holidays[phrase_key(m["u"])])
 
     def on_quarter(self, m: RuleMatch) -> Piece | None:
-        """Groups q (digit) or o (ordinal), y."""
+        """Read groups q (digit) or o (ordinal), y."""
         index = int(m["q"]) if m["q"] else self.parse_number(m["o"])
         return DatePart("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
 
@@ -133,7 +139,10 @@ class TimeLexicon:
         return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
 
     def on_time(self, m: RuleMatch) -> Piece | None:
-        """Groups u (part of the day) or h, n (minute), p (set: after noon), a (set: before noon)."""
+        """Read groups u (part of day) or h, n, p, a.
+
+        n: minute; p: after noon; a: before noon.
+        """
         if m["u"]:
             return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
         hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None
@@ -147,7 +156,7 @@ class TimeLexicon:
         return Modifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
 
     def on_edge_unit(self, m: RuleMatch) -> Piece | None:
-        """End of the month: of this one."""
+        """Read "end of the month" as this month's end."""
         edge, what = self.edges[phrase_key(m["e"])], phrase_key(m["u"])
         if what in self.seasons:
             return DatePart("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
@@ -157,11 +166,11 @@ class TimeLexicon:
         return Modifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())
 
     def on_within(self, m: RuleMatch) -> Piece | None:
-        """The week of 3 June."""
+        """Read "the week of 3 June"."""
         return Modifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
 
     def on_shift(self, m: RuleMatch) -> Piece | None:
-        """Two weeks before …: groups n or v, u, and f where it is after."""
+        """Read "two weeks before": groups n or v, u; f: after."""
         unit = phrase_key(m["u"])
         count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         signed = max(1, count) * (1 if m["f"] else -1)
@@ -171,7 +180,7 @@ class TimeLexicon:
         return Modifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
 
     def on_nth(self, m: RuleMatch) -> Piece | None:
-        """The second Monday of …, counted from 0; the last is -1."""
+        """Read "the second Monday of", counted from 0; last is -1."""
         order, unit = phrase_key(m["o"]), phrase_key(m["u"])
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
         index = self.weekdays.get(unit, -1)

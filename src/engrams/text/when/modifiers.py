@@ -1,4 +1,4 @@
-"""What a modifying word makes of the interval beside it."""
+"""Apply modifiers to intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _LONG = ("month", "season", "year", "range")
 
 
 def apply_modifier(mod: Modifier, span: Interval, now: datetime) -> Interval:
-    """ValueError where the two make no sense together."""
+    """Apply a modifier to an interval.
+
+    ValueError: the two make no sense together.
+    """
     start, end, _ = span
     match mod.kind:
         case "edge":
@@ -67,7 +70,7 @@ def _count_from(first: date, last: date, count: int, size: int) -> date:
 
 
 def _apply_shift(mod: Modifier, span: Interval) -> Interval:
-    """The n-th unit before the interval begins, or after it ends."""
+    """Return the n-th unit before the interval, or after it."""
     start, end, _ = span
     count = mod.count
     if mod.unit in ("weekday", "weekend"):

@@ -1,4 +1,4 @@
-"""Dates written in digits, alike in every language."""
+"""Rules for dates in digits, the same in every language."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ROUND = (1800, 1900, 2000)
 
 
 def full_year(text: str) -> int:
-    """A year of two or four digits: 70 to 99 are of the last century."""
+    """Expand a two-digit year: 70 to 99 are 1970 to 1999."""
     digits = text.lstrip("'")
     value = int(digits)
     if len(digits) > 2:
@@ -74,7 +74,7 @@ def _on_year_month(m: RuleMatch) -> Piece | None:
 
 
 def _slash_handler(month_first: bool) -> Handler:
-    """05/07/2023 is May 7 where the language says the month first, unless that is impossible; else 5 July."""
+    """Read 05/07/2023 in the language's order, unless impossible."""
 
     def handle(m: RuleMatch) -> Piece | None:
         a, b = int(m["a"]), int(m["b"])
@@ -89,12 +89,15 @@ def _on_dots(m: RuleMatch) -> Piece | None:
 
 
 def digit_rules(month_first: bool) -> tuple[Rule, ...]:
-    """The rules for dates of digits alone."""
+    """Return the rules for dates of digits alone."""
     return ((_ISO, _on_iso), (_YEAR_MONTH, _on_year_month), (_SLASH, _slash_handler(month_first)), (_DOTS, _on_dots))
 
 
 def year_rule(strong: Set[str]) -> Rule:
-    """A bare year. ``strong``: words after which even 2000 is one. Counts, prices and numbers of things are not."""
+    """Return the rule for a bare year.
+
+    Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a year.
+    """
 
     def handle(m: RuleMatch) -> Piece | None:
         if m.word_after(m.end()) in _COUNTED:
@@ -114,7 +117,7 @@ def year_rule(strong: Set[str]) -> Rule:
 
 
 def on_decade(m: RuleMatch) -> Piece | None:
-    """Group y: 1980 or 80."""
+    """Read group y: 1980 or 80."""
     value = int(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000
@@ -122,6 +125,6 @@ def on_decade(m: RuleMatch) -> Piece | None:
 
 
 def clock_minutes(hour: int, minute: int | None) -> tuple[int, int]:
-    """Minutes of the day of a time said to the minute, or to the hour."""
+    """Return minutes of the day [from, to) of a clock time."""
     first = hour * 60 + (minute or 0)
     return first, first + (60 if minute is None else 1)

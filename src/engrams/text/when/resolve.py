@@ -1,4 +1,4 @@
-"""From a part of a date to the interval it means, seen from a local time."""
+"""Resolve a part of a date to an interval."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from engrams.text.when.grammar import DatePart
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """From where a time is seen: ``now`` (local, naive), whether the speaker looks ``ahead``, and whether a day of the coming
-    weeks is meant (``near``) where nothing says past or future."""
+    """Point of view for resolving a time.
+
+    ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or
+    future.
+    """
 
     now: datetime
     ahead: bool = False
@@ -25,12 +28,15 @@ _SOON = timedelta(days=45)
 
 
 def is_recurring(part: DatePart) -> bool:
-    """Whether the part names no year at all."""
+    """Check that the part names no year."""
     return part.kind in ("date", "month", "season", "holiday", "quarter") and part.year is None and part.lean is None
 
 
 def resolve_part(part: DatePart, sight: Viewpoint) -> Interval:
-    """ValueError or OverflowError where there is no such time (31 February, the year 10000)."""
+    """Resolve a part to an interval.
+
+    ValueError or OverflowError: there is no such time (31 February, the year 10000).
+    """
     span = _resolve_base(part, sight)
     if part.edge:
         span = dates.edge_span(span, part.edge)
@@ -168,5 +174,5 @@ def _resolve_day_of_month(part: DatePart, sight: Viewpoint) -> date:
 
 
 def resolve_nearest(part: DatePart, other: Interval, *, before: bool) -> Interval:
-    """The occurrence of a part without a year that is nearest before (or after) another interval begins."""
+    """Resolve a recurring part nearest before or after another interval."""
     return resolve_part(replace(part, lean=None) if is_recurring(part) else part, Viewpoint(other.start, ahead=not before))

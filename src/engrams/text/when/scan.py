@@ -1,4 +1,4 @@
-"""Finds the times that a text speaks of."""
+"""Find the times that a text mentions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from importlib import import_module
 from engrams.text.when.compose import DateNode, ScannedText, compose_nodes
 from engrams.text.when.dates import BEGIN, END
 from engrams.text.when.grammar import DatePart, Grammar, Piece, RuleMatch, compile_rule
-from engrams.text.when.language import count_votes
-from engrams.text.when.prefilter import CJK, DIGITS, JAPANESE, TRIGGERS, WORDS, trigger_languages
+from engrams.text.when.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
 from engrams.text.when.span import EARLIEST, LATEST, Span
-from engrams.text.when.spelling import MARKS, fold
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
 _UNSPACED = ("zh", "ja")
@@ -23,7 +21,9 @@ _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 
 
 def find_times(text: str, now: datetime) -> tuple[Span, ...]:
-    """The times that ``text`` speaks of, in its order, without overlaps; English, German, Spanish, French, Chinese, Japanese.
+    """Find times in ``text``, in order, without overlaps.
+
+    English, German, Spanish, French, Chinese, Japanese.
 
     ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without
     a year is the last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and
@@ -51,7 +51,7 @@ def find_times(text: str, now: datetime) -> tuple[Span, ...]:
 
 
 def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
-    """Which grammars to try: those whose own words occur; where only shared ones do, the language of the other words."""
+    """Choose grammars by unambiguous trigger words, else by language."""
     told = trigger_languages(words & TRIGGERS)
     names: list[str] = []
     if told or digits:
@@ -75,7 +75,7 @@ def _load_grammar(name: str) -> Grammar:
 
 
 def _candidate_starts(low: str) -> list[tuple[int, str]]:
-    """Where a date may begin: the words up to six before and three after one that says a time, with their first letters."""
+    """List words near a trigger word, with their first letters."""
     tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
     near: set[int] = set()
     for index, (at, word) in enumerate(tokens):
@@ -85,7 +85,7 @@ def _candidate_starts(low: str) -> list[tuple[int, str]]:
 
 
 def _read_pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
-    """What the grammar reads, left to right; ``starts`` None: try every place."""
+    """Read pieces left to right; without ``starts`` try every position."""
     pieces: list[Piece] = []
     at = 0
     places = iter(starts) if starts is not None else None
@@ -110,18 +110,18 @@ def _read_pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: li
 
 
 def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
-    """A time with a zone of its own, as seen in ours."""
+    """Convert a part with its own zone to local time."""
     assert part.span is not None
     span = part.span
     try:
         start, end = span.start.astimezone(zone), span.end.astimezone(zone)
-    except OverflowError:  # the first or last day of the calendar: the zone makes no difference worth an error
+    except OverflowError:  # first or last day of the calendar: ignore the zone
         start, end = span.start, span.end
     return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
 
 
 def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[Span, ...]:
-    """In order of the text; of two that overlap the longer."""
+    """Sort spans by position; of two that overlap keep the longer."""
     kept: list[Span] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
         place = bisect_left(kept, node.at, key=_span_start)
@@ -152,7 +152,7 @@ def _to_utc(moment: datetime, zone: tzinfo) -> datetime:
 
 
 def _find_unmarked(text: str, now: datetime) -> tuple[Span, ...]:
-    """A text with separate combining marks: found without them, and placed in the original."""
+    """Find times without combining marks; map them to the original."""
     places = [at for at, char in enumerate(text) if not MARKS.match(char)]
     bare = "".join(text[at] for at in places)
     spans = []

@@ -1,4 +1,4 @@
-"""An interval of time that a text means."""
+"""Interval of time that a text mentions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time expression and the half-open interval [start, end) it means, in UTC.
+    """Hold a time expression and its half-open UTC interval.
 
     ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to July") is "range".
     ``text``: the expression as written, ``at``: where it begins. ``recurs``: the text named no year ("in March", "on

@@ -1,4 +1,4 @@
-"""How Spanish says times."""
+"""Grammar of Spanish times."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ _STRONG = word_set("en desde hasta antes despues de del ano anos entre verano in
 
 
 def _on_tomorrow(m: RuleMatch) -> Piece | None:
-    """Mañana is the morning after "la" and "de la"; otherwise tomorrow."""
+    """Read "mañana" as morning after "la", otherwise as tomorrow."""
     return (
         None
         if m.word_before(m.start()) in ("la", "una", "cada", "de", "esta")

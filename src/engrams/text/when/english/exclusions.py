@@ -1,4 +1,7 @@
-"""What only looks like a time in English: may I, march on, the sun, Black Friday, the 3rd floor."""
+"""Exclude English words that only look like times.
+
+May I, march on, the sun, Black Friday, the 3rd floor.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,13 @@ _VERB_NEXT = word_set("on of for to with through against be have not")
 
 
 def _leading_word(m: RuleMatch, at: int) -> str:
-    """The word before ``at``, or before the article there."""
+    """Return the word before ``at``, skipping an article."""
     word = m.word_before(at)
     return m.word_before(m.low.rindex("the", 0, at)) if word == "the" else word
 
 
 def on_ago(m: RuleMatch) -> Piece | None:
-    """... and its compounds: a year and a half ago, two years and three months ago."""
+    """Read compounds too: "a year and a half ago"."""
     part = ENGLISH.on_ago(m)
     if not isinstance(part, DatePart) or not (m["half"] or m["u2"]) or part.offset is None:
         return part
@@ -72,7 +75,10 @@ def on_half_ago(m: RuleMatch) -> Piece | None:
 
 
 def on_in_units(m: RuleMatch) -> Piece | None:
-    """In two weeks: a time only where the sentence looks ahead, for "learned it in two weeks" is none."""
+    """Read "in two weeks" only if the sentence looks ahead.
+
+    "Learned it in two weeks" is no time.
+    """
     return ENGLISH.on_ago(m) if m["t"] or _looks_ahead(m) else None
 
 
@@ -107,7 +113,7 @@ def on_rel(m: RuleMatch) -> Piece | None:
 
 
 def on_before_last(m: RuleMatch) -> Piece | None:
-    """The week before last, the Friday after next."""
+    """Read "the week before last" and "the Friday after next"."""
     sign, what = (1 if m["f"] else -1), m["u"]
     if what in ENGLISH.weekdays:
         return DatePart("weekday", m.start(), m.end(), index=ENGLISH.weekdays[what], lean=sign, count=(2, 2))
@@ -117,7 +123,10 @@ def on_before_last(m: RuleMatch) -> Piece | None:
 
 
 def on_month(m: RuleMatch) -> Piece | None:
-    """A bare month: names that are also people or verbs need a word before them that times take, and a capital."""
+    """Read a bare month.
+
+    Names that are also people or verbs need a capital and a preposition before them.
+    """
     name, at = m["m"], m.start()
     if name in _NAMES:
         before, capital = m.word_before(at), m.is_capital(at)
@@ -132,7 +141,7 @@ def on_month(m: RuleMatch) -> Piece | None:
 
 
 def on_day_month(m: RuleMatch) -> Piece | None:
-    """3 May; not "of those, 3 may be wrong"."""
+    """Read "3 May"; not "of those, 3 may be wrong"."""
     plain = m["m"] in _VERBS and not m.is_capital(m.start("m")) and not m["y"] and not m["s"]
     return None if plain else ENGLISH.on_date(m)
 
@@ -157,7 +166,7 @@ def on_weekday(m: RuleMatch) -> Piece | None:
 
 
 def on_season(m: RuleMatch) -> Piece | None:
-    """Spring and fall are also other things: a preposition or a year must say otherwise."""
+    """Read a season only with a preposition or year."""
     return ENGLISH.on_season(m) if m["p"] or _YEAR_NEXT.match(m.low, m.end()) or _leading_word(m, m.start("s")) in STRONG - {"by"} else None
 
 
@@ -167,7 +176,7 @@ def on_quarter(m: RuleMatch) -> Piece | None:
 
 
 def on_dom(m: RuleMatch) -> Piece | None:
-    """On the 3rd; not "on the 3rd floor"."""
+    """Read "on the 3rd"; not "on the 3rd floor"."""
     if _leading_word(m, m.start("d")) not in _DOM_AFTER and not _OF_MONTH.match(m.low, m.end()):
         return None
     follows = _WORD_NEXT.match(m.low, m.end())
@@ -175,7 +184,7 @@ def on_dom(m: RuleMatch) -> Piece | None:
 
 
 def on_nth(m: RuleMatch) -> Piece | None:
-    """The last week of …; where no month or year follows, "last week" alone is meant."""
+    """Read "the last week of"; alone it means last week."""
     mod = ENGLISH.on_nth(m)
     if not isinstance(mod, Modifier) or m["o"] != "last" or mod.unit == "day":
         return mod

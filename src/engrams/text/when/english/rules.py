@@ -1,4 +1,4 @@
-"""How English says times, most exact first."""
+"""Rules of English times, most exact first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English words of time."""
+"""Tables of English time words."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: memory as tools, resources and a prompt, over stdio or HTTP."""
+"""Model Context Protocol server: tools, resources and a prompt."""

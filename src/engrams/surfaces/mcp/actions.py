@@ -1,4 +1,4 @@
-"""The profile ``actions``: one plain verb a tool (003)."""
+"""Tool profile ``actions``: one plain verb per tool (003)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pydantic import Field
 
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Kind, Turn
 
 _MOST = 500
@@ -38,7 +37,7 @@ class MemoryList:
 
 
 class ActionTools:
-    """Everything stays in the server's scope."""
+    """Serve the tools within the server's scope."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -72,7 +71,7 @@ class ActionTools:
         ] = None,
         limit: Limit = 10,
     ) -> outputs.SearchOutput:
-        """Recall what bears on a question, over links too; without a question the newest."""
+        """Recall by question and links; without one the newest memories."""
         found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
         return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
 
@@ -82,7 +81,7 @@ class ActionTools:
         return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain)
 
     def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryList:
-        """Memories, newest first."""
+        """List memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
         return MemoryList([outputs.to_memory(record) for record in page.records])
@@ -92,7 +91,7 @@ class ActionTools:
         return outputs.to_memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
 
     def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> outputs.LinkOutput:
-        """Link two memories that belong together, so that finding one leads to the other."""
+        """Link two memories, so that finding one leads to the other."""
         edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
         return outputs.LinkOutput(edge.source, edge.target, edge.weight, True)
 
@@ -106,6 +105,6 @@ class ActionTools:
     def related(
         self, id: Id, depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2, limit: Limit = 10
     ) -> outputs.SearchOutput:
-        """What links, tags and topics lead to from one memory, nearest first."""
+        """List memories linked to one, nearest first."""
         found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
         return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)

@@ -1,4 +1,4 @@
-"""The profile ``garden``: what contradicts, and the upkeep of a whole memory."""
+"""Tool profile ``garden``: contradictions and upkeep of a whole memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import RefusedError
-from engrams.surfaces.mcp.annotations import CHANGES, READS, WRITES
-from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped import CHANGES, READS, WRITES, ScopedEngine, with_tool_errors
 
 if TYPE_CHECKING:
     from engrams.build import StatementConflict
@@ -29,7 +28,7 @@ class ConflictStatement:
 
 @dataclass(frozen=True)
 class ConflictOutput:
-    """``newer``: the id of the one that would hold if nobody decided."""
+    """Contradiction; ``newer``: the id that would be kept by default."""
 
     one: ConflictStatement
     other: ConflictStatement
@@ -44,7 +43,7 @@ class ConflictsOutput:
 
 @dataclass(frozen=True)
 class DecisionOutput:
-    """``put_away``: the id of the one that no longer holds; null: both stay."""
+    """Decision; ``put_away``: the superseded id, null if both stay."""
 
     put_away: str | None
 
@@ -83,7 +82,7 @@ class UpkeepUndo:
 
 
 class GardenTools:
-    """For a server that holds all of an owner's memory: upkeep knows no smaller part."""
+    """Serve upkeep of an owner's whole memory; no smaller scope."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         if not bound.root.is_owner:
@@ -95,31 +94,40 @@ class GardenTools:
             server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def list_conflicts(self) -> ConflictsOutput:
-        """Statements about the person that cannot both be so. Ask them which one holds; never guess."""
+        """List contradictions about the person.
+
+        Ask them which statement is true; never guess.
+        """
         return ConflictsOutput([_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)])
 
     def settle_conflict(
         self, one: Id, other: Id, keep: Annotated[str, Field(description="The id of the one that holds; empty: both stay.")] = ""
     ) -> DecisionOutput:
-        """Settle a conflict as the person said. The one that is not kept becomes history."""
+        """Resolve a contradiction as the person said.
+
+        The statement that is not kept is superseded; its history stays.
+        """
         dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
         return DecisionOutput(dropped.id if dropped else None)
 
     def plan_upkeep(self) -> UpkeepPlan:
-        """What upkeep would do now: merge what says the same, put away what nobody believes. Changes nothing."""
+        """Plan upkeep: merge duplicates, archive doubtful facts. Changes nothing."""
         plan = self._engine.garden.plan(self._bound.root)
         steps = [UpkeepStep(step.verb, list(step.ids), list(step.texts), step.reason) for step in plan.steps]
         return UpkeepPlan(steps, len(plan.conflicts), list(plan.notes))
 
     def run_upkeep(self) -> UpkeepReport:
-        """Do what plan_upkeep shows. Nothing is erased, and undo_upkeep takes it back."""
+        """Run what plan_upkeep shows; undo_upkeep reverts it.
+
+        Nothing is erased.
+        """
         made = self._engine.garden.run(self._bound.root)
         return UpkeepReport(made.id, made.state, made.modified, made.compactions, made.conflicts, made.summary, list(made.notes))
 
     def undo_upkeep(
         self, cycle: Annotated[str, Field(description="A report's cycle; empty: the last that changed something.")] = ""
     ) -> UpkeepUndo:
-        """Take upkeep back: what it changed is as before, but for what was changed since."""
+        """Undo an upkeep run, except for memories changed since."""
         done = self._engine.garden.undo(self._bound.root, cycle)
         return UpkeepUndo(done.cycle, list(done.restored), list(done.left))
 

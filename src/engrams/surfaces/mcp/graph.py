@@ -1,4 +1,4 @@
-"""The profile ``graph``: the nine tools of the reference memory server, over the same memories as every other surface."""
+"""Tool profile ``graph``: nine tools of the reference memory server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing_extensions import TypedDict
 from engrams.errors import InputError, NotFoundError
 from engrams.formats import ParsedTurn, UnreadablePiece, mcp
 from engrams.ports import Condition, Where
-from engrams.surfaces.mcp.annotations import ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Record, Status
 
 _PAGE = 500
 _GRAPH_RECORDS = Where("or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True)))
-"""What entities and relations are kept as, here and when that server's file is imported."""
+"""Records of entities and relations, written here or imported from that server's file."""
 
 _TOOLS = {
     "create_entities": WRITES,
@@ -81,7 +80,10 @@ class DeletionResult(TypedDict):
 
 @dataclass(slots=True)
 class EntityRecords:
-    """An entity as its records tell it; ``observations``: text -> record id, ``records``: all of its records."""
+    """Hold an entity's records.
+
+    ``observations``: text to record id; ``records``: all record ids.
+    """
 
     type: str = ""
     observations: dict[str, str] = field(default_factory=dict)
@@ -89,7 +91,7 @@ class EntityRecords:
 
 
 class GraphTools:
-    """Observations are facts about a subject, relations are facts with an object; deleting is forgetting."""
+    """Map observations and relations to facts; deletion forgets them."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -99,14 +101,17 @@ class GraphTools:
             server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def create_entities(self, entities: list[GraphEntity]) -> EntityList:
-        """Add entities; those whose name is known already are left as they are. Gives the new ones."""
+        """Add entities and return the new ones.
+
+        Entities of a known name stay as they are.
+        """
         nodes, _ = self._read_records()
         new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
         self._import_graph({"entities": list(new.values())})
         return EntityList(entities=list(new.values()))
 
     def create_relations(self, relations: list[GraphRelation]) -> RelationList:
-        """Add relations between entities, in active voice. Gives the new ones."""
+        """Add relations between entities, in active voice; return new ones."""
         nodes, known = self._read_records()
         for name in (each[end] for each in relations for end in ("from", "to")):
             _require_node(nodes, name)
@@ -115,7 +120,7 @@ class GraphTools:
         return RelationList(relations=new)
 
     def add_observations(self, observations: list[ObservationInput]) -> ObservationResults:
-        """Add what was observed about entities that exist. Gives what was new of it."""
+        """Add observations to existing entities; return the new ones."""
         nodes, _ = self._read_records()
         added = []
         for each in observations:
@@ -130,7 +135,7 @@ class GraphTools:
         return ObservationResults(results=added)
 
     def delete_entities(self, entityNames: list[str]) -> DeletionResult:  # noqa: N803 - the name clients send
-        """Forget entities, what was observed about them, and their relations."""
+        """Forget entities with their observations and relations."""
         nodes, known = self._read_records()
         gone = set(entityNames)
         ids = [one for name in gone & set(nodes) for one in nodes[name].records]
@@ -151,12 +156,12 @@ class GraphTools:
         return DeletionResult(success=True, message="Relations deleted.")
 
     def read_graph(self) -> KnowledgeGraph:
-        """All entities and relations."""
+        """Return all entities and relations."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(nodes))
 
     def search_nodes(self, query: str) -> KnowledgeGraph:
-        """The entities that a question is about, and the relations between them."""
+        """Find entities for a query, and the relations between them."""
         found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
         nodes, known = self._read_records()
         names = {str(hit.record.meta.get("entity", "")) for hit in found.hits}
@@ -164,12 +169,12 @@ class GraphTools:
         return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
 
     def open_nodes(self, names: list[str]) -> KnowledgeGraph:
-        """Entities by name, and the relations between them."""
+        """Return entities by name, and the relations between them."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(names) & set(nodes))
 
     def _read_records(self) -> tuple[dict[str, EntityRecords], dict[tuple[str, str, str], str]]:
-        """Entities by name; relations, as (from, type, to), with their records."""
+        """Return entities by name, and relations with their record ids."""
         nodes: dict[str, EntityRecords] = {}
         known: dict[tuple[str, str, str], str] = {}
         for record in self._list_records():
@@ -196,7 +201,7 @@ class GraphTools:
             after = page.next
 
     def _import_graph(self, graph: dict[str, Any]) -> None:
-        """As the file of that server is imported. What was forgotten and is said again comes back."""
+        """Import as that server's file is; restore forgotten records."""
         items = list(mcp.read([(0, {"entities": [], "relations": [], **graph})]))
         wrong = [item.message for item in items if isinstance(item, UnreadablePiece)]
         if wrong:
@@ -226,7 +231,7 @@ def _relation_key(relation: GraphRelation) -> tuple[str, str, str]:
 
 
 def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> KnowledgeGraph:
-    """These entities, and the relations that begin and end with them."""
+    """Return the named entities and the relations among them."""
     chosen = [
         GraphEntity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
     ]

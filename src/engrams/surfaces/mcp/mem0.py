@@ -1,4 +1,4 @@
-"""The profile ``mem0``: the tool names and answers that clients of that system know."""
+"""Tool profile ``mem0``: tool names and answers of mem0."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pydantic import Field
 
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.surfaces.mcp.tools import ToolMessage
 from engrams.types import Kind, Record, Scope, Turn
 
@@ -71,7 +70,10 @@ class Mem0ToolReply:
 
 
 class Mem0Tools:
-    """user_id is checked, never obeyed; app_id and run_id are a project and a conversation of the owner's memory."""
+    """Serve mem0's tools; another user_id is refused.
+
+    app_id is a project and run_id a conversation of the owner's memory.
+    """
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -121,17 +123,17 @@ class Mem0Tools:
         page_size: Annotated[int, Field(ge=1, le=_MOST)] = 50,
         cursor: Annotated[str, Field(description="The `next` of the page before.")] = "",
     ) -> Mem0ToolPage:
-        """Memories, newest first, a page at a time."""
+        """List memories, newest first, page by page."""
         most = min(page_size, self._engine.settings.limits.results)
         page = self._engine.list(scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most)
         return Mem0ToolPage([_to_item(record, None) for record in page.records], page.next)
 
     def get_memory(self, memory_id: Id) -> Mem0ToolItem:
-        """One memory by its id."""
+        """Get one memory by its id."""
         return _to_item(self._bound.get(memory_id), None)
 
     def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Mem0ToolItem:
-        """Correct a memory. What it said before stays in its history."""
+        """Correct a memory; its history keeps the old text."""
         record = self._bound.get(memory_id)
         return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
 
@@ -142,7 +144,10 @@ class Mem0Tools:
         return Mem0ToolReply(record.id, "Memory deleted.")
 
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
-        """RefusedError: it names another user. InputError: it names what there is not."""
+        """Return the scope of a call.
+
+        RefusedError: it names another user. InputError: an unknown filter.
+        """
         unknown = sorted(set(named) - set(_NAMES))
         if unknown:
             raise InputError(f"There is no filter {', '.join(unknown)}.", hint=f"The filters are: {', '.join(_NAMES)}.")
@@ -155,7 +160,7 @@ class Mem0Tools:
 
 
 def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """The equalities of a filter, however they are joined by AND."""
+    """Return the equalities of a filter joined by AND."""
     flat: dict[str, Any] = {}
     for name, value in _filter_pairs(filters):
         if name in flat and flat[name] != value:

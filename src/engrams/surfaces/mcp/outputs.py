@@ -1,4 +1,4 @@
-"""What the tools answer with; their output schemas are made from these.
+"""Output dataclasses of the tools; they make the output schemas.
 
 Without slots: the library takes a slot for a field's default and makes no schema.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MemoryOutput:
-    """One memory. Times are ISO 8601; what is empty is "", [] or null."""
+    """Memory. Times are ISO 8601; empty is "", [] or null."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class MemoryOutput:
 
 @dataclass(frozen=True)
 class FactOutput:
-    """A fact taken from a found memory."""
+    """Fact derived from a found memory."""
 
     id: str
     text: str
@@ -48,7 +48,7 @@ class FactOutput:
 
 @dataclass(frozen=True)
 class MatchOutput:
-    """A found memory; the score is 0 to 1."""
+    """Found memory; the score is 0 to 1."""
 
     id: str
     text: str
@@ -62,7 +62,7 @@ class MatchOutput:
 
 @dataclass(frozen=True)
 class SearchOutput:
-    """Best first. abstain: nothing came near, these are the nearest there are."""
+    """Matches, best first; abstain: only weak matches were found."""
 
     memories: list[MatchOutput]
     abstain: bool
@@ -70,7 +70,7 @@ class SearchOutput:
 
 @dataclass(frozen=True)
 class LearnedOutput:
-    """What a write taught: verdict is add, keep, refine, replace, remove, conflict or hold."""
+    """Result of learning: add, keep, refine, replace, remove, conflict or hold."""
 
     id: str
     text: str
@@ -81,7 +81,7 @@ class LearnedOutput:
 
 @dataclass(frozen=True)
 class WriteOutput:
-    """What became of one text. outcome: stored, duplicate, redacted, refused or incognito."""
+    """Outcome of one text: stored, duplicate, redacted, refused or incognito."""
 
     id: str
     outcome: str
@@ -92,14 +92,14 @@ class WriteOutput:
 
 @dataclass(frozen=True)
 class AddOutput:
-    """One result for each text, in order."""
+    """Results, one for each text, in order."""
 
     results: list[WriteOutput]
 
 
 @dataclass(frozen=True)
 class LinkOutput:
-    """done is false where there was nothing to undo."""
+    """Link; done is false if there was nothing to undo."""
 
     source: str
     target: str
@@ -109,7 +109,7 @@ class LinkOutput:
 
 @dataclass(frozen=True)
 class ContextOutput:
-    """Memory as text for a prompt, at most the tokens asked for; ids are those of the memories in it."""
+    """Memory as prompt text, with its tokens and memory ids."""
 
     text: str
     tokens: int
@@ -119,7 +119,7 @@ class ContextOutput:
 
 @dataclass(frozen=True)
 class ChangeOutput:
-    """One change of a memory: the fields that changed, before and after."""
+    """Change of a memory: changed fields before and after."""
 
     version: int
     at: str
@@ -132,14 +132,14 @@ class ChangeOutput:
 
 @dataclass(frozen=True)
 class HistoryOutput:
-    """Oldest first."""
+    """Changes, oldest first."""
 
     changes: list[ChangeOutput]
 
 
 @dataclass(frozen=True)
 class PageOutput:
-    """cursor: give it to get the next page; empty: this is the last."""
+    """Page of memories; cursor: of the next page, empty at the end."""
 
     memories: list[MemoryOutput]
     cursor: str
@@ -147,7 +147,7 @@ class PageOutput:
 
 @dataclass(frozen=True)
 class StatusOutput:
-    """Numbers of memories, and of the background jobs that learn from them."""
+    """Counts of memories and of background jobs."""
 
     enabled: bool
     statuses: dict[str, int]
@@ -182,7 +182,7 @@ def to_memory(record: Record) -> MemoryOutput:
 
 
 def display_text(record: Record) -> str:
-    """A picture's description is part of what was said."""
+    """Return the text with its caption."""
     return record.search_text
 
 
@@ -220,7 +220,7 @@ def to_change(entry: HistoryEntry) -> ChangeOutput:
 
 
 def to_status(bound: ScopedEngine) -> StatusOutput:
-    """Numbers of the bound scope; of jobs, only numbers: what they work on may be anybody's."""
+    """Count memories of the scope, and jobs of all owners."""
     stats, work = bound.engine.stats(bound.root), bound.engine.status()
     states = list(work["jobs"].values())
     return StatusOutput(

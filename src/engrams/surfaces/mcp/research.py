@@ -1,4 +1,4 @@
-"""The profile ``search``: the two tools that research clients look for."""
+"""Tool profile ``search``: the two tools of research clients."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.annotations import READS
-from engrams.surfaces.mcp.scoped import ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped import READS, ScopedEngine, with_tool_errors
 
 _TITLE = 80
 
@@ -37,7 +36,7 @@ class MemoryDocument:
 
 
 class ResearchTools:
-    """Search gives ids, fetch gives texts."""
+    """Serve search, which returns ids, and fetch, which returns texts."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound = bound
@@ -55,7 +54,7 @@ class ResearchTools:
         )
 
     def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> MemoryDocument:
-        """The whole of one memory."""
+        """Return the full text of one memory."""
         record = self._bound.get(id)
         text = outputs.display_text(record)
         told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}

@@ -1,17 +1,20 @@
-"""The engine held to one scope: whatever a model asks for, nothing outside of it is read or changed."""
+"""Engine bound to one scope, opened lazily; errors and tool hints."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.settings import Settings
 from engrams.types import Record, Scope
 
 if TYPE_CHECKING:
@@ -23,13 +26,19 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ScopedEngine:
-    """``root`` is fixed when the server starts. A call may go deeper, to a project or conversation, and nowhere else."""
+    """Bind an engine to a root scope.
+
+    A call may go deeper, to a project or conversation, and nowhere else.
+    """
 
     engine: MemoryEngine
     root: Scope
 
     def call_scope(self, project: str = "", conversation: str = "") -> Scope:
-        """The scope of a call. RefusedError: the server is held to another project or conversation."""
+        """Return the scope of a call.
+
+        RefusedError: the server is bound to another project or conversation.
+        """
         held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
         for label, name in (("project", project), ("conversation", conversation)):
@@ -45,7 +54,7 @@ class ScopedEngine:
         return scope
 
     def get(self, id: str) -> Record:
-        """A memory by its id, where a read in ``root`` may see it."""
+        """Get a memory by its id if it is visible in ``root``."""
         try:
             record = self.engine.get(id.strip(), scope=self.root)
         except NotFoundError:
@@ -55,13 +64,13 @@ class ScopedEngine:
         return record
 
     def is_visible(self, record: Record) -> bool:
-        """Above the root, at it or below it."""
+        """Check that the record is above, at or below the root."""
         size = len(self.root.labels)
         return self.root.is_owner or record.scope in self.root.chain() or record.scope.labels[:size] == self.root.labels
 
 
 def parse_moment(text: str, name: str) -> datetime | None:
-    """A time that a model wrote; empty is none. InputError where it is no time."""
+    """Parse a model's time; None if empty. InputError: no time."""
     if not text.strip():
         return None
     try:
@@ -71,7 +80,7 @@ def parse_moment(text: str, name: str) -> datetime | None:
 
 
 def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
-    """The call, its errors turned into what the model reads: the message, then what to do about it."""
+    """Wrap a tool so that errors reach the model with hints."""
 
     @wraps(call)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -80,4 +89,42 @@ def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
         except EngramsError as fault:
             raise ToolError(f"{fault.message} {fault.hint}".strip()) from fault
 
+    wrapped.__doc__ = " ".join((call.__doc__ or "").split())  # the tool's description, on one line
     return wrapped
+
+
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+ERASES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+class LazyEngine:
+    """Open the engine on first use; close it on exit.
+
+    An error while opening is raised by the first call.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._engine: MemoryEngine | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._open_engine(), name)
+
+    def __enter__(self) -> MemoryEngine:
+        return self  # type: ignore[return-value]
+
+    def __exit__(self, *problem: object) -> None:
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+
+    def _open_engine(self) -> MemoryEngine:
+        with self._lock:
+            if self._engine is None:
+                from engrams.build import open as open_engine
+
+                self._engine = open_engine(self._settings)
+            return self._engine

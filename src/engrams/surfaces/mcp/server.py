@@ -1,4 +1,4 @@
-"""The MCP server: its tools by profile, its resources, its prompt; over stdio or HTTP."""
+"""MCP server: tools by profile, resources, a prompt; stdio or HTTP."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import ipaddress
 import json
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import CallToolResult, InputRequiredResult, Tool
+from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
-from engrams.settings import Settings
+from engrams.settings import Settings, suggest
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.lazy import LazyEngine
-from engrams.surfaces.mcp.scoped import ScopedEngine
+from engrams.surfaces.mcp.scoped import LazyEngine, ScopedEngine
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ PROFILES = {
     "search": ("research", "ResearchTools"),
     "garden": ("garden", "GardenTools"),
 }
-"""Profile -> the module and class of its tools; only the chosen one is loaded."""
+"""Profile -> module and class of its tools; only the chosen one is loaded."""
 
 _INSTRUCTIONS = {
     "engrams": (
@@ -45,22 +48,46 @@ _INSTRUCTIONS = {
     "actions": "Long-term memory of one person: remember what will matter later, recall before you answer.",
     "graph": "Long-term memory of one person as entities with observations, and relations between them.",
     "search": "Long-term memory of one person: search it, then fetch what looks right.",
-    "garden": "The upkeep of one person's long-term memory: what contradicts, for them to decide, and what can be tidied.",
+    "garden": "The upkeep of one person's long-term memory: contradictions for them to decide, and maintenance.",
 }
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
+_WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
+
+
+class StrictServer(MCPServer[Any]):
+    """A server whose tools refuse unknown arguments, which the SDK would drop."""
+
+    async def list_tools(self) -> list[Tool]:
+        found = await super().list_tools()
+        return [tool.model_copy(update={"input_schema": {**tool.input_schema, "additionalProperties": False}}) for tool in found]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. ToolError: it fails, or takes no such argument."""
+        known = next((list(tool.input_schema.get("properties", ())) for tool in await self.list_tools() if tool.name == name), None)
+        unknown = [each for each in arguments if known is not None and each not in known]
+        if unknown:
+            raise ToolError(_explain_unknown(name, unknown[0], known or []))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as fault:
+            if not isinstance(fault.__cause__, ValidationError):
+                raise
+            wrong = fault.__cause__.errors(include_url=False, include_input=False)
+            told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+            raise ToolError(f"Error executing tool {name}: {told}") from fault.__cause__
 
 
 def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
-    """A server whose every call stays in ``scope``. ``profile``: one of PROFILES. InputError: it is none of them.
+    """Create a server whose every call stays in ``scope``.
 
-    The engine stays the caller's to close.
+    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close.
     """
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server: MCPServer[Any] = MCPServer(
-        "engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING"
-    )
+    server = StrictServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
     bound = ScopedEngine(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
@@ -76,7 +103,10 @@ def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
 
 
 def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
-    """Serve streamable HTTP at ``/mcp`` until interrupted; prints the address. SettingsError: it cannot or must not listen there."""
+    """Serve streamable HTTP at ``/mcp`` until interrupted.
+
+    Prints the address. SettingsError: it cannot or must not listen there.
+    """
     import uvicorn
 
     with listen(host, port) as listener, LazyEngine(settings) as engine:
@@ -87,14 +117,17 @@ def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) 
 
 
 def create_app(server: MCPServer[Any]) -> Starlette:
-    """The ASGI application; only names of this machine are served, so that no web page reaches it by a name of its own."""
+    """Create the ASGI application.
+
+    Only names of this machine are served, so that no web page reaches it by a name of its own.
+    """
     hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return server.streamable_http_app(transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins))
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The listening socket, on this machine only."""
+    """Open the listening socket, on this machine only."""
     name = host.strip("[]")
     try:
         local = name == "localhost" or ipaddress.ip_address(name).is_loopback
@@ -113,25 +146,32 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def mcp_url(listener: socket.socket) -> str:
-    """``http://127.0.0.1:8101/mcp``."""
+    """Return the server's URL: ``http://127.0.0.1:8101/mcp``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+
+
+def _explain_unknown(tool: str, argument: str, known: Sequence[str]) -> str:
+    fixed = argument.casefold() in _WHOSE and "user_id" not in known
+    near = "Whose memory this is was set when the server started; no call changes it." if fixed else suggest(argument, known)
+    takes = f"It takes: {', '.join(known)}." if known else "It takes none."
+    return f"{tool} has no argument {argument!r:.80}. {near + ' ' if near else ''}{takes}"
 
 
 def _add_resources(server: MCPServer[Any], bound: ScopedEngine) -> None:
     @server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")
     def profile() -> str:
-        """What is known about this person whatever the question."""
+        """Return the stable profile of this person."""
         return bound.engine.context("", scope=bound.root).prefix
 
     @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
     def status() -> str:
-        """How much is remembered, and whether learning from it is up to date."""
+        """Return counts of memories and of background jobs."""
         return json.dumps(asdict(outputs.to_status(bound)), ensure_ascii=False)
 
     @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
     def memory(id: str) -> str:
-        """One memory by its id."""
+        """Return one memory by its id."""
         try:
             return json.dumps(asdict(outputs.to_memory(bound.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as fault:

@@ -1,4 +1,4 @@
-"""The nine tools."""
+"""Tool profile ``engrams``: the nine tools."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.annotations import CHANGES, ERASES, READS, WRITES
-from engrams.surfaces.mcp.scoped import ScopedEngine, parse_moment, with_tool_errors
+from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, parse_moment, with_tool_errors
 from engrams.types import Kind, Receipt, Status, Turn
 
 _MOST = 500
@@ -37,7 +36,7 @@ _TOOLS = {
 
 
 class ToolMessage(TypedDict):
-    """One turn of a conversation."""
+    """Message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
     content: str
@@ -46,7 +45,7 @@ class ToolMessage(TypedDict):
 
 
 class MemoryTools:
-    """Memory for a model. The owner is the server's; nothing a model says changes whose memory this is."""
+    """Serve one owner's memory; no argument changes the owner."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -66,7 +65,10 @@ class MemoryTools:
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.AddOutput:
-        """Remember something: a text, or the messages of a conversation. Saying it twice stores it once."""
+        """Remember a text, or the messages of a conversation.
+
+        Saying it twice stores it once.
+        """
         scope = self._bound.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.", hint="text is for one statement, messages for a conversation.")
@@ -90,7 +92,10 @@ class MemoryTools:
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.SearchOutput:
-        """Find memories that answer a question, best first. Use it before you say that you do not know something."""
+        """Find memories that answer a question, best first.
+
+        Use it before you say that you do not know something.
+        """
         scope = self._bound.call_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
             raise InputError("Give query or related_to, one of them.")
@@ -109,13 +114,13 @@ class MemoryTools:
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.ContextOutput:
-        """What is known, as text ready for a prompt: a stable profile, then what this question needs."""
+        """Return memory as prompt text: a profile, then relevant memories."""
         scope = self._bound.call_scope(project, conversation)
         made = self._engine.context(query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of"))
         return outputs.ContextOutput(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain)
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:
-        """One memory by its id, also one that was superseded or forgotten."""
+        """Get one memory by its id, also a superseded or forgotten one."""
         return outputs.to_memory(self._bound.get(id))
 
     def memory_update(
@@ -129,7 +134,7 @@ class MemoryTools:
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
     ) -> outputs.MemoryOutput:
-        """Correct a memory. What it said before stays in its history."""
+        """Correct a memory; its history keeps the old values."""
         record = self._bound.get(id)
         given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -143,7 +148,10 @@ class MemoryTools:
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
         restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
     ) -> outputs.MemoryOutput:
-        """Forget a memory: no search finds it any more. It can be brought back with restore."""
+        """Forget a memory: no search finds it.
+
+        It can be brought back with restore.
+        """
         record = self._bound.get(id)
         scope = self._bound.root
         if restore:
@@ -151,7 +159,7 @@ class MemoryTools:
         return outputs.to_memory(self._engine.forget(record.id, scope=scope, reason=reason))
 
     def memory_history(self, id: Id) -> outputs.HistoryOutput:
-        """Every change of one memory, oldest first."""
+        """List every change of one memory, oldest first."""
         record = self._bound.get(id)
         return outputs.HistoryOutput([outputs.to_change(entry) for entry in self._engine.history(record.id, scope=self._bound.root)])
 
@@ -166,7 +174,7 @@ class MemoryTools:
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.PageOutput:
-        """Memories by what they are, newest first, a page at a time."""
+        """List memories by their fields, newest first, page by page."""
         scope = self._bound.call_scope(project, conversation)
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         kinds, most = (kind,) if kind else (), min(limit, self._engine.settings.limits.results)
@@ -180,7 +188,10 @@ class MemoryTools:
         weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
         remove: Annotated[bool, Field(description="Undo such a link instead.")] = False,
     ) -> outputs.LinkOutput:
-        """Link two memories that belong together, so that finding one leads to the other. It can be undone with remove."""
+        """Link two memories, so that finding one leads to the other.
+
+        It can be undone with remove.
+        """
         first, second = self._bound.get(id), self._bound.get(other)
         if remove:
             gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)

@@ -1,0 +1,44 @@
+"""Arguments that no tool has, through the real client."""
+
+from __future__ import annotations
+
+import pytest
+from tests.surfaces.mcp.conftest import Open, refused
+
+from engrams.engine import MemoryEngine
+from engrams.surfaces.mcp.server import PROFILES
+from engrams.types import Scope
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_every_tool_refuses_an_unknown_argument(client: Open, profile: str) -> None:
+    """In every profile, before anything runs; the answer names the arguments there are, and the schema says so."""
+    async with client(profile) as memory:
+        for tool in (await memory.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            told = await refused(memory, tool.name, colour="red")
+            assert "no argument 'colour'" in told
+            assert all(name in told for name in tool.input_schema.get("properties", ()))
+
+
+async def test_naming_another_person_reads_and_writes_nothing(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+    """`user` is answered by whose memory it is; a slip of the pen by the nearest name."""
+    engine.add("The key to the shed hangs in the cellar", scope=root)
+    async with client(mode=era) as memory:
+        told = await refused(memory, "memory_search", query="key", user="bob")
+        assert "Whose memory this is was set when the server started" in told
+        assert "cellar" not in told
+        await refused(memory, "memory_add", text="bob likes figs", user="bob")
+        assert "Did you mean limit?" in await refused(memory, "memory_search", query="key", limits=3)
+    assert "figs" not in " ".join(record.text for record in engine.list(scope=root).records)
+    async with client("mem0", mode=era) as memory:
+        assert "Did you mean user_id?" in await refused(memory, "add_memory", text="bob likes figs", userid="bob")
+
+
+async def test_a_wrong_value_is_told_without_the_librarys_words(client: Open) -> None:
+    """Which argument, and what it takes; no address of a manual, nothing of the input."""
+    async with client() as memory:
+        told = await refused(memory, "memory_add", text="x", kind="colour")
+    assert "kind" in told
+    assert "preference" in told
+    assert "http" not in told

@@ -25,7 +25,6 @@ from engrams.settings.layers import Settings as Settings
 from engrams.settings.layers import describe as describe
 from engrams.settings.layers import in_test_mode as in_test_mode
 from engrams.settings.layers import load as load
-from engrams.settings.layers import login as login
 from engrams.settings.layers import names as names
 from engrams.settings.layers import presets as presets
 from engrams.settings.layers import secret_names as secret_names

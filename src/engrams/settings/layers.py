@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic.fields import FieldInfo
 
 from engrams.errors import SettingsError
@@ -31,6 +31,8 @@ from engrams.settings.core import ChatSettings, EmbedSettings, Limits, Section, 
 from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
 from engrams.settings.serve import AuditSettings, FeedbackSettings, SafetySettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
+
+_NAME_HINT = 'Give `--user NAME`, or `user = "NAME"` in config.toml (ENGRAMS_USER in the environment).'
 
 TEST_FOLDER = "test-mode"
 """The folder of test mode in the home. A home of that name is one of test mode already."""
@@ -70,10 +72,20 @@ class Settings(Section):
     safety: SafetySettings = SafetySettings()
     feedback: FeedbackSettings = FeedbackSettings()
 
+    _login: str = PrivateAttr("")
+
+    def model_post_init(self, _context: Any, /) -> None:
+        self._login = _find_login()
+
     @property
     def owner(self) -> str:
-        """The owner where a call names nobody: ``user``, else the login name."""
-        return self.user or login()
+        """The owner where a call names nobody: ``user``, else the login name as it was when the settings were made.
+
+        SettingsError: neither is known, as in a container whose user has no name.
+        """
+        if not (self.user or self._login):
+            raise SettingsError("Nobody says whose memory this is: `user` is not set, and this login has no name.", hint=_NAME_HINT)
+        return self.user or self._login
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +145,6 @@ def in_test_mode(settings: Settings) -> Settings:
     return settings.model_copy(update={"home": home, "store": store, "vault": vault})
 
 
-def login() -> str:
-    """The login name; ``me`` in a bare container."""
-    try:
-        return getpass.getuser() or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"
-
-
 def describe() -> tuple[SettingInfo, ...]:
     """Describe every setting, in the order of the settings object."""
     given = {name: _preset(name) for name in presets()}
@@ -177,6 +181,14 @@ def presets() -> tuple[str, ...]:
     """The names of the presets that ship."""
     folder = resources.files("engrams") / "presets"
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
+
+
+def _find_login() -> str:
+    """Empty where there is none, as in a bare container."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def _fields(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:

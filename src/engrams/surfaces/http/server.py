@@ -57,8 +57,9 @@ def create_server(app: FastAPI) -> uvicorn.Server:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse unsafe settings: reachable without a key, or its own upstream (SettingsError)."""
+    """Refuse unsafe settings: reachable without a key, its own upstream, nobody's memory (SettingsError)."""
     serve = settings.serve
+    _ = settings.owner  # Refuses to start where nobody's memory would be meant.
     host = serve.host.strip("[]").casefold()
     keyed = any(key.is_live(now()) for key in ApiKeyStore.open(settings.home).list())
     if not is_loopback(host) and not keyed:

@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.event import HookEvent, format_reply, parse_event, project_name
-from engrams.surfaces.hook.run import HookCall, answer_event
-from engrams.surfaces.hook.transcript import read_messages
+from engrams.surfaces.hook.run import HookCall, HookEvent, answer_event, format_reply, parse_event, project_name, read_messages
 from engrams.types import Kind
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
@@ -166,7 +164,7 @@ def test_as_a_command(home: Path) -> None:
         (("--set", "read.limit=many"), b'{"hook_event_name":"SessionStart"}', "SettingsError"),
         (("--home", "/dev/null/x"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "StoreError"),
         (("--tokens", "many"), b"{}", "--tokens"),
-        (("--unknown",), b"{}", "passed over"),
+        (("--unknown",), b"{}", "ignored"),
         (("--set", "limits.text_bytes=5"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "InputError"),
     ],
 )

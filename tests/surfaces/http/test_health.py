@@ -17,7 +17,7 @@ from engrams.ports import Claim, Failure, JobSpec
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.health import store_location
-from engrams.surfaces.http.problems import status_of, to_problem
+from engrams.surfaces.http.telemetry import status_of, to_problem
 from engrams.testing import temp_engine
 
 

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 
 from engrams import clock
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.proxy.jwt import verify_subject
+from engrams.surfaces.proxy.identity import verify_subject
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 
 NOW = 1_790_000_000.0

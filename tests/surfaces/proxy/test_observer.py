@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.surfaces.proxy.harness import observer
 
 from engrams.surfaces.proxy.dialect import parse_chat_answer as answer_of
-from engrams.surfaces.proxy.errors import sse_event
+from engrams.surfaces.proxy.dialect import sse_event
 
 
 def chunk(text: object, **more: object) -> bytes:

@@ -10,8 +10,7 @@ import pytest
 from tests.surfaces.ui.conftest import Served
 
 from engrams.surfaces.cli.main import main
-from engrams.surfaces.ui.assets import ROOT, PageFiles
-from engrams.surfaces.ui.mount import PageMount
+from engrams.surfaces.ui.mount import ROOT, PageFiles, PageMount
 from engrams.types import PRODUCT, Layer
 
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|import\(`")

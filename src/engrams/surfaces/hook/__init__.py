@@ -1,1 +1,4 @@
-"""Hooks of coding agents: what is remembered goes into their prompts, what is said is kept. Starts without any heavy import."""
+"""Hooks of coding agents: recall into prompts, store messages.
+
+Starts without any heavy import.
+"""

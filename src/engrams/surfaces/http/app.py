@@ -14,17 +14,14 @@ from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
-from engrams.surfaces.http import health, problems
-from engrams.surfaces.http.activity import ActivityChart
+from engrams.surfaces.http import health, telemetry
 from engrams.surfaces.http.auth import ApiKeyMiddleware
-from engrams.surfaces.http.metrics import RequestMetrics
 from engrams.surfaces.http.mounts import Mount, load_mounts
-from engrams.surfaces.http.observers import audit_observer, chart_observer, log_observer
+from engrams.surfaces.http.observers import ActivityChart, RequestMetrics, audit_observer, chart_observer, log_observer, trace_observer
 from engrams.surfaces.http.origins import OriginMiddleware, is_loopback
-from engrams.surfaces.http.rest.fallback import MethodNotAllowed
+from engrams.surfaces.http.rest.errors import MethodNotAllowed
 from engrams.surfaces.http.retention import sweep_logs
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
-from engrams.surfaces.http.tracing import trace_observer
 
 
 def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount] | None = None) -> FastAPI:
@@ -53,7 +50,7 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount]
     quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
     app = FastAPI(title="engrams", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=quiet)
     _add_middleware(app, engine, settings)
-    app.add_exception_handler(EngramsError, problems.handle_error)
+    app.add_exception_handler(EngramsError, telemetry.handle_error)
     routes = health.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
     fallback = MethodNotAllowed(routes.routes)

@@ -19,8 +19,8 @@ from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
 from engrams.settings import Settings
 from engrams.surfaces.http.mounts import Mount
-from engrams.surfaces.http.problems import to_problem
 from engrams.surfaces.http.rest.caller import KEY
+from engrams.surfaces.http.telemetry import to_problem
 from engrams.types import Json
 
 _STORE_SECONDS = 5.0

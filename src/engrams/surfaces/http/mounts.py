@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.fallback import MethodNotAllowed
+from engrams.surfaces.http.rest.errors import MethodNotAllowed
 from engrams.types import Json
 
 MODULES = (

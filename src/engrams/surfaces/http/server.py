@@ -19,8 +19,8 @@ from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.observers import start_export
 from engrams.surfaces.http.origins import is_loopback
-from engrams.surfaces.http.tracing import start_export
 
 _SHUTDOWN_SECONDS = 10
 _BACKLOG = 2048

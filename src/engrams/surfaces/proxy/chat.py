@@ -12,13 +12,10 @@ from starlette.responses import Response
 
 from engrams.settings import Settings
 from engrams.surfaces.proxy.body import append_member
-from engrams.surfaces.proxy.dialect import ChatDialect
-from engrams.surfaces.proxy.errors import NOTE, error_response
+from engrams.surfaces.proxy.dialect import NOTE, ChatDialect, error_response
 from engrams.surfaces.proxy.memory import DeadlineMemory, RequestMemory
-from engrams.surfaces.proxy.observer import StreamObserver
-from engrams.surfaces.proxy.relay import RelayResponse, run_call, wait_disconnect
-from engrams.surfaces.proxy.request import ProxyRequest, parse_request
-from engrams.surfaces.proxy.threads import ThreadSessions
+from engrams.surfaces.proxy.relay import RelayResponse, StreamObserver, run_call, wait_disconnect
+from engrams.surfaces.proxy.request import ProxyRequest, ThreadSessions, parse_request
 from engrams.surfaces.proxy.upstream import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers
 from engrams.types import Hit, Json
 

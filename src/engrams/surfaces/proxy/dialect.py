@@ -1,12 +1,14 @@
-"""Chat protocols: paths, request shapes and readers of answers."""
+"""Chat protocols: paths, request shapes, readers of answers, errors."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from starlette.responses import Response
+
 from engrams.surfaces.proxy.body import INPUT, MESSAGES, PROMPT, RequestShape, text_of
-from engrams.surfaces.proxy.errors import error_body, json_line, sse_event
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"
@@ -125,3 +127,27 @@ OLLAMA_GENERATE = ChatDialect(
 )
 
 DIALECTS = (CHAT, RESPONSES, OLLAMA_CHAT, OLLAMA_GENERATE)
+
+
+NOTE = "x-engrams-memory"
+
+
+def error_body(message: str, kind: str, code: str) -> dict[str, Json]:
+    """Build the body of an OpenAI error."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def error_response(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Build an error answer; ``message`` ends with what to do."""
+    kind = "invalid_request_error" if status < 500 else "upstream_error"
+    return Response(json.dumps(error_body(message, kind, code)), status, dict(headers or {}), "application/json")
+
+
+def sse_event(body: Json) -> bytes:
+    """Format a server-sent event."""
+    return b"data: " + json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n\n"
+
+
+def json_line(body: Json) -> bytes:
+    """Format a line of a stream of JSON values."""
+    return json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n"

@@ -13,7 +13,7 @@ from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.mem0 import bodies, shapes
+from engrams.surfaces.http.mem0 import shapes
 from engrams.surfaces.http.mem0.filters import LABELS, Mem0Target, find_target, parse_filters
 from engrams.surfaces.http.mounts import RouterMount
 from engrams.surfaces.http.rest.caller import find_caller
@@ -28,7 +28,7 @@ _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system"
 
 def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/add/", responses=error_responses())
-    def add(request: Request, body: bodies.Mem0AddRequest) -> shapes.Mem0Events:
+    def add(request: Request, body: shapes.Mem0AddRequest) -> shapes.Mem0Events:
         """Store the messages of a conversation.
 
         Each event is a stored message or a memory derived from one.
@@ -54,7 +54,7 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/search/", responses=error_responses())
-    def search(request: Request, body: bodies.Mem0SearchRequest) -> shapes.Mem0Results:
+    def search(request: Request, body: shapes.Mem0SearchRequest) -> shapes.Mem0Results:
         """Find the memories that answer a question, best first."""
         where = find_target(request, body.ids(), body.filters)
         number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
@@ -65,7 +65,7 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/", responses=error_responses())
     def list_memories(
         request: Request,
-        body: bodies.Mem0ListRequest,
+        body: shapes.Mem0ListRequest,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
         page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
     ) -> shapes.Mem0Page:
@@ -106,7 +106,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return shapes.to_memory(caller.engine.get(id, scope=caller.owner))
 
     @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> shapes.Mem0Memory:
+    def change(request: Request, id: str, body: shapes.Mem0UpdateRequest) -> shapes.Mem0Memory:
         """Change its text or metadata."""
         return shapes.to_memory(_edit_memory(request, id, body, settings))
 
@@ -127,14 +127,14 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=error_responses(404, 409))
-    def change(request: Request, body: bodies.Mem0BatchRequest) -> shapes.Mem0Reply:
+    def change(request: Request, body: shapes.Mem0BatchRequest) -> shapes.Mem0Reply:
         """Change several memories."""
         for each in body.memories:
             _edit_memory(request, each.memory_id, each, settings)
         return shapes.Mem0Reply(message=f"Successfully updated {len(body.memories)} memories")
 
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
-    def forget(request: Request, body: bodies.Mem0BatchRequest) -> shapes.Mem0Reply:
+    def forget(request: Request, body: shapes.Mem0BatchRequest) -> shapes.Mem0Reply:
         """Forget several memories."""
         caller = find_caller(request, "")
         for each in body.memories:
@@ -173,7 +173,7 @@ def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
 
 
-def _edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> Record:
+def _edit_memory(request: Request, id: str, body: shapes.Mem0UpdateRequest, settings: Settings) -> Record:
     if body.expiration_date:
         raise _no_expiry_error()
     caller = find_caller(request, "")

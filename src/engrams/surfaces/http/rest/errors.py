@@ -1,9 +1,9 @@
-"""Problem bodies, declared statuses and body limits of all routes."""
+"""Problem bodies, declared statuses, body limits and 405 of all routes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -12,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import Message
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Message, Receive, Scope, Send
 
 from engrams.types import Json
 
@@ -145,3 +146,30 @@ def to_json(value: Json) -> Json:
             return float(value)
         case _:
             return str(value)
+
+
+_HINT = "GET /openapi.json describes every request."
+
+
+class MethodNotAllowed:
+    """Answer 405 with the allowed methods for paths of ``routes``, else 404."""
+
+    def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        self._routes = [route for route in routes if isinstance(route, Route)]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        matching = [route for route in self._routes if route.matches(scope)[0] is Match.PARTIAL]
+        if matching:
+            answer = make_problem(405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT)
+            answer.headers["allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
+        else:
+            answer = make_problem(404, "Not Found", "There is nothing at this path.", _HINT)
+        await answer(scope, receive, send)
+
+    def routes_for(self, paths: Iterable[str]) -> list[BaseRoute]:
+        """Build routes for every method, to be added after the real ones."""
+        return [Route(path, self, include_in_schema=False) for path in dict.fromkeys(paths)]
+
+    @property
+    def paths(self) -> list[str]:
+        return [route.path for route in self._routes]

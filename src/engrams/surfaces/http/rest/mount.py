@@ -13,8 +13,7 @@ from engrams import build
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import audit, feedback, files, garden, graph, jobs, memories, notebook, safety, search, sessions, stats
-from engrams.surfaces.http.rest.errors import handle_http_error, handle_invalid_request
-from engrams.surfaces.http.rest.fallback import MethodNotAllowed
+from engrams.surfaces.http.rest.errors import MethodNotAllowed, handle_http_error, handle_invalid_request
 from engrams.types import Json
 
 _ROUTERS = (

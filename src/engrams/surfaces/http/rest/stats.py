@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from engrams.ports import Reach
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.activity import MINUTES, ActivityChart, ActivityMinute
+from engrams.surfaces.http.observers import MINUTES, ActivityChart, ActivityMinute
 from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.vault.conftest import Desk, converged, nothing_lost, opened
+from tests.vault.conftest import Desk, converged, nothing_lost, opened, says_same
 
 from engrams.types import Status
-from engrams.vault import entry
 
 CRASH = Path(__file__).with_name("crash.py")
 
@@ -56,7 +55,7 @@ def storm(home: Path, rounds: int, seed: int, git: str = "") -> None:
     with opened(home, **settings) as desk:
         converged(desk)
         after = {record.id: record for record in desk.everything()}
-        assert [record for record in before.values() if not entry.says_same(record, after[record.id])] == []
+        assert [record for record in before.values() if not says_same(record, after[record.id])] == []
 
 
 def stepwise(home: Path, every: int, git: str) -> list[str]:

@@ -16,7 +16,8 @@ from engrams.errors import ConflictError, ModelError, NotFoundError
 from engrams.ports import Answer, Ask, Query, Reach
 from engrams.testing import Ticker
 from engrams.types import Kind, Record, Scope
-from engrams.vault import items, paths
+from engrams.vault import items
+from engrams.vault import path as paths
 from engrams.vault.daily import Flush
 from engrams.vault.dream import DREAM
 from engrams.vault.jobs import DAILY

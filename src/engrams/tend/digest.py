@@ -121,8 +121,7 @@ class DigestJob:
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
-        from engrams.tend.garden.queue import make_trigger_jobs
-        from engrams.tend.garden.state import GardenStates
+        from engrams.tend.garden.state import GardenStates, make_trigger_jobs
 
         owner = records[0].scope.owner
         size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0

@@ -1,4 +1,4 @@
-"""For tests of what is built on engrams: a scripted model server, a settable clock, a deterministic embedder, a throw-away engine.
+"""Test fakes: scripted model server, settable clock, deterministic embedder, temporary engine.
 
 from engrams.testing import ScriptedModel, Ticker, temp_engine
 
@@ -7,6 +7,7 @@ with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model=
     model.fail("http_429", times=2)
 """
 
+from engrams.testing.engine import Ticker as Ticker
 from engrams.testing.engine import temp_engine as temp_engine
 from engrams.testing.hashing import HashEmbedder as HashEmbedder
 from engrams.testing.script import ScriptedFault as ScriptedFault
@@ -14,7 +15,6 @@ from engrams.testing.script import ScriptedReply as ScriptedReply
 from engrams.testing.script import ScriptedRequest as ScriptedRequest
 from engrams.testing.script import ScriptedToolCall as ScriptedToolCall
 from engrams.testing.server import ScriptedModel as ScriptedModel
-from engrams.testing.ticker import Ticker as Ticker
 
 __all__ = [
     "HashEmbedder",

@@ -1,4 +1,4 @@
-"""Vectors from hashed words: no model, the same on every machine, and texts that share words are near each other."""
+"""Embed text by hashed words: no model, same on every machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from engrams.ports import EmbedderCard
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
-# Words; characters one by one in the scripts that put no blanks between words.
+# Words; single characters in scripts without blanks.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _PLACES = 4
 
 
 def hash_vector(text: str, dimension: int) -> list[float]:
-    """A vector of length 1 from the words of a text; zeros where it has none. Every word adds or takes 1 at 4 places."""
+    """Return a unit vector of hashed words; zeros without words.
+
+    Every word adds or subtracts 1 at 4 places.
+    """
     sums = [0.0] * dimension
     for word in _WORDS.findall(unicodedata.normalize("NFKC", text).casefold()):
         for place, sign in _hash_places(word):
@@ -40,13 +43,19 @@ def _hash_places(word: str) -> tuple[tuple[int, float], ...]:
 
 
 class HashEmbedder:
-    """The Embedder port over ``vector``. ``calls`` counts texts embedded, by purpose."""
+    """Implement the Embedder port by hashed words.
+
+    ``calls`` counts embedded texts by purpose.
+    """
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
 
     def __init__(self, dimension: int = 256, *, inline: bool = True) -> None:
-        """InputError: a dimension under 1."""
+        """Set the dimension.
+
+        InputError: a dimension under 1.
+        """
         if dimension < 1:
             raise InputError(f"A vector has at least one dimension, not {dimension}.")
         floors = {"duplicate": 0.95, "related": 0.4, "unrelated": 0.1}
@@ -54,7 +63,7 @@ class HashEmbedder:
         self.calls: dict[str, int] = {"query": 0, "document": 0}
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
-        """float32 [len(texts), dimension]."""
+        """Return float32 vectors [len(texts), dimension]."""
         import numpy as np
 
         self.calls[purpose] += len(texts)

@@ -1,16 +1,16 @@
-"""What a scripted model is asked, what it answers, and how it is told to fail."""
+"""Requests, replies and faults of a scripted model, and sample answers."""
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import InputError
-from engrams.testing.sample import sample_value
 from engrams.types import Json
 
 Route: TypeAlias = Literal["chat", "responses", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
@@ -21,16 +21,14 @@ _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFault:
-    """One call that goes wrong.
+    """Describe one faulty call.
 
-    In what the model says: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it),
-    ``thinking`` (a <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (ids that nobody gave),
-    ``empty``, ``deletes_only`` (every decision becomes a removal).
-
-    In how it comes: ``http_<status>`` (``http_429`` with Retry-After: ``seconds``), ``html`` (200, not JSON), ``hang`` (answers after
-    ``seconds``; 0: never, but ends when the server closes), ``reset`` (the connection is cut before an answer),
-    ``disconnect`` (in the middle of it), ``slow`` (``seconds`` between pieces), ``error`` (an error object in the middle of a
-    stream, or instead of the answer). A closed port is ``ScriptedModel.down``.
+    In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it),
+    ``thinking`` (a <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``,
+    ``deletes_only`` (every decision becomes a removal). In the transport: ``http_<status>`` (``http_429`` with Retry-After:
+    ``seconds``), ``html`` (200, not JSON), ``hang`` (answers after ``seconds``; 0: never, but ends when the server closes),
+    ``reset`` (the connection is cut before an answer), ``disconnect`` (in the middle of it), ``slow`` (``seconds`` between pieces),
+    ``error`` (an error object in the middle of a stream, or instead of the answer). For a closed port see ``ScriptedModel.down``.
     """
 
     kind: str
@@ -44,7 +42,7 @@ class ScriptedFault:
 
     @property
     def status(self) -> int:
-        """The status it answers with; 0: not this kind."""
+        """Return the HTTP status of the fault; 0 for other kinds."""
         return int(self.kind[5:]) if self.kind.startswith("http_") else 0
 
     @property
@@ -54,7 +52,7 @@ class ScriptedFault:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedToolCall:
-    """A call of a tool, with JSON or text as its arguments."""
+    """Hold a tool call with JSON or text as its arguments."""
 
     name: str
     arguments: Json
@@ -62,7 +60,10 @@ class ScriptedToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """An answer in full. ``usage``: prompt and answer tokens (None: words counted). ``finish``: why it ended (empty: as usual)."""
+    """Hold a full answer.
+
+    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty: as usual).
+    """
 
     text: str = ""
     tools: tuple[ScriptedToolCall, ...] = ()
@@ -72,7 +73,10 @@ class ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRequest:
-    """What came in. ``headers``: names in lower case. ``body``: None where it was no JSON object."""
+    """Hold a received request.
+
+    ``headers``: names in lower case. ``body``: empty if it was no JSON object.
+    """
 
     route: Route
     method: str
@@ -82,7 +86,7 @@ class ScriptedRequest:
 
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:
-        """(role, text) of each message; of a Responses request its instructions and input."""
+        """Return (role, text) of each message, with instructions and input."""
         given: list[Json] = list(self.body.get("messages") or [])
         if self.body.get("instructions"):
             given.append({"role": "system", "content": self.body["instructions"]})
@@ -92,12 +96,12 @@ class ScriptedRequest:
 
     @property
     def text(self) -> str:
-        """What the user said last."""
+        """Return the last user message."""
         return next((text for role, text in reversed(self.messages) if role == "user"), "")
 
     @property
     def prompt(self) -> str:
-        """All messages, joined."""
+        """Join all messages."""
         return "\n".join(text for _, text in self.messages)
 
     @property
@@ -110,7 +114,7 @@ class ScriptedRequest:
 
     @property
     def tool(self) -> str:
-        """The tool that must be called, empty where there is none."""
+        """Return the tool that must be called; empty without one."""
         choice = self.body.get("tool_choice")
         if isinstance(choice, Mapping):
             return str(choice.get("name") or (choice.get("function") or {}).get("name") or "")
@@ -120,7 +124,7 @@ class ScriptedRequest:
 
     @property
     def schema(self) -> Mapping[str, Json] | None:
-        """The JSON schema that the answer must satisfy, by whatever way it was given; None: free text."""
+        """Return the JSON schema of the answer; None: free text."""
         form = self.body.get("response_format") or (self.body.get("text") or {} if self.route == "responses" else {}).get("format")
         if isinstance(form, Mapping):
             found = form.get("schema") or (form.get("json_schema") or {}).get("schema")
@@ -146,7 +150,7 @@ Answering: TypeAlias = Callable[[ScriptedRequest], Answers]
 
 
 class AnswerScript:
-    """Which answer comes next: the queue's, else that of the first rule that matches, else the callable's, else an echo."""
+    """Choose the next answer: queue, then rules, then callable, then echo."""
 
     def __init__(self, answer: Answering | None = None) -> None:
         self._lock = threading.Lock()
@@ -168,12 +172,12 @@ class AnswerScript:
             self._faults.extend([(fault, only, re.compile(when, re.DOTALL))] * times)
 
     def heal(self) -> None:
-        """Forget the faults that are still queued."""
+        """Drop the queued faults."""
         with self._lock:
             self._faults.clear()
 
     def take_fault(self, request: ScriptedRequest) -> ScriptedFault | None:
-        """The next fault for this request, taken off the queue."""
+        """Take the next fault for this request off the queue."""
         with self._lock:
             for entry in self._faults:
                 if entry[1] in ("", request.route) and entry[2].search(request.prompt):
@@ -182,7 +186,7 @@ class AnswerScript:
             return None
 
     def find_reply(self, request: ScriptedRequest) -> ScriptedReply:
-        """The answer to a request; JSON goes where the request wants it."""
+        """Return the reply to a request; JSON becomes its tool call."""
         found = self._find_answer(request)
         if isinstance(found, ScriptedReply):
             return found
@@ -204,7 +208,7 @@ class AnswerScript:
 
 
 def to_json(data: Json) -> str:
-    """JSON as models write it."""
+    """Write JSON as models do."""
     import json
 
     return json.dumps(data, ensure_ascii=False)
@@ -214,3 +218,124 @@ def _content_text(content: Json) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""
+
+
+_ACTIONS = ("action", "verdict", "event", "operation", "op", "decision")
+_REMOVALS = ("remove", "delete", "drop", "discard")
+_NOBODYS = 999_999
+_DEEPEST = 16
+
+
+def sample_value(schema: Mapping[str, Json], text: str = "") -> Any:
+    """Build a deterministic value that satisfies a schema.
+
+    Required properties, first alternatives, least numbers; strings hold ``text``.
+    """
+    return _build_sample(schema, text, schema, 0)
+
+
+def _build_sample(schema: Json, text: str, root: Mapping[str, Json], depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return None
+    if "$ref" in schema:
+        node: Json = root
+        for name in str(schema["$ref"]).split("/")[1:]:
+            node = node[name]
+        return _build_sample(node, text, root, depth + 1)
+    for word in ("const", "default"):
+        if word in schema:
+            return schema[word]
+    for word in ("enum", "anyOf", "oneOf"):
+        if schema.get(word):
+            first = schema[word][0]
+            return first if word == "enum" else _build_sample(first, text, root, depth + 1)
+    return _sample_by_type(schema, text, root, depth)
+
+
+def _sample_by_type(schema: Mapping[str, Json], text: str, root: Mapping[str, Json], depth: int) -> Any:
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: _build_sample(properties.get(name, {}), text, root, depth + 1) for name in schema.get("required", ())}
+        case "array":
+            return [_build_sample(schema.get("items", {}), text, root, depth + 1) for _ in range(schema.get("minItems", 0))]
+        case "integer" | "number":
+            return schema.get("minimum", min(0, schema.get("maximum", 0)))
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return (text or "text")[: schema.get("maxLength", 200)].ljust(schema.get("minLength", 0), ".")
+
+
+def spoil_text(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
+    """Apply a fault to the answer; non-JSON is spoiled as text."""
+    match kind:
+        case "bad_json":
+            return "Certainly { the answer would be :: [ as I said, } but"
+        case "sloppy":
+            return _write_sloppy(text)
+        case "fenced":
+            return f"```json\n{text}\n```"
+        case "prose":
+            return f"Sure! Here is what you asked for [as JSON]:\n\n{text}\n\nLet me know {{anytime}} if you need more."
+        case "thinking":
+            return f'<think>\nPerhaps {{"facts": ["not this"], "ids": [1]}}? No.\n</think>\n\n{text}'
+        case "truncated":
+            return text[: len(text) * 2 // 3]
+        case "empty":
+            return ""
+        case "wrong_ids":
+            return _map_values(text, _replace_id)
+        case "deletes_only":
+            words = {word for word in _all_strings(schema) if word.lower() in _REMOVALS}
+            removal = min(words, default="remove")
+            return _map_values(text, lambda key, value: removal if key in _ACTIONS and isinstance(value, str) else value)
+        case _:
+            return text
+
+
+def _replace_id(key: str, value: Json) -> Json:
+    if not (key in ("id", "ids", "target", "targets", "replaces") or key.endswith(("_id", "_ids"))):
+        return value
+    if isinstance(value, list):
+        return [_NOBODYS if isinstance(item, int) else "nobodys" for item in value] or [_NOBODYS]
+    return _NOBODYS if isinstance(value, int) else "nobodys"
+
+
+def _map_values(text: str, change: Any) -> str:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+
+    def walk(value: Json, key: str) -> Json:
+        value = change(key, value)
+        if isinstance(value, dict):
+            return {name: walk(inner, name) for name, inner in value.items()}
+        return [walk(inner, "") for inner in value] if isinstance(value, list) else value
+
+    return json.dumps(walk(data, ""), ensure_ascii=False)
+
+
+def _write_sloppy(text: str) -> str:
+    """Write JSON with Python quotes and a trailing comma."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+    written = repr(data)
+    return f"{written[:-1]},{written[-1]}" if isinstance(data, dict | list) and data else written
+
+
+def _all_strings(schema: Json) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        for value in schema.values():
+            yield from _all_strings(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _all_strings(value)
+    elif isinstance(schema, str):
+        yield schema

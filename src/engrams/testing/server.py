@@ -1,4 +1,4 @@
-"""ScriptedModel: a real HTTP server that speaks like a model server and does as it is told."""
+"""Run a real HTTP server that acts as a scripted model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Self
 
 from engrams.testing import speak
-from engrams.testing.sample import spoil_text
-from engrams.testing.script import Answering, Answers, AnswerScript, Route, ScriptedFault, ScriptedReply, ScriptedRequest, ScriptedToolCall
+from engrams.testing.script import (
+    Answering,
+    Answers,
+    AnswerScript,
+    Route,
+    ScriptedFault,
+    ScriptedReply,
+    ScriptedRequest,
+    ScriptedToolCall,
+    spoil_text,
+)
 from engrams.types import Json
 
 _ROUTES: dict[str, Route] = {
@@ -38,7 +47,7 @@ Lack = Literal["schema", "tools", "max_tokens", "temperature", "think"]
 
 
 class ScriptedModel:
-    """A model server on a free loopback port, as a context manager.
+    """Serve a scripted model on a free loopback port.
 
     ``url``: its base address (an OpenAI client wants ``url + "/v1"``). ``requests``: what came in, in order.
 
@@ -80,13 +89,18 @@ class ScriptedModel:
         return self
 
     def when(self, pattern: str, answer: Answers | Answering) -> Self:
-        """Give this answer whenever the pattern is found in the prompt and no answer is queued. The first rule wins."""
+        """Answer so if the prompt matches and no answer is queued.
+
+        The first matching rule wins.
+        """
         self._script.when(pattern, answer)
         return self
 
     def fail(self, fault: ScriptedFault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
-        """Queue a fault for the next ``times`` calls: of one route only (chat, responses, ollama, embeddings, embed, rerank), and
-        only for prompts in which the pattern ``when`` is found."""
+        """Queue a fault for the next ``times`` calls.
+
+        ``only``: one route (chat, responses, ollama, embeddings, embed, rerank). ``when``: only prompts that this pattern matches.
+        """
         self._script.fail(fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds), times, only, when)
         return self
 
@@ -96,7 +110,7 @@ class ScriptedModel:
         return self
 
     def wait(self, count: int, seconds: float = 5.0) -> bool:
-        """Wait until that many requests have come in; whether they did."""
+        """Wait for that many requests; False after ``seconds``."""
         with self._arrived:
             return self._arrived.wait_for(lambda: len(self.requests) >= count, seconds)
 
@@ -114,7 +128,7 @@ class ScriptedModel:
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Nothing listens on the port inside this block."""
+        """Close the port inside this block."""
         self.stop()
         try:
             yield
@@ -136,7 +150,7 @@ class ScriptedModel:
         return self._script.take_fault(request)
 
     def find_refusal(self, request: ScriptedRequest) -> str:
-        """What this server says it cannot do, empty where it can."""
+        """Return the error for an unsupported feature; empty if supported."""
         body = request.body
         options = body.get("options") or {}
         asked: dict[Lack, tuple[bool, str]] = {
@@ -149,7 +163,7 @@ class ScriptedModel:
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
     def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> speak.ReplyEnvelope:
-        """The answer to give, spoiled where the fault is in what the model says."""
+        """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
             reply = _spoil_reply(reply, fault, request)
@@ -193,7 +207,7 @@ class _ScriptedServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  the library calls it so
-        """A client that went away is no news here; anything else is a fault of this server."""
+        """Record faults of this server; ignore clients that went away."""
         problem = sys.exception()
         if isinstance(problem, Exception) and not isinstance(problem, OSError):
             self.model.problems.append(problem)
@@ -204,7 +218,7 @@ class _ScriptedServer(ThreadingHTTPServer):
         self.server_close()
         with self._guard:
             for connection in self._open:
-                # Waking the thread that reads it; a socket that its peer has closed already says so by an error.
+                # Wakes the reading thread; a socket that its peer has closed raises an error.
                 if connection.fileno() >= 0 and connection.getsockname():
                     _cut_connection(connection)
 
@@ -235,7 +249,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         self._serve_request(body if isinstance(body, dict) else {})
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Tests want silence."""
+        """Log nothing."""
 
     def _serve_request(self, body: Mapping[str, Json]) -> None:
         path = self.path.split("?", 1)[0].rstrip("/")
@@ -289,8 +303,8 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
     def _send_fault(self, request: ScriptedRequest, fault: ScriptedFault) -> bool:
-        """Whether the fault is the whole answer."""
-        # As some servers do: the error quotes what it was asked.
+        """Send the fault; False if a normal answer must follow."""
+        # Like some servers, the error quotes the prompt.
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
@@ -352,14 +366,14 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         self._send_head(status, {**headers, "content-length": str(len(body))}, body)
 
     def _send_head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """In one write, so that no client waits for the second half of a packet."""
+        """Send head and body in one write, so no client waits."""
         sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
         lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
         self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
 
 
 def _spoil_rows(body: dict[str, Any], fault: ScriptedFault | None) -> dict[str, Any]:
-    """Vectors or rerank results with a content fault in them."""
+    """Apply a content fault to vectors or rerank results."""
     key = next(key for key in ("data", "embeddings", "results") if key in body)
     rows = list(body[key])
     match fault.kind if fault is not None else "":

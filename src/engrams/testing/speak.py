@@ -1,4 +1,4 @@
-"""The protocols: OpenAI chat completions and responses, Ollama chat, embeddings and rerank, whole and as streams."""
+"""Format replies: OpenAI chat and responses, Ollama, embeddings, rerank."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATE = "2026-01-05T08:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnvelope:
-    """One answer about to be given. ``number`` counts answers; ids are made of it."""
+    """Hold a reply with its request and number, for its ids."""
 
     request: ScriptedRequest
     reply: ScriptedReply
@@ -39,12 +39,12 @@ class ReplyEnvelope:
 
 
 def arguments_text(arguments: Json) -> str:
-    """A tool's arguments as text."""
+    """Return a tool's arguments as text."""
     return arguments if isinstance(arguments, str) else to_json(arguments)
 
 
 def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
-    """The answer as one JSON body."""
+    """Format the reply as one JSON body."""
     match speech.request.route:
         case "responses":
             return _response_body(speech, "completed")
@@ -57,7 +57,7 @@ def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
 
 
 def to_stream(speech: ReplyEnvelope) -> Iterator[bytes]:
-    """The answer piece by piece, as bytes ready to be sent."""
+    """Yield the reply piece by piece, as bytes to send."""
     match speech.request.route:
         case "responses":
             for number, event in enumerate(_response_events(speech)):
@@ -74,7 +74,7 @@ def to_stream(speech: ReplyEnvelope) -> Iterator[bytes]:
 
 
 def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str, Any]:
-    """An error body, as the server of that route would write it."""
+    """Format an error as the server of that route would."""
     if request.route in ("ollama", "embed", "tags"):
         return {"error": message}
     kinds = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
@@ -89,7 +89,7 @@ def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str,
 
 
 def stream_error(request: ScriptedRequest, message: str) -> bytes:
-    """An error in the middle of a stream."""
+    """Format an error in the middle of a stream."""
     match request.route:
         case "responses":
             event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 999}
@@ -101,7 +101,7 @@ def stream_error(request: ScriptedRequest, message: str) -> bytes:
 
 
 def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
-    """/v1/embeddings and Ollama's /api/embed: vectors from hashed words."""
+    """Answer /v1/embeddings and Ollama's /api/embed with hashed words."""
     given = request.body.get("input", "")
     texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
     wanted = request.body.get("dimensions")
@@ -118,7 +118,7 @@ def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
 
 
 def rerank_body(request: ScriptedRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
-    """/rerank, best first; without a ``score`` function: how far the words agree."""
+    """Answer /rerank, best first; scores default to shared words."""
     query = str(request.body.get("query", ""))
     texts = [str(text.get("text", "") if isinstance(text, Mapping) else text) for text in request.body.get("documents") or []]
     measure = score or _agreement
@@ -133,7 +133,7 @@ def rerank_body(request: ScriptedRequest, score: Callable[[str, str], float] | N
 
 
 def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:
-    """/v1/models and /api/tags."""
+    """Answer /v1/models and /api/tags."""
     if route == "tags":
         return {
             "models": [{"name": name, "model": name, "modified_at": _DATE, "size": 1, "digest": "0" * 12, "details": {}} for name in names]

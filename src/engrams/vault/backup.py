@@ -1,4 +1,4 @@
-"""Back up database and files while in use, and restore them."""
+"""Back up and restore a memory in use, encrypted where asked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from engrams.errors import ConflictError, InputError, RefusedError, StoreError
-from engrams.vault import encryption
+from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, StoreError
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -61,7 +60,7 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
         count = _pack(places, Path(folder), plain)
         if passphrase:
             with plain.open("rb") as source, _open_private(whole) as out:
-                encryption.seal(source, out, passphrase)
+                seal(source, out, passphrase)
         else:
             plain.replace(whole)
         _verify(whole, passphrase, Path(folder))
@@ -104,7 +103,7 @@ def is_backup(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(encryption.MAGIC)).startswith((encryption.MAGIC, b"\x1f\x8b"))
+        return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b"))
 
 
 def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:
@@ -184,13 +183,13 @@ def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
     except OSError as problem:
         raise InputError(f"{source} cannot be read: {problem.strerror}.", hint="Give the file that `engrams backup` wrote.") from None
     with file:
-        if file.read(len(encryption.MAGIC)) != encryption.MAGIC:
+        if file.read(len(MAGIC)) != MAGIC:
             return source
         plain = folder / "opened"
         if not passphrase:
             raise RefusedError("The backup is sealed with a passphrase.", hint="Give it with --passphrase.")
         with _open_private(plain) as out:
-            encryption.open_sealed(file, out, passphrase)
+            open_sealed(file, out, passphrase)
         return plain
 
 
@@ -234,3 +233,74 @@ def _extract(data: IO[bytes], place: Path, mtime: float) -> str:
 
 def _open_private(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+MAGIC = b"engrams sealed 1\n"
+_CHUNK = 1 << 20
+_SALT = 16
+_COST = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 64 << 20}
+_TAG = 16
+_CHECK = b"\xff" * 12
+"""Nonce of the passphrase check: no chunk has that number."""
+
+
+def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
+    """Encrypt ``source`` into ``target`` with the passphrase."""
+    salt = os.urandom(_SALT)
+    cipher = _make_cipher(passphrase, salt)
+    target.write(MAGIC + salt + cipher.encrypt(_CHECK, b"", MAGIC))
+    number, chunk = 0, source.read(_CHUNK)
+    while True:
+        after = source.read(_CHUNK)
+        target.write(cipher.encrypt(_make_nonce(number, not after), chunk, MAGIC))
+        if not after:
+            return
+        number, chunk = number + 1, after
+
+
+def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
+    """Decrypt a stream, after the magic was read.
+
+    RefusedError: the passphrase is wrong. InputError: the file was changed or cut.
+    """
+    salt = source.read(_SALT)
+    cipher = _make_cipher(passphrase, salt)
+    from cryptography.exceptions import InvalidTag
+
+    _check_passphrase(cipher, source.read(_TAG))
+    number, chunk = 0, source.read(_CHUNK + _TAG)
+    while True:
+        after = source.read(_CHUNK + _TAG)
+        try:
+            target.write(cipher.decrypt(_make_nonce(number, not after), chunk, MAGIC))
+        except (InvalidTag, ValueError):
+            raise InputError("The backup was changed or cut short.", hint="Take another backup.") from None
+        if not after:
+            return
+        number, chunk = number + 1, after
+
+
+def _make_cipher(passphrase: str, salt: bytes) -> Any:
+    if not passphrase:
+        raise InputError("The passphrase is empty.", hint="Give one, or make the backup without.")
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise ExtraError("A passphrase needs the package cryptography.", hint="pip install cryptography") from None
+    return AESGCM(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, **_COST))
+
+
+def _check_passphrase(cipher: Any, told: bytes) -> None:
+    """Check the passphrase, apart from whether the rest is whole."""
+    from cryptography.exceptions import InvalidTag
+
+    if len(told) < _TAG:
+        raise InputError("The backup was cut short.", hint="Take another backup.")
+    try:
+        cipher.decrypt(_CHECK, told, MAGIC)
+    except InvalidTag:
+        raise RefusedError("The passphrase is wrong.", hint="Give the passphrase that the backup was made with.") from None
+
+
+def _make_nonce(number: int, last: bool) -> bytes:
+    return number.to_bytes(11, "big") + bytes([last])

@@ -12,7 +12,7 @@ from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
 from engrams.text.features import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
 from engrams.vault.parts import VaultDeps
-from engrams.vault.paths import daily_path
+from engrams.vault.path import daily_path
 
 _BULLETS = 10
 _LINES = 30

@@ -147,14 +147,6 @@ class VaultDisk:
                         continue
                     yield f"{folder}/{name}", FileStat(stat.st_mtime_ns, stat.st_size)
 
-    def remove_temporary(self) -> None:
-        """Remove half-written files of a crash, unless another process writes them."""
-        with contextlib.suppress(FileNotFoundError):
-            for entry in os.scandir(self.root / ".engrams" / "tmp"):
-                if entry.stat().st_mtime < time.time() - 600:
-                    with contextlib.suppress(FileNotFoundError):
-                        Path(entry.path).unlink()
-
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
         """Move a file into place; return what it replaced, where watched."""
         aside = self._temporary_path(path)

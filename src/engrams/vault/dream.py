@@ -19,7 +19,7 @@ from engrams.vault.disk import FileWrite, hash_bytes
 from engrams.vault.items import MemoryItem
 from engrams.vault.notes import estimate_tokens
 from engrams.vault.parts import VaultDeps
-from engrams.vault.paths import daily_path, diary_path, memory_path
+from engrams.vault.path import daily_path, diary_path, memory_path
 
 DREAM = "dream"
 """Kind of the job; its key is the owner's."""

@@ -1,4 +1,4 @@
-"""Convert one memory to one file and back.
+"""Convert one memory to one file and back, with its links.
 
 The text alone is the body; every other field that differs from its default is front matter. ``parse_entry(render_entry(record,
 edges))`` gives equal fields and edges.
@@ -6,6 +6,7 @@ edges))`` gives equal fields and edges.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -17,6 +18,8 @@ from engrams.errors import EngramsError
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.vault import frontmatter
 from engrams.vault.frontmatter import FrontMatterError
+from engrams.vault.path import id_tail, path_key
+from engrams.vault.state import VaultState
 
 NAMES: Mapping[str, str] = {
     "id": "id",
@@ -154,11 +157,6 @@ def to_link(edge: Edge, path: str = "") -> FileLink:
     return FileLink(edge.type, edge.target, edge.weight, edge.count, path)
 
 
-def says_same(one: Record, other: Record) -> bool:
-    """Compare records without counts of use and version."""
-    return replace(one, access_count=0, last_accessed=None, version=1) == replace(other, access_count=0, last_accessed=None, version=1)
-
-
 def _front_items(record: Record) -> list[tuple[str, Json]]:
     items: list[tuple[str, Json]] = []
     category = "summary_kind" if record.kind is Kind.SUMMARY else "category"
@@ -279,3 +277,42 @@ def _parse_evidence(value: Json) -> Evidence:
 def _parse_provenance(value: Json) -> Provenance:
     texts = {name: _parse_text(held) for name, held in value.items() if name in ("channel", "extractor", "prompt", "reason")}
     return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))
+
+
+def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
+    """Return a file's links with ids, without those that lead nowhere."""
+    found = []
+    for link in entry.links:
+        target = link.target or _find_target(link.path, path, owner, state)
+        if target:
+            found.append(link if link.target else replace(link, target=target))
+    return tuple({(link.type, link.target): link for link in found}.values())
+
+
+def find_loose(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> dict[str, tuple[Json, ...]]:
+    """Find what stands among the links but leads nowhere."""
+    found: dict[str, tuple[Json, ...]] = dict(entry.loose)
+    for link in entry.links:
+        if not link.target and not _find_target(link.path, path, owner, state):
+            found[link.type] = (*found.get(link.type, ()), f"[[{link.path}]]")
+    return found
+
+
+def _find_target(link: str, path: str, owner: Scope, state: VaultState) -> str:
+    """Find by id, path from this file, path from the vault, name."""
+    if state.get(owner, [link]):
+        return link
+    wanted = link if link.endswith(".md") else f"{link}.md"
+    below = posixpath.normpath(posixpath.join(posixpath.dirname(path), wanted))
+    known = state.find_paths([below, wanted])
+    for name in (below, wanted):
+        row = known.get(path_key(name))
+        if row is not None and row.owner == owner:
+            return row.id
+    tail = id_tail(wanted)
+    rows = (
+        [row for row in state.all_rows() if row.owner == owner and posixpath.basename(row.path) == posixpath.basename(wanted)]
+        if tail
+        else []
+    )
+    return rows[0].id if len(rows) == 1 else ""

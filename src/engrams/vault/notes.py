@@ -18,8 +18,7 @@ from engrams.ports import Batch, Put
 from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
 from engrams.vault.disk import hash_bytes
 from engrams.vault.parts import VaultDeps
-from engrams.vault.path import DOCUMENTS
-from engrams.vault.paths import find_owner, is_note, parse_day
+from engrams.vault.path import DOCUMENTS, find_owner, is_note, parse_day
 from engrams.vault.storewrapper import PIECE
 
 _TOKENS, _OVERLAP = 500, 50

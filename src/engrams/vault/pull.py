@@ -11,9 +11,8 @@ from engrams.ports import Batch, Change, Put
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 from engrams.vault import entry, parse, threeway
 from engrams.vault.disk import FileStat, hash_bytes
-from engrams.vault.entry import VaultEntry
+from engrams.vault.entry import VaultEntry, resolve_links
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.links import resolve_links
 from engrams.vault.parts import SyncReport, VaultDeps, change_note, decode_text, group_by_owner, now_ns
 from engrams.vault.path import DELETED, ENTRIES, FOLDERS, find_scope, is_away, parse_place, path_key
 from engrams.vault.scan import BY_HAND, ChangeCause, FileEdit, FoundFile

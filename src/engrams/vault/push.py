@@ -12,8 +12,8 @@ from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import entry
 from engrams.vault.disk import FileWrite, hash_bytes
 from engrams.vault.entry import FileLink
+from engrams.vault.entry import find_loose as loose_links
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.links import find_loose as loose_links
 from engrams.vault.parts import VaultDeps, change_note, decode_text, now_ns
 from engrams.vault.path import moved_path, new_path, path_key, relative_link
 from engrams.vault.state import FileRow

@@ -15,9 +15,8 @@ from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
 from engrams.vault.git import IGNORE, GitHistory
-from engrams.vault.jobs import DailyJobs
+from engrams.vault.jobs import BATCH, COMPLETE, DailyJobs, Outbox
 from engrams.vault.memorytool import MemoryTool
-from engrams.vault.outbox import BATCH, COMPLETE, Outbox
 from engrams.vault.parts import MARK, SyncReport, VaultDeps, group_by_owner
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 from engrams.vault.pull import VaultPull

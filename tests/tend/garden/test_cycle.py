@@ -12,8 +12,7 @@ from engrams import MemoryEngine
 from engrams.errors import ConflictError, InputError
 from engrams.ports import GARDEN, GARDEN_STATE, WAKE, Claim, JobSpec
 from engrams.settings import GardenSettings
-from engrams.tend.garden.queue import compute_allowance, compute_pause
-from engrams.tend.garden.state import GardenState, decode, encode
+from engrams.tend.garden.state import GardenState, compute_allowance, compute_pause, decode, encode
 from engrams.testing import ScriptedModel, ScriptedReply, Ticker
 from engrams.types import EdgeType, Kind, Provenance, Status, Turn
 

@@ -9,8 +9,7 @@ from typing import Any
 from engrams import prompts
 from engrams.ports import Answer, Ask, Chat, Message
 from engrams.tend.garden.merge import absorb, is_mergeable
-from engrams.tend.garden.plan import GardenScope, GardenStep, order_pair, preview_texts
-from engrams.tend.garden.prune import archive_record, is_guarded
+from engrams.tend.garden.plan import GardenScope, GardenStep, archive_record, is_guarded, order_pair, preview_texts
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60

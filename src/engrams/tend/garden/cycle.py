@@ -13,11 +13,30 @@ from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import LEARNED, Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
 from engrams.settings import JOBS, Settings
-from engrams.tend.garden import conflict, links, merge, prune
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
-from engrams.tend.garden.plan import STATEMENTS, GardenPlan, GardenScope, GardenStep, StatementConflict
-from engrams.tend.garden.queue import compute_allowance, list_entries, make_wake_job
-from engrams.tend.garden.state import CycleProgress, CycleReport, GardenState, GardenStates, decode, encode
+from engrams.tend.garden.merge import link_related, merge_duplicates, strengthen_links, unify_tags
+from engrams.tend.garden.plan import (
+    STATEMENTS,
+    GardenPlan,
+    GardenScope,
+    GardenStep,
+    StatementConflict,
+    find_conflicts,
+    prune_weak,
+    settle_conflicts,
+    verify_files,
+)
+from engrams.tend.garden.state import (
+    CycleProgress,
+    CycleReport,
+    GardenState,
+    GardenStates,
+    compute_allowance,
+    decode,
+    encode,
+    list_entries,
+    make_wake_job,
+)
 from engrams.types import Edge, Record, Scope, Status
 
 ACTOR = "garden"
@@ -90,7 +109,7 @@ class CycleRunner:
             steps += self._plan_job(job, garden)
         if "agent" in self._select_jobs(jobs) and self._model_tokens():
             notes.append("the chat model is asked when the cycle runs")
-        return GardenPlan(owner, tuple(steps), tuple(conflict.find_conflicts(garden)), tuple(notes))
+        return GardenPlan(owner, tuple(steps), tuple(find_conflicts(garden)), tuple(notes))
 
     def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenScope, list[str]]:
         """Load an owner's statements (vectors where ``jobs`` compare), with notes."""
@@ -113,19 +132,19 @@ class CycleRunner:
     def _plan_job(self, job: str, garden: GardenScope) -> list[GardenStep]:
         match job:
             case "verify":
-                return prune.verify_files(garden)
+                return verify_files(garden)
             case "merge":
-                return merge.merge_duplicates(garden)
+                return merge_duplicates(garden)
             case "conflicts":
-                return conflict.settle_conflicts(garden, conflict.find_conflicts(garden)) if self._section.conflicts == "auto" else []
+                return settle_conflicts(garden, find_conflicts(garden)) if self._section.conflicts == "auto" else []
             case "prune":
-                return prune.prune_weak(garden)
+                return prune_weak(garden)
             case "links":
-                return links.link_related(garden, self.deps.embedder.card)
+                return link_related(garden, self.deps.embedder.card)
             case "strengthen":
-                return links.strengthen_links(garden)
+                return strengthen_links(garden)
             case "tags":
-                return links.unify_tags(garden)
+                return unify_tags(garden)
             case _:
                 return []
 
@@ -193,7 +212,7 @@ class CycleRunner:
             return self._save_progress(request.owner, replace(_add_count(progress, job, count), done=(*progress.done, job)))
         for left in reversed(range(_TRIES)):
             garden, notes = self.load_scope(request.owner, (job,))
-            found = conflict.find_conflicts(garden) if job == "conflicts" else []
+            found = find_conflicts(garden) if job == "conflicts" else []
             steps = self._plan_job(job, garden)
             try:
                 return self._commit_job(request.owner, job, steps, _add_notes(progress, notes, found))

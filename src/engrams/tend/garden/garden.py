@@ -11,11 +11,9 @@ from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, WAKE, Batch, Change, Job, JobSpec
 from engrams.settings import JOBS
-from engrams.tend.garden import conflict
 from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
-from engrams.tend.garden.plan import GardenPlan, StatementConflict, order_pair
-from engrams.tend.garden.queue import QueueEntry, compute_pause, list_entries, make_wake_job
-from engrams.tend.garden.state import CycleReport, GardenState, decode, encode
+from engrams.tend.garden.plan import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
+from engrams.tend.garden.state import CycleReport, GardenState, QueueEntry, compute_pause, decode, encode, list_entries, make_wake_job
 from engrams.types import Edge, EdgeType, Record, Scope, ScopeInput, Status
 
 Place: TypeAlias = ScopeInput
@@ -55,7 +53,7 @@ class MemoryGarden:
 
     def conflicts(self, scope: Place) -> tuple[StatementConflict, ...]:
         """Return conflicting statements that wait for a decision, latest first."""
-        return tuple(conflict.find_conflicts(self._cycles.load_scope(_owner_of(scope))[0]))
+        return tuple(find_conflicts(self._cycles.load_scope(_owner_of(scope))[0]))
 
     def reports(self, scope: Place) -> tuple[CycleReport, ...]:
         """Return the reports of the last cycles, oldest first."""
@@ -156,9 +154,7 @@ class MemoryGarden:
             self._states.change(owner, lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))))
             return None
         drop = other if keep == one else one
-        self._cycles.commit_steps(
-            owner, [conflict.decide_conflict(garden, known[keep], known[drop], "somebody decided")], new_id(garden.now)
-        )
+        self._cycles.commit_steps(owner, [decide_conflict(garden, known[keep], known[drop], "somebody decided")], new_id(garden.now))
         return self._deps.store.get(owner, [drop])[0]
 
     def pause(self, scope: Place, *, on: bool = True) -> dict[str, Any]:

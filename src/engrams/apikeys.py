@@ -21,7 +21,7 @@ from engrams.types import Scope
 
 PREFIX = "engrams_"
 RIGHTS = ("read", "write", "admin", "proxy")
-"""read: search, list, export. write: add, change, forget, erase, import. proxy: the model server behind. admin: settings,
+"""read: search, list, export. write: add, change, forget, erase, import. proxy: the upstream model server. admin: settings,
 metrics, the audit log of everybody, the safety log, everybody's feedback, reset."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -43,7 +43,7 @@ class _IdSequence:
     def __init__(self) -> None:
         self.reset()
         if hasattr(os, "register_at_fork"):
-            # A child must not count on from its parent's last id, nor wait for a lock that nobody holds any more.
+            # A forked child must not continue its parent's ids, nor wait for a lock that no thread holds.
             os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:

@@ -1,7 +1,7 @@
-"""Files in and out: what other systems export, plain text, and the exchange format of engrams. No store here.
+"""Read and write files: foreign exports, plain text, own exchange format.
 
-``read`` recognises a file by its contents and gives its pieces one by one, in the same order each time; a malformed piece
-becomes a ``Bad`` and the rest goes on. A list of any length is read without being held in memory.
+``read`` recognises a file by its contents and yields its pieces one by one, in the same order each time. A malformed piece becomes
+an ``UnreadablePiece`` and reading goes on. A list of any length is read without holding it in memory.
 """
 
 from __future__ import annotations
@@ -56,15 +56,19 @@ _ITEM_PATTERNS: dict[str, bytes] = {
 
 
 def detect(origin: Path | str) -> Format:
-    """The format of a file. InputError where it cannot be read."""
+    """Detect the format of a file.
+
+    InputError: it cannot be read.
+    """
     with open_text(origin) as feed:
         return recognise_format(feed.head, whole=feed.whole)
 
 
 def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
-    """The pieces of a file (``-``: standard input) or open stream of bytes or text, in order. ``format``: auto, or one of FORMATS.
+    """Yield the pieces of a file or open stream, in order.
 
-    InputError where the file cannot be read at all or the format is unknown.
+    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or one of FORMATS. InputError: the
+    file cannot be read at all, or the format is unknown.
     """
     if format != "auto" and format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
@@ -74,13 +78,19 @@ def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | Unreadab
 
 
 def read_text(origin: Origin) -> str:
-    """The whole text of a file, whatever its encoding (``-``: standard input)."""
+    """Read the whole text of a file in any encoding.
+
+    ``-`` is standard input.
+    """
     with open_text(origin) as feed:
         return "".join(feed.pieces())
 
 
 def count_items(origin: Path | str, format: str = "auto") -> int:
-    """About how many items the file holds, for progress: from counting, without parsing. 0 for standard input."""
+    """Estimate the number of items in a file, for progress.
+
+    Counts without parsing. 0 for standard input.
+    """
     if str(origin) == STDIN:
         return 0
     pattern = re.compile(_ITEM_PATTERNS.get(format) or _ITEM_PATTERNS[detect(origin)])
@@ -94,9 +104,11 @@ def write(
     *,
     header: Meta = NO_META,
 ) -> int:
-    """Write an export and give the number of records: ``jsonl``, a file that appears only when it is complete, or
-    ``markdown``, a folder to read. ``header``: JSON values for the first line of the JSONL. InputError where the place
-    cannot be written."""
+    """Write an export and return the number of records.
+
+    ``jsonl``: a file that appears only when it is complete. ``markdown``: a folder to read. ``header``: JSON values for the first
+    line of the JSONL. InputError: the place cannot be written.
+    """
     try:
         match format:
             case "markdown":
@@ -127,5 +139,5 @@ def _write_lines(target: Path, items: Iterable[RestoredRecord | ExportedEdge | R
 
 
 def _is_by_line(head: str) -> bool:
-    """Several objects, one a line, rather than one object."""
+    """Tell one object per line from a single object."""
     return bool(re.match(r'\s*\{[^\n]*"type"[^\n]*\}[ \t\r]*(?:\n|$)', head))

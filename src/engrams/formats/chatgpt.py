@@ -1,4 +1,4 @@
-"""A ChatGPT export: a list of conversations, each a tree of messages of which one branch is the current one."""
+"""Read ChatGPT exports: conversations as trees with one current branch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """The user's and the assistant's words on the current branch; system, tool and hidden messages are no memory."""
+    """Yield user and assistant messages of the current branch.
+
+    System, tool and hidden messages are skipped.
+    """
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
@@ -46,7 +49,7 @@ def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTur
 
 
 def _current_branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Messages from the root to ``current_node``; without one, to the node that came last."""
+    """List messages from the root to the current (or newest) node."""
     nodes: dict[str, Any] = talk["mapping"]
     key = talk.get("current_node")
     if not isinstance(key, str) or key not in nodes:
@@ -86,7 +89,7 @@ def _content_text(content: Json) -> str:
 
 
 def _message_caption(message: Mapping[str, Any]) -> str:
-    """What is known in words about pictures and files: the prompt of a drawn picture, the names of attachments."""
+    """Describe pictures and files: the image prompt, or attachment names."""
     parts = _as_dict(message.get("content")).get("parts")
     words = [clean_label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt")) for part in _as_list(parts)]
     words += [clean_label(_as_dict(file).get("name")) for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))]

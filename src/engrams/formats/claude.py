@@ -1,4 +1,4 @@
-"""A Claude export: a list of conversations with their messages in order."""
+"""Read Claude exports: conversations with their messages in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from engrams.types import Json, Role, Turn
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """What was written by both sides; thinking, tool calls and their results are no memory."""
+    """Yield user and assistant messages.
+
+    Thinking, tool calls and their results are skipped.
+    """
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
@@ -42,7 +45,7 @@ def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTur
 
 
 def _current_branch(talk: Mapping[str, Any]) -> list[Any]:
-    """All messages; where the export names the leaf of the current branch, those on it."""
+    """List the messages of the current branch, or all of them."""
     messages: list[Any] = talk["chat_messages"]
     leaf = talk.get("current_leaf_message_uuid")
     nodes = {message["uuid"]: message for message in messages if isinstance(message, dict) and isinstance(message.get("uuid"), str)}

@@ -1,4 +1,4 @@
-"""Which format a text has, by what is in it."""
+"""Detect the format of a text from its beginning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _TURN_KEYS = frozenset({"text", "content", "message", "messages", "caption"})
 
 @dataclass(frozen=True, slots=True)
 class _JsonShape:
-    """``root``: the first bracket. ``keys``: of the first object. ``inner``: the brackets that its values begin with."""
+    """Describe the first object: its keys and their values' brackets.
+
+    ``root``: the first bracket of the text. ``inner``: key to the bracket that its value begins with.
+    """
 
     root: str
     keys: frozenset[str]
@@ -27,7 +30,10 @@ class _JsonShape:
 
 
 def recognise_format(head: str, *, whole: bool) -> Format:
-    """The format of a text that begins so; ``whole``: the head is all of it."""
+    """Recognise the format of a text by its head.
+
+    ``whole``: the head is the whole text.
+    """
     text = head.lstrip("\ufeff\0 \t\r\n")
     if not text.startswith(("{", "[")):
         return "turns" if _is_jsonl(text, whole) else "lines"
@@ -68,7 +74,7 @@ def _is_one_of(keys: frozenset[str], *choices: set[str]) -> bool:
 
 
 def _is_jsonl(text: str, whole: bool) -> bool:
-    """A third of the first lines or more are JSON objects that hold a turn: no other text is like that."""
+    """Check that a third of the first lines hold messages."""
     split = text.split("\n")
     if not whole and len(split) > 1:
         split.pop()
@@ -88,7 +94,7 @@ def _holds_turn(line: str) -> bool:
 
 
 def _read_shape(text: str) -> _JsonShape:
-    """Read as far as the first object goes; its text may be cut off."""
+    """Read brackets and keys of the first object."""
     root, depth, level, keys, inner = text[0], 0, 0, set(), {}
     last, key = "", ""
     for found in _TOKEN.finditer(text):

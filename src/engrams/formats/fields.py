@@ -1,4 +1,4 @@
-"""Values as other systems write them: times, roles, texts in parts, names."""
+"""Parse values of other systems: times, roles, message texts, names."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _ROLES: Mapping[str, Role] = {
 
 
 def first_filled(data: Mapping[str, Any], *names: str) -> Json:
-    """The first of these fields that holds anything (0 and False count)."""
+    """Return the first non-empty field (0 and False count)."""
     return next((data[name] for name in names if data.get(name) not in (None, "", [], {})), None)
 
 
 def clean_label(value: Json) -> str:
-    """A name or id: text, or a number as text; empty for anything else."""
+    """Return a name or id as text; empty otherwise."""
     if isinstance(value, str):
         return " ".join(value.replace("\0", "").split())
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -55,13 +55,19 @@ def clean_label(value: Json) -> str:
 
 
 def scope_label(value: Json) -> str:
-    """The name of a conversation: a label that can be part of a scope (200 characters, none of them a control character)."""
+    """Return a conversation name that fits a scope.
+
+    At most 200 characters, none of them a control character.
+    """
     name = "".join(char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
     return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{derive_id(name)[:16]}"
 
 
 def message_text(value: Json) -> str:
-    """The text of a message: a string, a list of parts, or an object that holds either."""
+    """Return the text of a message.
+
+    ``value``: a string, a list of parts, or an object that holds either.
+    """
     if isinstance(value, str):
         return value.strip("\0 \t\r\n")
     if isinstance(value, list):
@@ -84,7 +90,7 @@ def _inner_text(part: Json) -> str:
 
 
 def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
-    """Role and speaker; a role that nobody knows is somebody's name."""
+    """Split role and speaker; an unknown role is a speaker's name."""
     name = clean_label(speaker)
     known = _ROLES.get(clean_label(role).casefold())
     if known:
@@ -95,9 +101,10 @@ def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
 
 
 def parse_moment(value: Json) -> datetime | None:
-    """A time, UTC: ISO 8601, seconds, milliseconds or microseconds since 1970, or "1:56 pm on 8 May, 2023".
+    """Parse a time to UTC; None for no time at all.
 
-    None for no time at all; ValueError for one that cannot be understood.
+    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May, 2023". ValueError: it cannot be
+    understood.
     """
     if value in (None, "", 0) or isinstance(value, bool):
         return None
@@ -151,7 +158,7 @@ def _to_utc(time: datetime) -> datetime:
 
 
 def derive_id(*parts: object) -> str:
-    """An id for something that its source gave none: the same for the same parts, 32 hex digits."""
+    """Derive an id from its parts: 32 hex digits, always the same."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = str(part).encode("utf-8", "surrogatepass")

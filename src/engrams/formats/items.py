@@ -1,4 +1,4 @@
-"""What a file holds, piece by piece."""
+"""Pieces that reading a file yields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
 
 @dataclass(frozen=True, slots=True)
 class ParsedTurn:
-    """Something said, or a memory that another system had made of it.
+    """Hold a message, or a memory that another system made.
 
     ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty
     and is the same each time the file is read. A ``kind`` other than turn makes it an explicit memory; where the source
@@ -28,7 +28,7 @@ class ParsedTurn:
 
 @dataclass(frozen=True, slots=True)
 class RestoredRecord:
-    """A record of an earlier export, as it was, with its outgoing edges and its history (oldest first)."""
+    """Hold an exported record with outgoing edges and history, oldest first."""
 
     record: Record
     edges: tuple[Edge, ...] = ()
@@ -37,14 +37,20 @@ class RestoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExportedEdge:
-    """An exported edge that starts at no record of the export: between tags or topics, for instance."""
+    """Hold an exported edge whose source is no exported record.
+
+    For instance one between tags or topics.
+    """
 
     edge: Edge
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePiece:
-    """A piece that could not be read; the rest of the file goes on. ``line`` counts from 1 (0: unknown)."""
+    """Report a piece that could not be read.
+
+    ``line`` counts from 1 (0: unknown).
+    """
 
     line: int
     message: str

@@ -1,4 +1,4 @@
-"""Plain text and Markdown: a line is a memory, or what somebody said where the text is a chat."""
+"""Read plain text and Markdown, as memories or as a chat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _FRONT = "---"
 
 
 def read(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str = "") -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Every line of a text. It is a chat where most of its first lines read "Name: text" with names that come back."""
+    """Yield every line of a text, or its chat messages.
+
+    It is a chat if most of its first lines read "Name: text" and names recur.
+    """
     source = iter(lines)
     sample: list[tuple[int, str] | UnreadablePiece] = []
     for line in source:
@@ -41,9 +44,11 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str =
 
 
 def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Memories given by hand: a JSON list or ``{"memories": [...]}`` of strings or objects (each may name its
-    ``conversation_id``), else plain lines. What is no valid JSON is read as lines. Unlike what is read from a file of
-    another system, such a memory has an ``external_id`` only where it names one."""
+    """Parse memories typed by hand: JSON or plain lines.
+
+    JSON: a list, or ``{"memories": [...]}``, of strings or objects, each with an optional ``conversation_id``. Text that is no
+    valid JSON is read as lines. Such a memory has an ``external_id`` only if it names one.
+    """
     if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
         try:
             values = _find_entries(parse(text.lstrip("\ufeff")))
@@ -59,7 +64,10 @@ def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedT
 
 
 def strip_prefix(line: str) -> str:
-    """The line without its bullet, number or check box: ``- [x] 1. milk`` is ``1. milk``."""
+    """Strip bullet, number or check box from a line.
+
+    ``- [x] 1. milk`` is ``1. milk``.
+    """
     return _PREFIX.sub("", line, count=1).strip()
 
 
@@ -74,7 +82,7 @@ def _read_values(values: list[Json], conversation: str) -> Iterator[ParsedTurn |
 
 
 def _without_id(item: ParsedTurn) -> ParsedTurn:
-    """Without the id made for it: what is typed twice is meant twice."""
+    """Drop the derived id: repeated input is stored twice."""
     return replace(item, turn=replace(item.turn, external_id=""))
 
 
@@ -93,7 +101,6 @@ def _chain(
 
 
 def _skip_front_matter(sample: list[tuple[int, str] | UnreadablePiece]) -> list[tuple[int, str] | UnreadablePiece]:
-    """Without YAML front matter."""
     texts = ["" if isinstance(line, UnreadablePiece) else line[1].rstrip() for line in sample]
     if texts[:1] == [_FRONT] and _FRONT in texts[1:]:
         return sample[texts.index(_FRONT, 1) + 1 :]

@@ -1,4 +1,4 @@
-"""Conversations of measuring data: the layout of LoCoMo, and the flat one with items and questions."""
+"""Read benchmark conversations: the LoCoMo layout and a flat one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _SESSION = re.compile(r"session_(\d{1,6})")
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """The turns of every conversation; its questions are not read. A name that comes twice gets a number."""
+    """Yield the messages of every conversation, without its questions.
+
+    A repeated conversation name gets a number.
+    """
     seen: Counter[str] = Counter()
     for value in values:
         if isinstance(value, UnreadablePiece):

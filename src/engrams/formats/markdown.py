@@ -1,4 +1,7 @@
-"""Memories as Markdown to read: a folder per scope, a file per day. It is a view; the exchange format is JSONL."""
+"""Write memories as Markdown: a folder per scope, a file per day.
+
+For reading only; the exchange format is JSONL.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ _MAX_NAME_BYTES = 80
 
 
 def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record]) -> int:
-    """Write the day files, replacing those of the same name, and give the number of records. Oldest first reads best."""
+    """Write the day files and return the number of records.
+
+    Replaces files of the same name. Oldest first reads best.
+    """
     count = 0
     started: set[Path] = set()
     sessions: dict[Path, str] = {}
@@ -49,12 +55,15 @@ def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record])
 
 
 def scope_folders(scope: Scope) -> tuple[str, ...]:
-    """Folder names of a scope: each stays inside its parent on every system, and different labels stay different."""
+    """Map a scope to folder names.
+
+    Each stays inside its parent on every system, and different labels stay different.
+    """
     return tuple(_safe_name(label) for label in scope.labels)
 
 
 def to_list_item(record: Record) -> str:
-    """One record as a list item."""
+    """Format one record as a list item."""
     who = record.speaker or record.role
     lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escape(who)}:** " if who else ""
     caption = f" _[{_escape(record.caption)}]_" if record.caption else ""

@@ -1,4 +1,4 @@
-"""The knowledge graph of the MCP reference memory server: entities with observations, and relations."""
+"""Read the knowledge graph of the MCP reference memory server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engrams.types import Json, Kind, Turn
 
 
 def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Its file: JSONL with a ``type`` in each line."""
+    """Read its file: JSONL with a ``type`` in each line."""
     for line in lines:
         if isinstance(line, UnreadablePiece):
             yield line
@@ -24,7 +24,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """What its ``read_graph`` answers: one object with both lists."""
+    """Read a ``read_graph`` answer: one object with entities and relations."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value

@@ -1,4 +1,4 @@
-"""Memories exported from mem0."""
+"""Read memories exported from mem0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _META_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "hash")
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Each memory as a fact without a triple, each relation as one with it."""
+    """Yield memories as facts, relations as facts with a triple."""
     for place, value in enumerate(values, 1):
         if isinstance(value, UnreadablePiece):
             yield value

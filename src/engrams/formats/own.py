@@ -1,7 +1,7 @@
-"""The exchange format of engrams: JSONL, a header, then one object a line: ``record``, ``history`` or ``edge``.
+"""Read and write the exchange format: JSONL records, history, edges.
 
-What belongs to a record (its history, its outgoing edges) follows it. Empty fields are left out; everything else is
-written, so that a file read years later does not depend on the defaults of its reader.
+A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing edges follow their record. Empty
+fields are left out; everything else is written, so that a file does not depend on the defaults of its reader.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
 def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
-    """Lines with their ends, header first. Reading them gives equal items."""
+    """Yield the lines of an export with their ends, header first.
+
+    Reading them gives equal items.
+    """
     yield _to_line({"engrams": VERSION, **header})
     for item in items:
         if isinstance(item, ExportedEdge):
@@ -43,7 +46,10 @@ def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Me
 
 
 def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[RestoredRecord | ExportedEdge | UnreadablePiece]:
-    """The items of an export. InputError where a newer engrams wrote it."""
+    """Yield the items of an export.
+
+    InputError: a newer engrams wrote it.
+    """
     record: Record | None = None
     edges: list[Edge] = []
     history: list[HistoryEntry] = []
@@ -74,7 +80,7 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[Restore
 
 
 def record_to_json(record: Record) -> dict[str, Json]:
-    """A record as JSON values; empty fields are left out."""
+    """Convert a record to JSON values without empty fields."""
     out: dict[str, Json] = {}
     for item in fields(Record):
         value = getattr(record, item.name)
@@ -94,7 +100,10 @@ def record_to_json(record: Record) -> dict[str, Json]:
 
 
 def record_from_json(data: Json) -> Record:
-    """The inverse of ``record_out``. ValueError names the field that is wrong; unknown fields are passed over."""
+    """Convert JSON values to a record; unknown fields are ignored.
+
+    ValueError names the wrong field.
+    """
     held = _require_object(data, "record")
     if missing := [name for name in _REQUIRED if name not in held]:
         raise ValueError(f"the record has no {missing[0]}")

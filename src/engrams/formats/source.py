@@ -1,4 +1,4 @@
-"""Bytes of any encoding, from a file, a pipe or a zip, as pieces of text."""
+"""Decode a file, pipe or zip of any encoding to text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BOMS = (
 
 
 def _decode_western(problem: UnicodeError) -> tuple[str, int]:
-    """Bytes that are no UTF-8 are what older systems wrote: Windows-1252, or Latin-1 where that has a gap."""
+    """Decode bytes that are not UTF-8 as Windows-1252 or Latin-1."""
     if not isinstance(problem, UnicodeDecodeError):
         raise problem
     raw = problem.object[problem.start : problem.end]
@@ -55,7 +55,10 @@ codecs.register_error("engrams.western", _decode_western)
 
 
 class TextFeed:
-    """One text, read once. ``head`` is its beginning; ``whole`` says that there is no more."""
+    """Read one text once, in pieces or lines.
+
+    ``head`` is its beginning; ``whole``: the head is everything.
+    """
 
     def __init__(self, raw: ByteStream) -> None:
         self._raw = raw
@@ -67,7 +70,7 @@ class TextFeed:
         self.head: str = self._decoder.decode(start[skip:], self.whole)
 
     def pieces(self) -> Iterator[str]:
-        """The head, then the rest."""
+        """Yield the head, then the rest."""
         yield self.head
         while not self.whole:
             try:
@@ -78,13 +81,19 @@ class TextFeed:
             yield self._decoder.decode(raw, self.whole)
 
     def lines(self) -> Iterator[tuple[int, str] | UnreadablePiece]:
-        """Numbered lines without their ends; Bad for one longer than 64 Mi characters."""
+        """Yield numbered lines without their ends.
+
+        UnreadablePiece: a line longer than 64 Mi characters.
+        """
         return _split_lines(self.pieces())
 
 
 @contextmanager
 def open_text(origin: Origin) -> Iterator[TextFeed]:
-    """The text of a file (``-``: standard input), an open stream, or a zip's conversations. InputError where there is none."""
+    """Open a file, an open stream, or a zip's conversations as text.
+
+    ``-`` is standard input. InputError: it cannot be read.
+    """
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = sys.stdin.buffer
     if isinstance(origin, str | Path):
@@ -96,7 +105,10 @@ def open_text(origin: Origin) -> Iterator[TextFeed]:
 
 
 def iter_bytes(origin: Origin) -> Iterator[bytes]:
-    """The raw bytes in large pieces, for counting; nothing for a stream, which can be read only once."""
+    """Yield the raw bytes in large pieces, for counting.
+
+    Nothing for a stream, which can be read only once.
+    """
     if isinstance(origin, str | Path) and str(origin) != STDIN:
         with open_text(origin) as feed:
             for piece in feed.pieces():
@@ -119,7 +131,7 @@ def _to_bytes(data: str | bytes) -> bytes:
 
 
 def _read_head(raw: ByteStream) -> bytes:
-    """Up to HEAD bytes: a pipe gives them in parts."""
+    """Read up to HEAD bytes; a pipe gives them in parts."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -135,7 +147,10 @@ def _read_head(raw: ByteStream) -> bytes:
 
 
 def _detect_encoding(start: bytes) -> tuple[str, int]:
-    """The encoding, and how many bytes its mark takes. Without a mark, zeros at every second byte tell UTF-16."""
+    """Detect the encoding and the length of its byte order mark.
+
+    Without a mark, zeros at every second byte mean UTF-16.
+    """
     for mark, name in _BOMS:
         if start.startswith(mark):
             return name, len(mark)
@@ -150,7 +165,7 @@ def _detect_encoding(start: bytes) -> tuple[str, int]:
 
 @contextmanager
 def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
-    """The stream itself, or where it is a zip, the conversations.json files in it, one after the other."""
+    """Open the stream, or the conversations.json files of a zip."""
     start = b""
     try:
         start = _to_bytes(stream.read(len(_ZIP)))
@@ -172,7 +187,7 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
 
 @contextmanager
 def _rewind(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
-    """The stream from its start again; a pipe by way of a file, for a zip is read from its end."""
+    """Rewind the stream; a pipe is copied to a file first."""
     if stream.seekable():
         stream.seek(-len(start), os.SEEK_CUR)
         yield stream
@@ -189,7 +204,7 @@ def _is_conversations(name: str) -> bool:
 
 
 class _JoinedStream:
-    """Several streams as one."""
+    """Join several streams into one."""
 
     def __init__(self, streams: list[IO[Any]]) -> None:
         self._streams = streams

@@ -1,4 +1,4 @@
-"""JSON read piece by piece: a list of any length is never in memory as a whole, only one element of it."""
+"""Parse JSON piece by piece, one list element at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLACK = 16
 
 
 class MalformedError(ValueError):
-    """A piece of JSON that is none; ``incomplete`` where more text might have mended it."""
+    """Malformed JSON; ``incomplete`` if more text might complete it."""
 
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
         super().__init__(message)
@@ -26,7 +26,10 @@ class MalformedError(ValueError):
 
 
 def parse(text: str) -> Json:
-    """One JSON value. MalformedError for anything else, however hostile."""
+    """Parse one JSON value.
+
+    MalformedError: it is anything else, however hostile.
+    """
     value, end = _decode(text, _skip_space(text, 0))
     if _skip_space(text, end) != len(text):
         raise MalformedError("not JSON: text after its end")
@@ -34,7 +37,7 @@ def parse(text: str) -> Json:
 
 
 def read_elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | UnreadablePiece]:
-    """Numbered elements of the JSON values that a text holds, one value after the other.
+    """Yield numbered elements of the JSON values in a text.
 
     A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it
     holds under other keys; an object without such a list gives itself.
@@ -68,7 +71,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 class _StreamReader:
-    """A place in a text that is still being read."""
+    """Track a position in a text that is still being read."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
         self._pieces = iter(pieces)
@@ -79,7 +82,7 @@ class _StreamReader:
         self.stuck = False
 
     def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """Return the next non-space character; empty at the end."""
         while True:
             self._move_to(_skip_space(self._text, self._at))
             if self._at < len(self._text):
@@ -88,7 +91,7 @@ class _StreamReader:
                 return ""
 
     def read_list(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
-        """Those of the list that begins here."""
+        """Yield the elements of the list that begins here."""
         self._move_to(self._at + 1)
         while (char := self.peek()) != "]":
             if not char:
@@ -106,7 +109,7 @@ class _StreamReader:
         self._move_to(self._at + 1)
 
     def read_members(self, key: str) -> Iterator[tuple[int, Json] | UnreadablePiece]:
-        """See the function ``elements``."""
+        """Yield the elements of an object; see ``read_elements``."""
         line, rest, found = self._line, {}, False
         self._move_to(self._at + 1)
         while (char := self.peek()) == '"':
@@ -135,7 +138,7 @@ class _StreamReader:
             yield line, rest
 
     def read_single(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
-        """The one value that begins here."""
+        """Yield the single value that begins here."""
         line, self.stuck = self._line, False
         try:
             yield line, self._read_value()
@@ -162,7 +165,7 @@ class _StreamReader:
                     raise
 
     def _skip_value(self) -> bool:
-        """Past a malformed value, to the comma or bracket behind it; False at the end of the text."""
+        """Skip a malformed value; False at the end of the text."""
         depth, quoted = 0, False
         while True:
             mark = _MARK.search(self._text, self._at)
@@ -195,7 +198,7 @@ class _StreamReader:
         self._at = to
 
     def _read_more(self, size: int) -> bool:
-        """At least ``size`` more characters, if there are any; what was read is let go."""
+        """Read at least ``size`` more characters; drop those already parsed."""
         parts = [self._text[self._at :]]
         got = 0
         for piece in self._pieces:

@@ -1,4 +1,4 @@
-"""Turns, one JSON object each: a line of JSONL, or an element of a JSON list."""
+"""Read messages, one JSON object each: JSONL lines or list elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 
 
 def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """JSONL: every line stands alone, so that a broken one costs only itself."""
+    """Yield messages of JSONL; a broken line costs only itself."""
     for line in lines:
         if isinstance(line, UnreadablePiece):
             yield line
@@ -33,7 +33,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
 
 
 def read_values(values: Iterable[tuple[int, Json] | UnreadablePiece], kind: Kind = Kind.TURN) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Elements of a list: their place in it, not their line, is what an id is made of."""
+    """Yield messages of list elements; ids derive from their place."""
     for place, value in enumerate(values, 1):
         if isinstance(value, UnreadablePiece):
             yield value
@@ -44,7 +44,10 @@ def read_values(values: Iterable[tuple[int, Json] | UnreadablePiece], kind: Kind
 def read_value(
     value: Json, place: int, *, line: int = 0, kind: Kind = Kind.TURN, conversation: str = ""
 ) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """One value: a string is a memory, an object a turn, or a conversation where it holds ``messages``."""
+    """Yield the messages of one value.
+
+    A string is a memory; an object is a message, or a conversation if it holds ``messages``.
+    """
     where = line or place
     if isinstance(value, str):
         value, kind = {"text": value}, Kind.NOTE

@@ -103,8 +103,8 @@ def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemo
     id = memory.manage("The key is under the pot")
     for arguments, error, told in (
         (("x y z", "create", id), InputError, "gets its id"),
-        (("x y z", "update", ""), InputError, "Which memory to update"),
-        (("", "delete", ""), InputError, "Which memory to delete"),
+        (("x y z", "update", ""), InputError, "No memory to update"),
+        (("", "delete", ""), InputError, "No memory to delete"),
         (("", "create", ""), InputError, "nothing to remember"),
         ((" ", "update", id), InputError, "nothing to remember"),
         (("x", "explode", id), InputError, "no action 'explode'"),

@@ -67,7 +67,7 @@ def test_incognito(engrams: Any) -> None:
     assert not [text for text in kept if "4711" in text or "do not know" in text]
     assert "who is my dentist then?" in kept
     without = chatted(engrams, "/incognito", "I like tea.")
-    assert "nothing is read or kept" in without.out
+    assert "nothing is read or stored" in without.out
     assert "I like tea." not in texts(engrams("list", "--json"))
 
 

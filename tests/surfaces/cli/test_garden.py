@@ -33,9 +33,9 @@ def test_conflicts_are_shown_and_decided(grouped: Run) -> None:
     grouped("link", *ids, "--type", "contradicts")
     listed = grouped("garden", "conflicts", "--json").json["conflicts"]
     assert {listed[0]["one"]["id"], listed[0]["other"]["id"]} == set(ids)
-    assert "would hold" in grouped("garden", "conflicts").out
+    assert "newer" in grouped("garden", "conflicts").out
     assert grouped("garden", "decide", *ids, "--keep", ids[0], "--json").json == {"dropped": ids[1]}
-    assert grouped("garden", "conflicts").out.strip() == "No conflicts."
+    assert grouped("garden", "conflicts").out.strip() == "No contradictions."
     assert '"superseded"' in grouped("show", ids[1], "--json").out
 
 

@@ -193,7 +193,7 @@ def test_explain_answers_why(engrams: Any) -> None:
     assert "meaning" in human
     assert "Left out" in human
     assert "not among the best 1" in human
-    assert "The question was read so:" in human
+    assert "The question was understood as:" in human
     assert engrams("explain", "what does Bruno eat?", "--kind", "turn").err.startswith("Nothing found")
     narrowed = engrams("explain", "what does Bruno eat?", "--where", "text~piano", "--json").json
     assert narrowed["hits"][0]["text"] == "The piano is out of tune"
@@ -222,8 +222,8 @@ def test_explain_does_not_make_much_of_little(engrams: Any) -> None:
     """Where nothing came near, `explain` says so instead of praising what little there is."""
     engrams("add", "The boat needs paint")
     done = engrams("explain", "quantum chromodynamics")
-    assert done.err.startswith("Nothing came near")
-    assert "why: little speaks for it: it is the nearest there is" in done.out
+    assert done.err.startswith("No close match")
+    assert "why: a weak match: no memory is closer" in done.out
 
 
 def test_context_keeps_its_budget(engrams: Any) -> None:

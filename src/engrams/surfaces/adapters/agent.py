@@ -17,7 +17,7 @@ Action: TypeAlias = Literal["create", "update", "delete"]
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 SNIPPET = 500
-"""Most characters of a found memory that `search` gives (001)."""
+"""Characters of a found memory that `search` returns at most (001)."""
 _MOST = 100
 
 
@@ -61,7 +61,7 @@ class AgentMemory:
         if action == "create" and id:
             raise InputError("A new memory gets its id from memory.", hint="Leave the id out, or use the action update.")
         if action != "create" and not id:
-            raise InputError(f"Which memory to {action}?", hint="Give its id, as a search shows it.")
+            raise InputError(f"No memory to {action} was named.", hint="Give its id, as a search shows it.")
         if action != "delete" and not content.strip():
             raise InputError("There is nothing to remember.", hint="Give the content.")
         if action == "create":

@@ -14,21 +14,26 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 GLOBAL = "global"
-"""The conversation whose memories every other one sees: the owner's own scope."""
+"""Conversation whose memories all others see: the owner's own scope."""
 
 _LEARNED_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _MARKS = ("<memory_context>", "</memory_context>")
 
 
 class MemoryClient:
-    """Conversations with memory over one engine: each remembers its own, and all see what is told to ``global``.
+    """Chat with memory over one engine.
+
+    Each conversation has its own memory, and all see that of ``global``.
 
     async with MemoryClient.open("http://localhost:11434/v1", model="llama3") as client:
         reply = await client.chat([{"role": "user", "content": "Where do I live?"}], conversation_id="work")
     """
 
     def __init__(self, engine: MemoryEngine, *, user: str = "", top_k: int | None = None) -> None:
-        """``user``: whose memory (empty: the settings' owner). ``top_k``: memories put into a prompt (None: ``serve.top_k``; 0: none)."""
+        """Use an engine of the caller.
+
+        ``user``: the owner (empty: the settings' owner). ``top_k``: memories put into a prompt (None: ``serve.top_k``; 0: none).
+        """
         self.engine = engine
         self._owner = Scope(("user", user or engine.settings.owner))
         self._top_k = engine.settings.serve.top_k if top_k is None else top_k
@@ -38,8 +43,10 @@ class MemoryClient:
     def open(
         cls, openai_base_url: str, *, model: str = "", api_key: str = "", path: Path | str | None = None, user: str = "", **settings: Any
     ) -> MemoryClient:
-        """A client on an engine of its own with the preset ``proxy``. ``path``: the home folder. ``settings`` by name, with ``__`` for a
-        section. SettingsError: no address is given."""
+        """Open a client on its own engine with the preset ``proxy``.
+
+        ``path``: the home folder. ``settings`` by name, with ``__`` for a section. SettingsError: no address is given.
+        """
         from engrams.build import open as open_engine
 
         if not openai_base_url.strip():
@@ -53,28 +60,33 @@ class MemoryClient:
     async def chat(
         self, messages: Sequence[Mapping[str, Any]], conversation_id: str = "default", top_k: int | None = None
     ) -> dict[str, Json]:
-        """An answer with what memory has to say, in the form of a chat completion with ``memory_hits``. What was said is remembered.
+        """Answer with memory; return a chat completion with ``memory_hits``.
+
+        The messages are remembered.
 
         SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered but what the user said.
         """
         return await asyncio.to_thread(self._answer, list(messages), self._scope(conversation_id), self._top_k if top_k is None else top_k)
 
     async def search(self, query: str, conversation_id: str = "default", top_k: int | None = None) -> list[dict[str, Json]]:
-        """The memories of a conversation, and of the global one, that answer a query, best first."""
+        """Find memories of the conversation and the global one, best first."""
         limit = self._top_k if top_k is None else top_k
         found = await asyncio.to_thread(self.engine.search, query, scope=self._scope(conversation_id), limit=limit)
         return [_hit_to_dict(hit) for hit in found.hits]
 
     async def add(self, text: str, conversation_id: str = "default") -> Receipt:
-        """Remember a statement; the receipt says what became of it."""
+        """Remember a statement and return its receipt."""
         return await asyncio.to_thread(self.engine.add, text, scope=self._scope(conversation_id))
 
     async def list_all(self, conversation_id: str = "default", *, include_summary: bool = False) -> list[dict[str, Json]]:
-        """Everything a conversation holds, oldest first, what the global one holds not among it."""
+        """List a conversation's memories, oldest first, without global ones."""
         return await asyncio.to_thread(self._list_records, self._scope(conversation_id), include_summary)
 
     async def start(self, *, watch: bool = False) -> None:
-        """Take up what an earlier process left; ``watch``: follow edits of the files, where ``vault.enabled``."""
+        """Resume work of an earlier process.
+
+        ``watch``: follow edits of the files if ``vault.enabled``.
+        """
         if not self._started:
             self._started = True
             self.engine.work.wake()
@@ -82,7 +94,10 @@ class MemoryClient:
                 await asyncio.to_thread(self.engine.vault.watch)
 
     async def stop(self) -> None:
-        """Stop following the files, let running work finish and close the engine; what waits is for the next process. Twice is once."""
+        """Finish running work and close the engine.
+
+        Waiting work is left to the next process. A second call does nothing.
+        """
         self._started = False
         await asyncio.to_thread(self.engine.close)
 
@@ -117,7 +132,7 @@ class MemoryClient:
         return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit_to_dict(hit) for hit in hits]}
 
     def _recall(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
-        """What was found for it, and memory as text, the conversation's summary first; neither with ``top_k`` 0."""
+        """Return hits and context text; neither with ``top_k`` 0."""
         if top_k <= 0 or not said.strip():
             return (), ""
         context = self.engine.context(said, scope=scope, limit=top_k)

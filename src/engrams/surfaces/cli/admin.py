@@ -1,4 +1,4 @@
-"""stats, status, retry, config."""
+"""Commands stats, status, retry and config."""
 
 from __future__ import annotations
 
@@ -18,17 +18,28 @@ app = new_app()
 _PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*@")
 _MASK = "***"
 _WAIT = 600.0
+_WIDTH = 18
+_JOB_NAMES = {
+    "roll": "update summary",
+    "finalise": "close session",
+    "extract": "extract facts",
+    "embed": "update embeddings",
+    "importance-judge": "judge importance",
+    "l1-finalize": "condense memories",
+    "enforce-caps": "enforce tier sizes",
+    "decay-sweep": "move old memories",
+}
 
-Wait = Annotated[bool, typer.Option("--wait", help="Do the waiting work first, here and now.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Run waiting jobs first.")]
 
 
 @app.command()
 @flatten_options
-def stats(frame: GlobalOptions, everyone: Annotated[bool, typer.Option("--all", help="Of every owner together.")] = False) -> None:
+def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all", help="Count all owners together.")] = False) -> None:
     """Count memories by status, kind, layer and tier."""
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         numbers = engine.stats(None if everyone else scope)
-    if frame.json:
+    if options.json:
         emit(numbers)
         return
     for name, value in to_json(numbers).items():
@@ -42,72 +53,80 @@ def stats(frame: GlobalOptions, everyone: Annotated[bool, typer.Option("--all", 
 
 @app.command()
 @flatten_options
-def status(frame: GlobalOptions, wait: Wait = False) -> None:
-    """Show background work: jobs by kind and state, how far it lags, and what failed."""
-    with frame.open() as (engine, _):
+def status(options: GlobalOptions, wait: Wait = False) -> None:
+    """Show background work: jobs, delay and failures."""
+    with options.open() as (engine, _):
         if wait:
-            with show_progress("working", quiet=frame.json) as bar:
+            with show_progress("working", quiet=options.json) as bar:
                 engine.drain(_WAIT, bar)
         state = to_json(engine.status())
-    if frame.json:
+    if options.json:
         emit(state)
         return
     if state["test"]:
-        say(f"{'test mode'.ljust(12)}  {clean(str(engine.settings.home))}")
+        say(f"{'test mode'.ljust(_WIDTH)}  {clean(str(engine.settings.home))}")
     jobs = {kind: {name: n for name, n in states.items() if n} for kind, states in state["jobs"].items()}
     for kind, states in sorted(jobs.items()):
-        say(f"{kind.ljust(12)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
-    say(f"{'lag'.ljust(12)}  {state['lag_seconds']:.0f} s")
+        say(f"{_JOB_NAMES.get(kind, kind).ljust(_WIDTH)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
+    lag = state["lag_seconds"]
+    say(f"{'backlog'.ljust(_WIDTH)}  {'up to date' if lag < 1 else f'{lag:,.0f} s behind'}")
     for name in ("embedder", "chat"):
         if name in state:
-            say(f"{name.ljust(12)}  {clean(str(state[name])) or 'none'}")
-    say(f"{'spent today'.ljust(12)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')}")
+            say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
+    say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
     if state["dead"]:
-        say(f"\n{paint('Failed for good', 'red')} (engrams retry runs them again):")
+        say(f"\n{paint('Failed', 'red')} (`engrams retry` runs them again):")
         print_table(
-            ("id", "kind", "tries", "error"), [[job["id"], job["kind"], str(job["attempt"]), job["error"]] for job in state["dead"]]
+            ("id", "job", "attempts", "error"),
+            [[job["id"], _JOB_NAMES.get(job["kind"], job["kind"]), str(job["attempt"]), job["error"]] for job in state["dead"]],
         )
 
 
 @app.command()
 @flatten_options
 def retry(
-    frame: GlobalOptions,
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of failed jobs; without any, all of them.", show_default=False)] = None,
+    options: GlobalOptions,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of failed jobs; without any, all.", show_default=False)] = None,
     wait: Wait = False,
 ) -> None:
     """Run failed jobs again."""
-    with frame.open() as (engine, _):
+    with options.open() as (engine, _):
         number = engine.retry(tuple(ids or ()))
         if wait:
-            with show_progress("working", quiet=frame.json) as bar:
+            with show_progress("working", quiet=options.json) as bar:
                 engine.drain(_WAIT, bar)
-    emit({"retried": number}) if frame.json else say(f"{number} jobs wait again.")
+    emit({"retried": number}) if options.json else say(f"{number} jobs queued again.")
 
 
 @app.command()
 @flatten_options
 def config(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     name: Annotated[str | None, typer.Argument(help="Only this setting or section.", show_default=False)] = None,
 ) -> None:
-    """Show every setting, its value and where that came from. Secrets are masked."""
-    rows = list_settings(frame, name or "")
-    if frame.json:
+    """Show every setting with its value and origin.
+
+    Secrets are masked.
+    """
+    rows = list_settings(options, name or "")
+    if options.json:
         emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
         return
     print_table(
         ("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row["value"])] for row in rows], {0: "cyan", 1: "dim"}
     )
     if not name:
-        note("docs/reference/settings.md says what each one means.")
+        note("docs/reference/settings.md explains each one.")
 
 
-def list_settings(frame: GlobalOptions, only: str) -> list[dict[str, Any]]:
-    """Name, value, origin and default of the settings under a name. SettingsError where there are none."""
+def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
+    """List settings under a name: value, origin, default.
+
+    SettingsError: there are none.
+    """
     from engrams.settings import names, secret_names, suggest
 
-    loaded = frame.load()
+    loaded = options.load()
     values = to_json(loaded.settings.model_dump(mode="json"))
     known, secret = names(), secret_names()
     rows = []
@@ -130,7 +149,7 @@ def _format_spent(spent: Mapping[str, int], what: str) -> str:
 
 
 def _mask_password(value: Any) -> Any:
-    """Without the password that an address may hold."""
+    """Mask the password that a URL may hold."""
     return _PASSWORD.sub(rf"\1{_MASK}@", value) if isinstance(value, str) else value
 
 

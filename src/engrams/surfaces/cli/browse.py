@@ -1,4 +1,4 @@
-"""list, show, history."""
+"""Commands list, show and history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Id = Annotated[str, typer.Argument(help="The memory's id, or its first six chara
 @app.command(name="list")
 @flatten_options
 def list_(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     sift: RecordFilterOptions,
     times: TimeOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
@@ -33,16 +33,16 @@ def list_(
             help="Only with this status (default: active). `all` for every one. Repeatable.", show_default=False, metavar="STATUS"
         ),
     ] = None,
-    order: Annotated[Literal["newest", "oldest"], typer.Option(help="Which come first.")] = "newest",
+    order: Annotated[Literal["newest", "oldest"], typer.Option(help="The order.")] = "newest",
     after: Annotated[str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")] = "",
 ) -> None:
     """List memories by what they are, newest first."""
     asked: dict[str, Any] = {"kinds": sift.kinds(), "where": sift.where(), "as_of": times.moment(), "text": text, "limit": limit}
     if status:
         asked["statuses"] = _parse_statuses(status)
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         page = engine.list(scope=scope, order=order, after=after, **asked)
-    if frame.json:
+    if options.json:
         emit({"records": page.records, "next": page.next})
         return
     if not page.records:
@@ -60,17 +60,17 @@ def list_(
     ]
     print_table(("id", "when", "kind", "who", "text"), rows, {0: "dim"})
     if page.next:
-        note(f"There are more: --after {page.next}")
+        note(f"More follow: --after {page.next}")
 
 
 @app.command()
 @flatten_options
-def show(id: Id, frame: GlobalOptions) -> None:
-    """Show one memory with everything known about it, and what happened to it."""
-    with frame.open() as (engine, scope):
+def show(id: Id, options: GlobalOptions) -> None:
+    """Show one memory with all its fields and its history."""
+    with options.open() as (engine, scope):
         record = engine.get(id, scope=scope)
         entries = engine.history(record.id, scope=scope)
-    if frame.json:
+    if options.json:
         emit({"record": record, "history": entries})
         return
     print_record(record)
@@ -81,18 +81,18 @@ def show(id: Id, frame: GlobalOptions) -> None:
 
 @app.command()
 @flatten_options
-def history(id: Id, frame: GlobalOptions) -> None:
+def history(id: Id, options: GlobalOptions) -> None:
     """Show every change of one memory, oldest first."""
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         entries = engine.history(id, scope=scope)
-    if frame.json:
+    if options.json:
         emit({"history": entries})
     else:
         print_history(entries)
 
 
 def print_history(entries: tuple[HistoryEntry, ...]) -> None:
-    """What happened to a memory, for a person."""
+    """Print the changes of a memory."""
     for entry in entries:
         reason = f": {entry.reason}" if entry.reason else ""
         did = clean(f"{entry.action} by {entry.actor or 'engrams'}{reason}")

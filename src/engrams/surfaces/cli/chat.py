@@ -1,4 +1,4 @@
-"""chat: a conversation with memory in the terminal."""
+"""Command chat: a conversation with memory in the terminal."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-_HELP = """/why             why the last answer remembered what it did
-/facts [WORDS]   what is known, by number
-/forget N|ID     put a memory away: by its number in what was shown last, or by id
-/restore ID      bring it back
+_HELP = """/why             why the last answer used its memories
+/facts [WORDS]   list memories, by number
+/forget N|ID     forget a memory: by its number in the last list, or by id
+/restore ID      restore it
 /edit N|ID TEXT  correct a memory
-/recall on|off   whether what is known is used; it is kept either way
-/incognito on|off  whether anything is read or kept at all
+/recall on|off   use memory in answers or not; messages are stored either way
+/incognito on|off  neither read nor store anything
 /help            this
 /quit            end (so does Ctrl-D)
 In words: "what do you remember about …", "forget that …", "turn off your memory"."""
@@ -41,7 +41,7 @@ _FACTS = 20
 
 @dataclass
 class ChatSession:
-    """One conversation: what was said, what the last answer remembered, and what was shown last by number."""
+    """Hold one conversation: messages, last hits, and ids shown by number."""
 
     engine: MemoryEngine
     scope: tuple[str, ...]
@@ -54,10 +54,13 @@ class ChatSession:
     pending: dict[str, Any] | None = None
 
     def answer(self, text: str) -> str:
-        """Answer from memory, with the chat model where there is one, and remember what was said; requests about memory are met."""
+        """Answer from memory and store the message.
+
+        With a chat model, the model answers; without one, memory is quoted. Requests about memory are carried out.
+        """
         if self.incognito:
             self.hits = ()
-            return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or kept."
+            return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or stored."
         pending, self.pending = self.pending, None
         outcome = self.engine.control.turn(text, scope=self.scope, session=self.session, pending=pending)
         if outcome is not None:
@@ -85,11 +88,14 @@ class ChatSession:
 
     @property
     def is_recall_on(self) -> bool:
-        """Whether what is known may be used: kept with the owner's memory."""
+        """Return the owner's recall setting."""
         return bool(self.engine.control.recall(self.scope))
 
     def run_command(self, line: str) -> str:
-        """What a slash command says. InputError for one that there is not."""
+        """Run a slash command and return its answer.
+
+        InputError: there is no such command.
+        """
         name, _, rest = line.partition(" ")
         rest = rest.strip()
         match name:
@@ -111,7 +117,7 @@ class ChatSession:
                 return f"Recall is {'on' if on else 'off'}."
             case "/incognito":
                 self.incognito = _parse_switch(name, rest, self.incognito)
-                return "Incognito: nothing is read or kept until /incognito off." if self.incognito else "What is said is kept again."
+                return "Incognito: nothing is read or stored until /incognito off." if self.incognito else "Messages are stored again."
             case _:
                 raise InputError(f"There is no command {name}.", hint="/help shows the commands.")
 
@@ -167,40 +173,40 @@ class ChatSession:
     def _edit(self, rest: str) -> str:
         what, _, text = rest.partition(" ")
         if not text.strip():
-            raise InputError("/edit needs a number or an id, and the new text.", hint="/facts shows what is known.")
+            raise InputError("/edit needs a number or an id, and the new text.", hint="/facts lists memories.")
         record = self.engine.edit(self._resolve_id("/edit", what), scope=self.scope, text=text.strip(), reason="corrected in a chat")
         return f"Corrected: {clean(record.text)}"
 
     def _resolve_id(self, command: str, what: str) -> str:
-        """The id that a number of what was shown last means, or the id itself."""
+        """Resolve a number of the last list, or an id."""
         if not what:
-            raise InputError(f"{command} needs a number or an id.", hint="/why shows what the last answer remembered.")
+            raise InputError(f"{command} needs a number or an id.", hint="/why lists the memories of the last answer.")
         number = int(what) if what.isascii() and what.isdigit() and len(what) < 4 else 0
         if number > len(self.shown):
-            raise InputError(f"The last answer remembered {len(self.shown)} things.", hint="/why and /facts show them.")
+            raise InputError(f"The last answer remembered {len(self.shown)} things.", hint="/why and /facts list them.")
         return self.shown[number - 1] if number else what
 
 
 @app.command()
 @flatten_options
-def chat(frame: GlobalOptions) -> None:
-    """Talk to memory. With a chat model it answers with what it remembers; without one it quotes what comes nearest."""
-    with frame.open() as (engine, scope):
+def chat(options: GlobalOptions) -> None:
+    """Talk to memory; without a chat model it quotes memories."""
+    with options.open() as (engine, scope):
         talk = ChatSession(engine, scope, clock.new_id(clock.now()))
-        terminal = sys.stdin.isatty() and not frame.json
+        terminal = sys.stdin.isatty() and not options.json
         if terminal:
-            model = engine.chat_model.name if engine.chat_model else "no chat model: it quotes its memory"
+            model = engine.chat_model.name if engine.chat_model else "no chat model: it quotes memories"
             note(f"engrams chat ({model}). /help shows the commands.")
             _enable_line_editing()
         while (line := _read_line(terminal=terminal)) is not None:
             if line == "/quit":
                 return
             if line:
-                _run_exchange(talk, line, as_json=frame.json)
+                _run_exchange(talk, line, as_json=options.json)
 
 
 def _run_exchange(talk: ChatSession, line: str, *, as_json: bool) -> None:
-    """One exchange. A failure ends the exchange, not the conversation."""
+    """Run one exchange; a failure does not end the conversation."""
     from engrams.surfaces.cli.main import print_error
 
     slash = line.startswith("/")
@@ -214,7 +220,7 @@ def _run_exchange(talk: ChatSession, line: str, *, as_json: bool) -> None:
         emit({**shape, "hits": [hit_to_dict(hit) for hit in talk.hits]})
     else:
         if talk.engine.chat_model is not None and not slash:
-            # Beside the answer, so that what is piped on is the answer alone.
+            # To standard error, so that a pipe carries the answer alone.
             for place, hit in enumerate(talk.hits, 1):
                 note(paint(f"  {place}. {fit_line(hit.record.text, 90)}", "dim"))
         say(clean(reply))
@@ -222,7 +228,7 @@ def _run_exchange(talk: ChatSession, line: str, *, as_json: bool) -> None:
 
 
 def _read_line(*, terminal: bool) -> str | None:
-    """What was typed; None at the end."""
+    """Read a line; None at the end."""
     try:
         return input(paint("> ", "cyan") if terminal else "").strip()
     except EOFError:
@@ -230,7 +236,7 @@ def _read_line(*, terminal: bool) -> str | None:
 
 
 def _enable_line_editing() -> None:
-    """Line editing, where this Python has it; nothing that is typed is written to a file."""
+    """Enable line editing if available, without a history file."""
     from importlib import import_module
     from importlib.util import find_spec
 
@@ -239,7 +245,7 @@ def _enable_line_editing() -> None:
 
 
 def _parse_switch(name: str, word: str, now: bool) -> bool:
-    """What a switch is set to; without a word the other way round."""
+    """Parse on or off; without a word toggle."""
     if word not in ("", "on", "off"):
         raise InputError(f"{name} is on or off.", hint=f"{name} on, {name} off.")
     return word == "on" if word else not now

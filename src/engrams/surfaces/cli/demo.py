@@ -1,4 +1,4 @@
-"""demo: a year of somebody's conversations, and what is remembered of it."""
+"""Command demo: import and question a sample conversation."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ _USER = "demo"
 
 @app.command()
 @flatten_options
-def demo(frame: GlobalOptions) -> None:
-    """Import a sample conversation and ask it 25 questions. Ends with code 1 where fewer than 17 of 20 are answered.
+def demo(options: GlobalOptions) -> None:
+    """Import a sample conversation and ask it 25 questions.
+
+    Ends with code 1 if fewer than 17 of 20 are answered.
 
     Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
     """
     from engrams import demo
 
     with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:
-        placed = replace(frame, home=frame.home or folder, user=frame.user or _USER)
+        placed = replace(options, home=options.home or folder, user=options.user or _USER)
         with placed.open() as (engine, scope):
             start = time.perf_counter()
-            with show_progress("importing", quiet=frame.json) as bar:
+            with show_progress("importing", quiet=options.json) as bar:
                 report = engine.load(demo.sample_path(), scope=scope, progress=bar)
                 engine.drain(60, bar)
             loaded = time.perf_counter() - start
@@ -47,12 +49,12 @@ def demo(frame: GlobalOptions) -> None:
     missing = [row for row in asked if not row["answerable"]]
     numbers = {"turns": report.stored + report.existing, "import_seconds": round(loaded, 3), "right": right, "of": len(answerable)}
     silent = {"abstained": sum(row["abstain"] for row in missing), "unanswerable": len(missing)}
-    if frame.json:
+    if options.json:
         emit({**numbers, **silent, "questions": asked})
     else:
         _print_results(asked, numbers, silent)
     if right < _EXPECTED_RIGHT:
-        note(f"error: {right} of {len(answerable)} is fewer than the {_EXPECTED_RIGHT} that are expected.")
+        note(f"error: {right} of {len(answerable)} is fewer than the {_EXPECTED_RIGHT} expected.")
         raise typer.Exit(1)
 
 
@@ -74,7 +76,7 @@ def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: Sample
 
 
 def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list[set[str]]:
-    """For each hit, the ids of the turns it is or was taken from."""
+    """Return, for each hit, the ids of its source messages."""
     sources = []
     for hit in found.hits:
         ids = {quote.source for quote in hit.record.evidence if quote.source}
@@ -83,7 +85,7 @@ def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> 
 
 
 def _print_results(asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]) -> None:
-    say(f"Imported {numbers['turns']} turns of a year between Mina, Theo and their assistant in {numbers['import_seconds']:.1f} s.\n")
+    say(f"Imported {numbers['turns']} messages of a year between Mina, Theo and their assistant in {numbers['import_seconds']:.1f} s.\n")
     for row in asked:
         mark = paint("right", "green") if row["right"] else paint("-----", "dim") if not row["answerable"] else paint("wrong", "red")
         say(f"{mark}  {paint(clean(row['text']), 'bold')}  ({row['answer'] if row['answerable'] else 'never said'})")
@@ -91,7 +93,7 @@ def _print_results(asked: list[dict[str, Any]], numbers: dict[str, Any], silent:
             sign = "*" if place == row["rank"] else " "
             say(f"     {sign} {hit['score']:.2f}  {fit_line(hit['text'], 100)}")
         if row["abstain"]:
-            say(paint("       (nothing came near)", "dim"))
+            say(paint("       (no close match)", "dim"))
     typical = sorted(row["ms"] for row in asked)[len(asked) // 2]
-    say(f"\nA right turn was among the first {_TOP} for {numbers['right']} of {numbers['of']} questions; {typical:.0f} ms a search.")
-    say(f"Of {silent['unanswerable']} questions about what was never said, {silent['abstained']} were recognised as such.")
+    say(f"\nA right message was among the first {_TOP} for {numbers['right']} of {numbers['of']} questions; {typical:.0f} ms a search.")
+    say(f"Of {silent['unanswerable']} questions without an answer in it, {silent['abstained']} were recognised as unanswerable.")

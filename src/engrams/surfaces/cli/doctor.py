@@ -1,4 +1,4 @@
-"""doctor: does everything work here, and what to do where it does not."""
+"""Command doctor: check that everything works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, StoreError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, paint, say
 
@@ -33,7 +33,7 @@ _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found, and what to do."""
+    """Hold the result of one check, with a hint."""
 
     name: str
     state: Literal["ok", "info", "warn", "fail"]
@@ -44,13 +44,16 @@ class CheckResult:
 @app.command()
 @flatten_options
 def doctor(
-    frame: GlobalOptions,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be rebuilt.")] = False,
+    options: GlobalOptions,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair derived data that can be rebuilt.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Do not call models on other machines.")] = False,
 ) -> None:
-    """Check settings, disk, store, models and jobs. Ends with code 1 where something fails."""
-    findings = list(run_checks(frame, repair=repair, offline=offline))
-    if frame.json:
+    """Check settings, disk, store, models and jobs.
+
+    Ends with code 1 if something fails.
+    """
+    findings = list(run_checks(options, repair=repair, offline=offline))
+    if options.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
         for finding in findings:
@@ -61,22 +64,35 @@ def doctor(
         raise typer.Exit(1)
 
 
-def run_checks(frame: GlobalOptions, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
-    """Every check, in order; those that need what failed are left out."""
+def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
+    """Run every check in order; skip those that cannot run."""
     yield _check_versions()
     try:
-        settings = frame.load().settings
+        settings = options.load().settings
     except EngramsError as problem:
         yield CheckResult("settings", "fail", problem.message, problem.hint)
         return
     yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     try:
-        with frame.open() as (engine, _):
+        with options.open() as (engine, _):
             yield from _check_engine(engine, settings, repair=repair, offline=offline)
     except EngramsError as problem:
         yield CheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
     yield from _check_extras()
+
+
+def _rescue(frame: GlobalOptions, settings: Settings) -> Iterator[CheckResult]:
+    """Bring memory back from a backup or the vault where nothing of the database can be opened."""
+    try:
+        with frame.open():
+            return
+    except StoreError as problem:
+        if "damaged" not in problem.message:
+            raise
+    from engrams.build import rescue
+
+    yield CheckResult("rescue", "warn", rescue(settings), "Look through `engrams list`: what came after it is missing.")
 
 
 def _check_versions() -> CheckResult:
@@ -94,7 +110,7 @@ def _check_disk(settings: Settings) -> Iterator[CheckResult]:
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         yield CheckResult("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
         return
-    yield CheckResult("home", "ok", f"{home}" if there == home else f"{home} (made on the first write)")
+    yield CheckResult("home", "ok", f"{home}" if there == home else f"{home} (created on the first write)")
     if settings.test:
         yield CheckResult("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
     free = shutil.disk_usage(there).free
@@ -107,9 +123,9 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
     files = found.get("vault", {})
     problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
     mended = [str(problem) for problem in found.get("repaired", ())]
-    hint = "engrams doctor --repair mends what can be rebuilt." if not repair else "Export what can be read, then start a new home."
+    hint = "engrams doctor --repair rebuilds derived data." if not repair else "Export the readable memories, then start a new home."
     if found.get("ok") or (files.get("problems") and not problems):
-        yield CheckResult("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; mended: {', '.join(mended)}" if mended else ""))
+        yield CheckResult("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; repaired: {', '.join(mended)}" if mended else ""))
     else:
         yield CheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
     if files:
@@ -125,13 +141,13 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
 def _check_vault(files: Mapping[str, Any]) -> CheckResult:
     told = "\n      ".join(files["problems"])
     if told:
-        return CheckResult("vault", "warn", told, "Mend, move or remove what is named; `engrams sync` looks again.")
+        return CheckResult("vault", "warn", told, "Repair, move or remove these files; `engrams sync` checks again.")
     return CheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
 def _check_skills(told: Mapping[str, Any]) -> CheckResult:
     if told["problems"]:
-        return CheckResult("skills", "warn", "\n      ".join(told["problems"]), "What is named is left out until its file is mended.")
+        return CheckResult("skills", "warn", "\n      ".join(told["problems"]), "These skills are left out until their files are repaired.")
     return CheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
 
@@ -140,7 +156,9 @@ def _check_embedder(engine: MemoryEngine) -> CheckResult:
     try:
         engine.embedder.embed(["A sentence to try it."])
     except EngramsError as problem:
-        return CheckResult("embedder", "fail", problem.message, problem.hint or "Search goes on by words; mend embed.* in the settings.")
+        return CheckResult(
+            "embedder", "fail", problem.message, problem.hint or "Search continues by words; correct embed.* in the settings."
+        )
     card = engine.embedder.card
     return CheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
@@ -168,9 +186,9 @@ def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> C
 def _check_jobs(state: Any) -> CheckResult:
     dead, lag = len(state["dead"]), state["lag_seconds"]
     if dead:
-        return CheckResult("jobs", "warn", f"{dead} failed for good", "`engrams status` shows why, `engrams retry` runs them again.")
+        return CheckResult("jobs", "warn", f"{dead} failed", "`engrams status` shows the errors, `engrams retry` runs them again.")
     if lag > 3600:
-        return CheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` does the work now.")
+        return CheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` runs the jobs now.")
     return CheckResult("jobs", "ok", "nothing failed")
 
 

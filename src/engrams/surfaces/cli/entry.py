@@ -1,4 +1,7 @@
-"""The console script: a hook, for which an agent waits at every prompt, is taken on a way without the command line's parser."""
+"""Console script; hooks take a shortcut around the command parser.
+
+An agent waits for its hook at every prompt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a search found what it found, for a person: an answer first, then a table, then how the question was read."""
+"""Explain a search: reasons, score table, and the parsed question."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _SHOWN = 10
 _ALONE = frozenset({"rerank", "sub_sim"})
-"""Figures that stand for themselves: they are in no sum."""
+"""Figures outside the sum."""
 
 _REASONS: Mapping[str, str] = {
-    "cos": "its meaning is near to the question",
-    "cosctx": "what was said just before it is about that",
-    "cosnext": "what was said right after it is about that",
+    "cos": "its meaning is close to the question",
+    "cosctx": "the messages just before it are about that",
+    "cosnext": "the message right after it is about that",
     "bm": "it uses your words",
-    "bmctx": "the turns just before it use your words",
+    "bmctx": "the messages just before it use your words",
     "bmses": "its conversation is about that",
-    "speaker": "it was said by whom you ask about",
-    "date": "it is from, or tells of, the time you ask about",
+    "speaker": "the person you ask about said it",
+    "date": "it is from, or about, the time you ask about",
     "when": "it names a time, and you ask when",
-    "slot": "it states the very thing you ask for",
-    "fact": "a fact taken from it matches",
-    "linked": "it is linked with something else that was found",
-    "trigger": "your question names what it is a rule for",
-    "rerank": "a second judgement found it relevant",
+    "slot": "it states exactly the asked fact",
+    "fact": "a fact derived from it matches",
+    "linked": "it is linked to another result",
+    "trigger": "your question names the trigger of this rule",
+    "rerank": "the reranker found it relevant",
 }
 _ROLE_PHRASES: Mapping[str, str] = {"user": "you ask about yourself", "assistant": "you ask about what the assistant said"}
 _PATHS: Mapping[str, str] = {
     "hybrid_weighted": "found by words and by meaning",
     "hybrid_sum": "found by words and by meaning",
-    "hybrid_rrf": "found by ranks of words and of meaning",
+    "hybrid_rrf": "found by ranks of words and meaning",
     "token_recall": "found by words alone",
     "token_recall_after_embed_error": "found by words alone, since the embedder failed",
     "skipped_empty_store": "nothing is stored",
@@ -53,29 +53,29 @@ _PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
 def print_explanation(found: Found) -> None:
-    """Everything; the hits are told by their caller."""
+    """Print the score table and the parsed question."""
     print_scores(found)
     print_question(found.trace)
 
 
 def explain_hit(hit: Hit, found: Found) -> str:
-    """What spoke for a hit most, in a sentence, with the words it shares with the question."""
+    """Explain a hit in a sentence, with the shared words."""
     trace, said = found.trace, hit.parts
     best = sorted((name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
     words = ", ".join(f"“{word}”" for word in shared_words(trace.query, hit.record.search_text))
     told = [_explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
     if words and "bm" not in best:
         told.append(f"it shares {words} with the question")
-    return "; ".join(told) if told and not found.abstain else "little speaks for it: it is the nearest there is"
+    return "; ".join(told) if told and not found.abstain else "a weak match: no memory is closer"
 
 
 def _explain_part(name: str, hit: Hit, trace: Trace) -> str:
-    """A part of the score in words; who and when by name, where they are known."""
+    """Describe a part of the score, with names and times."""
     if name == "speaker" and hit.record.speaker:
         return f"{hit.record.speaker} said it, {_describe_speaker(hit.record.speaker, trace.understood)}"
     times = trace.understood.get("times") or ()
     if name == "date" and times:
-        return f"it is from, or tells of, the time you ask about ({', '.join(_describe_time(span) for span in times)})"
+        return f"it is from, or about, the time you ask about ({', '.join(_describe_time(span) for span in times)})"
     return _REASONS[name]
 
 
@@ -89,23 +89,23 @@ def _describe_speaker(speaker: str, understood: Mapping[str, Any]) -> str:
 
 
 def _describe_time(span: Mapping[str, Any]) -> str:
-    """A time in the question and the days it stands for, both included."""
+    """Describe a time in the question with its days, inclusive."""
     first, last = span["from"][:10], (datetime.fromisoformat(span["to"]) - timedelta(microseconds=1)).date().isoformat()
     return f"“{span['text']}”: {first}" + (f" to {last}" if last > first else "")
 
 
 def shared_words(query: str, text: str) -> list[str]:
-    """The words of a question that a text uses too, in whatever form, as the question has them."""
+    """List the question's words that the text shares in any form."""
     from engrams.text.terms import terms
 
     return _matching_words(query, set(terms(text[:20_000])))
 
 
 def _matching_words(query: str, wanted: set[str]) -> list[str]:
-    """The words of a question with a term in ``wanted``; what is written without blanks, by its terms."""
+    """List the question's words with a term in ``wanted``."""
     from engrams.text.terms import is_unspaced, terms
 
-    counted = set(terms(query)) & wanted  # stop words only where the search counts them
+    counted = set(terms(query)) & wanted  # stop words only if the search counts them
     found: list[str] = []
     for word in query.split():
         bare = word.strip(_PUNCTUATION)
@@ -115,7 +115,7 @@ def _matching_words(query: str, wanted: set[str]) -> list[str]:
 
 
 def print_scores(found: Found) -> None:
-    """How the score of each memory adds up, those that were left out with the reason."""
+    """Print how scores add up, and why memories were dropped."""
     rows = found.trace.rows
     if not rows:
         return
@@ -134,10 +134,10 @@ def print_scores(found: Found) -> None:
             {1: "green"},
         )
     if left:
-        say(f"\nLeft out ({len(left)} of {len(rows)} looked at closely):")
+        say(f"\nLeft out ({len(left)} of {len(rows)} examined closely):")
         told = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {id: f"#{place}" for id, place in places.items()}
         shown = [[f"{row.score:.2f}", _drop_reason(row, told), row.text] for row in left[:_SHOWN]]
-        print_table(["score", "why not", "memory"], shown, {1: "yellow"})
+        print_table(["score", "reason", "memory"], shown, {1: "yellow"})
         if len(left) > _SHOWN:
             say(f"… and {len(left) - _SHOWN} more; --json shows all")
 
@@ -155,14 +155,14 @@ def _format_score(value: float) -> str:
 
 
 def _drop_reason(row: TraceRow, told: Mapping[str, str]) -> str:
-    """The reason, with the number or the words of a memory in place of its id."""
+    """Replace ids in the reason by numbers or words."""
     return " ".join(told.get(word, word) for word in row.dropped.split(" "))
 
 
 def print_question(trace: Trace) -> None:
-    """How the question was read, which way it went, and how long each step took."""
+    """Print the parsed question, the search path and step times."""
     read = describe_question(trace.understood, trace.query)
-    say(f"\nThe question was read so: {clean(read)}")
+    say(f"\nThe question was understood as: {clean(read)}")
     if trace.stages:
         whole = sum(ms for _, ms, _ in trace.stages)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms, _ in trace.stages)
@@ -173,7 +173,7 @@ def print_question(trace: Trace) -> None:
 
 
 def describe_question(understood: Mapping[str, Any], query: str) -> str:
-    """What was understood, in words."""
+    """Describe the parsed question in words."""
     from engrams.text.terms import terms
 
     role = str(understood.get("role", ""))
@@ -184,11 +184,11 @@ def describe_question(understood: Mapping[str, Any], query: str) -> str:
     if understood.get("wants_time"):
         told.append("you want to know when")
     if understood.get("latest"):
-        told.append("you want what holds now")
+        told.append("you want the current state")
     if understood.get("past"):
-        told.append("you want what held before")
+        told.append("you want an earlier state")
     dense = str(understood.get("dense", ""))
     if dense and dense != query:
         told.append(f"its meaning is that of “{fit_line(dense, 80)}”")
     words = _matching_words(query, set(terms(str(understood.get("lexical", query)))))
-    return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to look for"])
+    return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to search for"])

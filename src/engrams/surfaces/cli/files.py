@@ -1,4 +1,4 @@
-"""import, export."""
+"""Commands import and export."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ _SHOWN = 10
 @app.command(name="import")
 @flatten_options
 def import_(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     files: Annotated[list[str], typer.Argument(help="Files to import; `-` reads standard input.")],
-    format: Annotated[str, typer.Option(help="auto, or what the files are; a wrong one lists the formats.", metavar="NAME")] = "auto",
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until what follows from them is done too.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read, and say what is in them.")] = False,
+    format: Annotated[str, typer.Option(help="auto, or the files' format; a wrong name lists them.", metavar="NAME")] = "auto",
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read the files and count their contents.")] = False,
 ) -> None:
-    """Import conversations and memories: ChatGPT, Claude, mem0, MCP memory, JSONL, Markdown, text, engrams' own export.
+    """Import conversations and memories from files.
+
+    ChatGPT, Claude, mem0, MCP memory, JSONL, Markdown, text, engrams' own export.
 
     Doing it twice stores nothing twice; interrupted, it goes on where it was.
     """
@@ -40,43 +42,43 @@ def import_(
     if dry_run:
         results = [_preview_file(file, format) for file in files]
     else:
-        with frame.open() as (engine, scope):
+        with options.open() as (engine, scope):
             for file in files:
-                results.append(_import_file(engine, scope, file, format, quiet=frame.json))
+                results.append(_import_file(engine, scope, file, format, quiet=options.json))
             if wait:
-                with show_progress("working", quiet=frame.json) as bar:
+                with show_progress("working", quiet=options.json) as bar:
                     engine.drain(3600, bar)
-    if frame.json:
+    if options.json:
         emit(results[0] if len(results) == 1 else results)
     else:
         for result in results:
             _print_result(result)
     lost = [result for result in results if result["bad"] and not (result["stored"] or result["existing"] or result["refused"])]
     if lost:
-        raise InputError(f"Nothing in {lost[0]['file']} could be read.", hint="--format names the format where it was taken for another.")
+        raise InputError(f"Nothing in {lost[0]['file']} could be read.", hint="If the format was detected wrongly, name it with --format.")
 
 
 @app.command()
 @flatten_options
 def export(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     target: Annotated[str, typer.Argument(help="The file to write (folder for markdown); `-` writes JSONL to standard output.")],
     format: Annotated[
-        Literal["jsonl", "markdown"], typer.Option(help="jsonl is whole: import gives it back; markdown is to read.")
+        Literal["jsonl", "markdown"], typer.Option(help="jsonl is complete and can be imported; markdown is for reading.")
     ] = "jsonl",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or folder.")] = False,
 ) -> None:
     """Export every memory in the scope, with history and links."""
     if target == "-" and format != "jsonl":
         raise InputError("Markdown is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
     path = Path(target)
     if target != "-" and not overwrite and _is_occupied(path):
-        raise ConflictError(f"{target} is there already.", hint="Give --overwrite to replace it, or another name.")
-    with frame.open() as (engine, scope), show_progress("exporting", quiet=frame.json) as bar:
+        raise ConflictError(f"{target} exists already.", hint="Give --overwrite to replace it, or another name.")
+    with options.open() as (engine, scope), show_progress("exporting", quiet=options.json) as bar:
         number = _export_to_stdout(engine, scope, bar) if target == "-" else engine.dump(path, scope=scope, format=format, progress=bar)
     if target == "-":
         return
-    if frame.json:
+    if options.json:
         emit({"file": target, "format": format, "records": number})
     else:
         say(f"{paint('exported', 'green')}  {number} memories to {target}")
@@ -116,7 +118,7 @@ def _print_result(result: dict[str, Any]) -> None:
     parts = [f"{result['stored']} memories"]
     parts += [
         f"{result[name]} {words}"
-        for name, words in (("existing", "known already"), ("refused", "refused"), ("edges", "links"))
+        for name, words in (("existing", "already stored"), ("refused", "refused"), ("edges", "links"))
         if result[name]
     ]
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
@@ -133,7 +135,7 @@ def _is_occupied(path: Path) -> bool:
 
 
 def _export_to_stdout(engine: MemoryEngine, scope: tuple[str, ...], bar: Any) -> int:
-    """By way of a file, so that a failure half way prints nothing."""
+    """Export to a temporary file first, so a failure prints nothing."""
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder:
         path = Path(folder) / "export.jsonl"
         number = engine.dump(path, scope=scope, format="jsonl", progress=bar)

@@ -1,4 +1,4 @@
-"""Options that say which memories are meant, and when."""
+"""Options that select memories and times."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ende
 _NUMBERS = frozenset({"importance", "confidence", "trust", "strength", "access_count", "version"})
 _LISTS = frozenset({"tags", "triggers", "steps"})
 
-_KINDS_HELP = "Only this kind: turn, fact, preference, procedure, note, … Repeatable."
-_WHERE_HELP = "Only where a field is so: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work. Repeatable."
+_KINDS_HELP = "Only this kind: turn (a message), fact, preference, procedure, note, … Repeatable."
+_WHERE_HELP = "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work. Repeatable."
 
 
 @dataclass(frozen=True)
 class RecordFilterOptions:
-    """Which memories."""
+    """Options that select memories."""
 
     kind: Annotated[list[str], typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND")] = field(
         default_factory=list
@@ -46,18 +46,18 @@ class RecordFilterOptions:
     tag: Annotated[list[str], typer.Option("--tag", help="Only with this tag. Repeatable.", show_default=False, metavar="TAG")] = field(
         default_factory=list
     )
-    speaker: Annotated[str | None, typer.Option(help="Only what this person said.", show_default=False, metavar="NAME")] = None
+    speaker: Annotated[str | None, typer.Option(help="Only messages of this person.", show_default=False, metavar="NAME")] = None
     role: Annotated[str | None, typer.Option(help="Only this role: user, assistant, …", show_default=False, metavar="ROLE")] = None
     session: Annotated[str | None, typer.Option(help="Only from this session.", show_default=False, metavar="ID")] = None
 
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds that were named."""
+        """Return the named kinds."""
         from engrams.types import Kind
 
         return tuple(parse_name(Kind, text, "kind") for text in self.kind or ())
 
     def where(self) -> Where | None:
-        """The tests joined by and."""
+        """Join the tests by and; None without tests."""
         from engrams.ports import Condition, Where
 
         exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
@@ -69,19 +69,19 @@ class RecordFilterOptions:
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """Seen from when."""
+    """Options for viewing memory at an earlier time."""
 
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="As it was, and was known, at this time: 2024-05-31.", show_default=False, metavar="TIME")
+        str | None, typer.Option("--as-of", help="Memory as it was at this time: 2024-05-31.", show_default=False, metavar="TIME")
     ] = None
 
     def moment(self) -> datetime | None:
-        """The time, UTC."""
+        """Return the time in UTC."""
         return parse_when(self.as_of, "--as-of")
 
 
 def parse_when(text: str | None, option: str) -> datetime | None:
-    """A time given on the command line. InputError where it is none."""
+    """Parse a time option. InputError: it is no time."""
     if text is None:
         return None
     from engrams.clock import parse_time
@@ -93,7 +93,7 @@ def parse_when(text: str | None, option: str) -> datetime | None:
 
 
 def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
-    """A member of an enumeration by its name. InputError tells the names."""
+    """Parse a name of an enumeration. InputError lists the names."""
     try:
         return kind(text.casefold())
     except ValueError:
@@ -101,7 +101,10 @@ def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
 
 
 def parse_condition(text: str) -> Condition:
-    """A test such as ``importance>=0.7``. InputError where it is none; the store says which fields there are."""
+    """Parse a test such as ``importance>=0.7``.
+
+    InputError: it is no test. The store checks the field.
+    """
     from engrams.ports import Condition
 
     found = _TEST.fullmatch(text)
@@ -114,7 +117,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_value(name: str, raw: str) -> Any:
-    """What a field holds, from how it was typed: a time as a time, a number as one; metadata as JSON, or else as text."""
+    """Parse a field's value: time, number, JSON metadata or text."""
     if name in _TIMES:
         return parse_when(raw, name) if raw else None
     if name in _NUMBERS or name.startswith("meta."):

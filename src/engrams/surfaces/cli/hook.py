@@ -1,4 +1,4 @@
-"""engrams hook."""
+"""Command hook."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ app = new_app()
 @app.command()
 @flatten_options
 def hook(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     tokens: Annotated[
         int | None,
-        typer.Option(help="The most that recalled text may cost (default: read.context_tokens).", show_default=False, metavar="N"),
+        typer.Option(help="Token budget of the recalled text (default: read.context_tokens).", show_default=False, metavar="N"),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="After this long the agent goes on without memory.", metavar="N")] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Time limit; then the agent continues without memory.", metavar="N")] = 5.0,
 ) -> None:
-    """Answer a coding agent's hook: its event on standard input, what is remembered on standard output. Always exits with 0.
+    """Answer a coding agent's hook.
+
+    Its event comes on standard input, recalled memory goes to standard output. Always exits with 0.
 
     --project . keeps every folder's memory apart; without it all projects share what they know.
     """
-    # Surfaces find each other by name. `engrams hook` itself is taken on a shorter way, see start.py; this is what shows its help.
+    # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the help.
     found = import_module("engrams.surfaces.hook.run")
-    given = {"home": frame.home, "preset": frame.preset, "user": frame.user, "test": frame.test or None}
-    pairs = dict(text.split("=", 1) for text in frame.overrides if "=" in text)
+    given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}
+    pairs = dict(text.split("=", 1) for text in options.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
-    found.run_hook(found.HookCall(settings, frame.project or "", tokens, seconds))
+    found.run_hook(found.HookCall(settings, options.project or "", tokens, seconds))

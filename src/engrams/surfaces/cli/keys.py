@@ -1,4 +1,4 @@
-"""keys: who may come in through the server, for whose memory, to do what."""
+"""Commands keys: API keys of the server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, p
 
 app = new_app()
 keys = new_app()
-app.add_typer(keys, name="keys", help="Make, list and revoke keys to the server.")
+app.add_typer(keys, name="keys", help="Create, list and revoke API keys of the server.")
 
 _RIGHTS = ("read", "write")
 
@@ -19,37 +19,40 @@ _RIGHTS = ("read", "write")
 @keys.command()
 @flatten_options
 def add(
-    name: Annotated[str, typer.Argument(help="What it is for; a label, nothing more.")],
-    frame: GlobalOptions,
+    name: Annotated[str, typer.Argument(help="A label for the key.")],
+    options: GlobalOptions,
     right: Annotated[list[str], typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME")] = list(_RIGHTS),  # noqa: B006 - typer copies it
     days: Annotated[int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")] = 365,
 ) -> None:
-    """Make a key to one person's memory (--user). It is shown this once: only its hash is kept."""
+    """Create a key to one person's memory (--user).
+
+    It is shown once: only its hash is stored.
+    """
     from engrams import build, clock
     from engrams.apikeys import ApiKeyStore
     from engrams.types import Scope
 
-    settings = frame.load().settings
-    owner = Scope(frame.scope(settings)).owner
+    settings = options.load().settings
+    owner = Scope(options.scope(settings)).owner
     key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days)
     build.audit(settings).note("key.add", owner=owner.key, target=key.id)
-    if frame.json:
+    if options.json:
         emit({**_key_to_dict(key), "key": secret})
         return
     say(secret)
-    ends = f"until {format_time(key.expires_at)}" if key.expires_at else "for ever"
-    note(f"{key.id}: {', '.join(key.rights)} for {clean(owner.key)}, {ends}. Keep it: it is not shown again.")
+    ends = f"until {format_time(key.expires_at)}" if key.expires_at else "without expiry"
+    note(f"{key.id}: {', '.join(key.rights)} for {clean(owner.key)}, {ends}. Store it now: it is not shown again.")
 
 
 @keys.command(name="list")
 @flatten_options
-def list_(frame: GlobalOptions) -> None:
-    """List the keys, those that no longer open anything too."""
+def list_(options: GlobalOptions) -> None:
+    """List all keys, with revoked and expired ones."""
     from engrams import clock
     from engrams.apikeys import ApiKeyStore
 
-    found = ApiKeyStore.open(frame.load().settings.home).list()
-    if frame.json:
+    found = ApiKeyStore.open(options.load().settings.home).list()
+    if options.json:
         emit({"keys": [_key_to_dict(key) for key in found]})
         return
     if not found:
@@ -65,18 +68,18 @@ def list_(frame: GlobalOptions) -> None:
 
 @keys.command()
 @flatten_options
-def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], frame: GlobalOptions) -> None:
-    """Revoke a key: from now on it opens nothing, on a running server too."""
+def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], options: GlobalOptions) -> None:
+    """Revoke a key at once, on a running server too."""
     from engrams import build, clock
     from engrams.apikeys import ApiKeyStore
 
-    settings = frame.load().settings
+    settings = options.load().settings
     key = ApiKeyStore.open(settings.home).revoke(id, clock.now())
     build.audit(settings).note("key.revoke", owner=key.owner.key, target=key.id)
-    emit(_key_to_dict(key)) if frame.json else say(f"{paint('revoked', 'green')}  {key.id}")
+    emit(_key_to_dict(key)) if options.json else say(f"{paint('revoked', 'green')}  {key.id}")
 
 
 def _key_to_dict(key: object) -> dict[str, object]:
-    """A key without its hash."""
+    """Return a key without its hash."""
     names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at")
     return {name: getattr(key, name) for name in names}

@@ -1,4 +1,4 @@
-"""link, tag, related, recall: how memories belong together."""
+"""Commands link, tag, related and recall."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this m
 @flatten_options
 def link(
     id: Id,
-    other: Annotated[str, typer.Argument(help="The id of the memory it belongs with.")],
-    frame: GlobalOptions,
-    weight: Annotated[float, typer.Option(min=0, max=1, help="How strongly.", metavar="SHARE")] = 0.5,
-    type: Annotated[str, typer.Option(help="The type of link; a wrong one lists the types.", metavar="TYPE")] = "relates_to",
-    remove: Annotated[bool, typer.Option("--remove", help="Undo such a link.")] = False,
+    other: Annotated[str, typer.Argument(help="The id of the other memory.")],
+    options: GlobalOptions,
+    weight: Annotated[float, typer.Option(min=0, max=1, help="Strength of the link.", metavar="SHARE")] = 0.5,
+    type: Annotated[str, typer.Option(help="The type of link; a wrong name lists them.", metavar="TYPE")] = "relates_to",
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the link instead.")] = False,
 ) -> None:
     """Link two memories, so that finding one leads to the other."""
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         if remove:
             if not engine.links.unlink(id, other, scope=scope, type=type):
                 raise NotFoundError("There is no such link.", hint="A link has a direction and a type.")
             edge = None
         else:
             edge = engine.links.link(id, other, scope=scope, type=type, weight=weight)
-    if frame.json:
+    if options.json:
         emit({"removed": True} if edge is None else edge)
     else:
         say(paint("unlinked", "yellow") if edge is None else f"{paint('linked', 'green')}  {edge.source}  {edge.type}  {edge.target}")
@@ -46,23 +46,23 @@ def link(
 @app.command()
 @flatten_options
 def tag(
-    frame: GlobalOptions,
-    id: Annotated[str | None, typer.Argument(help="The memory's id; without one the tags there are.", show_default=False)] = None,
+    options: GlobalOptions,
+    id: Annotated[str | None, typer.Argument(help="The memory's id; without one, all tags are listed.", show_default=False)] = None,
     tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take them off instead.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove these tags instead.")] = False,
 ) -> None:
-    """Tag a memory, or list the tags with how many memories have each."""
+    """Tag a memory, or list all tags with counts."""
     if id is not None and not tags:
-        raise InputError("There is no tag.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags.")
-    with frame.open() as (engine, scope):
+        raise InputError("No tag was given.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags.")
+    with options.open() as (engine, scope):
         if id is None:
             counts = engine.links.tags(scope)
         else:
             change = engine.links.untag if remove else engine.links.tag
             record = change(id, tags or (), scope=scope)
     if id is not None:
-        emit(record) if frame.json else say(f"{paint(record.id, 'dim')}  {', '.join(map(clean, record.tags)) or 'no tags'}")
-    elif frame.json:
+        emit(record) if options.json else say(f"{paint(record.id, 'dim')}  {', '.join(map(clean, record.tags)) or 'no tags'}")
+    elif options.json:
         emit(counts)
     elif counts:
         print_table(("memories", "tag"), [[str(number), name] for name, number in counts.items()])
@@ -74,35 +74,35 @@ def tag(
 @flatten_options
 def related(
     id: Id,
-    frame: GlobalOptions,
-    depth: Annotated[int, typer.Option(min=1, max=5, help="Links to follow, one after the other.", metavar="N")] = 2,
+    options: GlobalOptions,
+    depth: Annotated[int, typer.Option(min=1, max=5, help="Number of links to follow in a row.", metavar="N")] = 2,
     limit: Limit = 10,
 ) -> None:
     """Show what links, tags and topics lead to from one memory."""
-    with frame.open() as (engine, scope):
-        _print_related(engine.links.related(id, scope=scope, depth=depth, limit=limit), frame)
+    with options.open() as (engine, scope):
+        _print_related(engine.links.related(id, scope=scope, depth=depth, limit=limit), options)
 
 
 @app.command()
 @flatten_options
 def recall(
-    frame: GlobalOptions,
-    query: Annotated[str, typer.Argument(help="What to look for; without it the newest.", show_default=False)] = "",
+    options: GlobalOptions,
+    query: Annotated[str, typer.Argument(help="The question; without it the newest memories.", show_default=False)] = "",
     mode: Annotated[
         Literal["recent", "semantic", "cascade"] | None,
-        typer.Option(help="recent: the newest; semantic: what a search finds; cascade: also what links lead to.", show_default=False),
+        typer.Option(help="recent: the newest; semantic: search results; cascade: search results and linked memories.", show_default=False),
     ] = None,
     limit: Limit = 10,
 ) -> None:
     """Recall memories: the newest, or what a question leads to over links."""
-    with frame.open() as (engine, scope):
-        _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), frame)
+    with options.open() as (engine, scope):
+        _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), options)
 
 
-def _print_related(found: tuple[Related, ...], frame: GlobalOptions) -> None:
-    if frame.json:
+def _print_related(found: tuple[Related, ...], options: GlobalOptions) -> None:
+    if options.json:
         emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
     elif not found:
         note("Nothing found.")
-    for each in () if frame.json else found:
+    for each in () if options.json else found:
         say(f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')}  {fit_line(each.record.text, 100)}")

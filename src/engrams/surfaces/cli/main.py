@@ -1,4 +1,6 @@
-"""`engrams`: the way in. Commands load when they are called, so that `engrams --help` answers at once.
+"""Command line of engrams; commands load on call.
+
+So `engrams --help` answers at once.
 
 Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130 interrupted.
 """
@@ -23,46 +25,46 @@ from engrams.errors import BudgetError, EngramsError, ModelError, NotFoundError,
 COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("write", "Remember something."),
     "search": ("read", "Find memories that answer a question."),
-    "context": ("read", "Memory as text for a prompt, within a token budget."),
-    "explain": ("read", "Say why a search finds what it finds."),
-    "list": ("browse", "List memories by what they are."),
-    "show": ("browse", "Show one memory with everything known about it."),
+    "context": ("read", "Print memory as prompt text within a token budget."),
+    "explain": ("read", "Explain the results of a search."),
+    "list": ("browse", "List memories by their fields."),
+    "show": ("browse", "Show one memory with all its fields and its history."),
     "history": ("browse", "Show every change of one memory."),
     "edit": ("write", "Change a memory."),
-    "forget": ("write", "Put memories away; restore brings them back."),
-    "restore": ("write", "Undo forget; or put back what backup wrote."),
-    "purge": ("write", "Erase memories for good, with proof."),
+    "forget": ("write", "Forget memories; restore brings them back."),
+    "restore": ("write", "Undo forget, or restore a backup file."),
+    "purge": ("write", "Erase memories for good and show the proof."),
     "link": ("links", "Link two memories."),
     "tag": ("links", "Tag a memory, or list the tags."),
-    "related": ("links", "Show what links lead to from one memory."),
-    "recall": ("links", "Recall the newest, or what a question leads to over links."),
+    "related": ("links", "Show memories linked to one memory."),
+    "recall": ("links", "Recall the newest memories, or those that a question and links lead to."),
     "import": ("files", "Import conversations and memories from files."),
     "export": ("files", "Export memories to a file or folder."),
     "stats": ("admin", "Count memories."),
-    "status": ("admin", "Show background work: jobs, failures, lag."),
+    "status": ("admin", "Show background work: jobs, backlog, failures."),
     "retry": ("admin", "Run failed jobs again."),
-    "garden": ("garden", "Look after memory: merge, prune, link; plan, run, undo."),
-    "config": ("admin", "Show every setting and where it came from."),
-    "doctor": ("doctor", "Check that everything works, and say what to do where not."),
-    "hook": ("hook", "Answer a coding agent's hook: memory into its prompts, its turns kept."),
+    "garden": ("garden", "Maintain memory: plan, run or undo merging, pruning and linking."),
+    "config": ("admin", "Show every setting with its value and origin."),
+    "doctor": ("doctor", "Check that everything works, with a hint for each failure."),
+    "hook": ("hook", "Answer a coding agent's hook: recall into its prompts, store its messages."),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
-    "keys": ("keys", "Make, list and revoke keys to the server."),
-    "safety": ("safety", "Keep, list and purge the log of crises that were noticed."),
-    "feedback": ("feedback", "Keep, list and purge what people thought of their sessions."),
+    "keys": ("keys", "Create, list and revoke API keys of the server."),
+    "safety": ("safety", "Store, list and purge records of detected crises."),
+    "feedback": ("feedback", "Store, list and purge people's ratings of their sessions."),
     "mcp": ("mcp", "Serve memory to agents over MCP."),
     "demo": ("demo", "Import a sample conversation and ask it questions."),
-    "sync": ("vault", "Bring files and memory into step, and the remote where one is set."),
-    "log": ("vault", "Show the history of the files: who changed what, when and why."),
-    "diff": ("vault", "Show what changed in the files."),
-    "blame": ("vault", "Show with which commit each line of a memory's file came."),
-    "revert": ("vault", "Undo one commit, memory by memory."),
-    "reindex": ("vault", "Build the database anew from the files, or the files from it."),
-    "dream": ("vault", "Bring what lasts from the daily notes into MEMORY.md."),
-    "backup": ("vault", "Write memory and files to one file, while running, and check it."),
-    "recover": ("vault", "Put a backup into a home that has no memory yet."),
+    "sync": ("vault", "Synchronise files and memory, and the remote if one is set."),
+    "log": ("vault", "Show the history of the files: author, change, time, reason."),
+    "diff": ("vault", "Show changes in the files."),
+    "blame": ("vault", "Show the commit and author of each line of a memory's file."),
+    "revert": ("vault", "Undo one commit; later changes are kept."),
+    "reindex": ("vault", "Rebuild the database from the files, or the files from it."),
+    "dream": ("vault", "Move lasting facts from the daily notes into MEMORY.md."),
+    "backup": ("vault", "Write memory and files to one checked backup file."),
+    "recover": ("vault", "Restore a backup into a home without memory."),
 }
-"""Name -> module and one-line help. The help stands here so that showing it loads no module."""
+"""Name -> module and one-line help; `engrams --help` loads no module."""
 
 CODES: tuple[tuple[type[EngramsError], int], ...] = (
     (NotFoundError, 3),
@@ -75,7 +77,7 @@ CODES: tuple[tuple[type[EngramsError], int], ...] = (
 
 
 class LazyCommands(TyperGroup):
-    """The commands, each loaded from its module when it is asked for."""
+    """Load each command from its module when it is called."""
 
     def list_commands(self, _context: Any) -> list[str]:
         return list(COMMANDS)
@@ -119,12 +121,15 @@ def engrams(version: bool = _VERSION) -> None:
 
 
 def exit_code(problem: EngramsError) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     return next(code for kind, code in CODES if isinstance(problem, kind))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line and give its exit code. Errors go to standard error: a message and a hint, or as JSON."""
+    """Run one command line and return its exit code.
+
+    Errors go to standard error: a message and a hint, or JSON.
+    """
     try:
         typer.main.get_command(app)(list(arguments), prog_name="engrams")
     except SystemExit as end:
@@ -141,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def print_error(problem: EngramsError, *, as_json: bool) -> None:
-    """Tell an error on standard error."""
+    """Print an error to standard error."""
     if as_json:
         told = {"error": {"type": type(problem).__name__, "message": problem.message, "hint": problem.hint}}
         print(json.dumps(told, ensure_ascii=False), file=sys.stderr)
@@ -152,15 +157,15 @@ def print_error(problem: EngramsError, *, as_json: bool) -> None:
 
 
 def run() -> NoReturn:
-    """The console script."""
+    """Run the console script."""
     ended: list[int] = []
-    # First of all, and so the last that happens: whatever else waits for the end has had its turn.
+    # Registered first, so it runs after all other exit handlers.
     atexit.register(_exit_now, ended)
-    # One thread for the small matrices of a search: more of them wait for each other longer than they work.
+    # One thread for the small matrices of a search: more threads wait longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Looking through every installed package for plugins of pydantic, of which we use none, takes longer than --help.
+    # Searching every installed package for pydantic plugins (unused here) takes longer than --help.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    # Loading modules and an index makes many lasting objects; looking through them for garbage takes a tenth of a short command.
+    # Modules and an index are many lasting objects; collecting among them takes a tenth of a short command.
     gc.set_threshold(100_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -169,7 +174,7 @@ def run() -> NoReturn:
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has gone: what is left in the buffer has nowhere to go.
+        # The reader (head, less) has gone: discard the rest of the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
@@ -179,9 +184,9 @@ def run() -> NoReturn:
 
 
 def _exit_now(ended: Sequence[int]) -> None:
-    """Taking an index and a hundred modules apart, object by object, takes a fifth of a short command: the system does it at once."""
+    """Exit without tearing down objects, which takes long."""
     if not ended:
-        return  # an error is on its way out, and Python shows it
+        return  # Python shows the raised error
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""engrams mcp."""
+"""Command mcp."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ app = new_app()
 @app.command()
 @flatten_options
 def mcp(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     profile: Annotated[
         Literal["engrams", "actions", "mem0", "graph", "search", "garden"],
         typer.Option(
-            help="Which names the tools have: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch),"
+            help="The tool names: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch),"
             " garden (upkeep)."
         ),
     ] = "engrams",
@@ -28,16 +28,19 @@ def mcp(
     host: Annotated[str, typer.Option(help="With --http: the address to listen on; loopback only.", metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port.", min=0, max=65535, metavar="N")] = 8101,
 ) -> None:
-    """Serve memory to agents over the Model Context Protocol, for one person: --user, --project and --conversation hold it."""
-    # Surfaces find each other by name, so that none depends on another being installed.
+    """Serve memory to agents over the Model Context Protocol.
+
+    For one person: --user, --project and --conversation set the scope.
+    """
+    # Surfaces load each other by name, so that none depends on another being installed.
     try:
         server = import_module("engrams.surfaces.mcp.server")
     except ImportError as problem:
         raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint="pip install 'engrams[mcp]'") from None
     from engrams.types import Scope
 
-    settings = frame.load().settings
-    scope = Scope(frame.scope(settings))
+    settings = options.load().settings
+    scope = Scope(options.scope(settings))
     if http:
         server.serve(settings, scope, profile, host, port)
     else:

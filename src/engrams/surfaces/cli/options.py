@@ -1,4 +1,4 @@
-"""What every command line has in common: whose memory, where, with which settings. And how commands take it."""
+"""Options shared by all commands, and their translation for typer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GlobalOptions:
-    """The options of every command."""
+    """Options of every command."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
     home: Annotated[str | None, typer.Option(help="The home folder.", show_default=False, metavar="DIR")] = None
@@ -26,32 +26,33 @@ class GlobalOptions:
     overrides: Annotated[
         list[str], typer.Option("--set", help="Set a setting: read.limit=20. Repeatable.", show_default=False, metavar="NAME=VALUE")
     ] = field(default_factory=list)
-    test: Annotated[bool, typer.Option("--test", help="Work on a home of its own inside the home.")] = False
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory (default: you).", show_default=False, metavar="NAME")] = (
-        None
-    )
-    agent: Annotated[str | None, typer.Option(help="The agent's part of it.", show_default=False, metavar="NAME")] = None
-    project: Annotated[str | None, typer.Option(help="The project's part of it.", show_default=False, metavar="NAME")] = None
+    test: Annotated[bool, typer.Option("--test", help="Work on a separate test home inside the home.")] = False
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="The owner of the memory (default: you).", show_default=False, metavar="NAME")
+    ] = None
+    agent: Annotated[str | None, typer.Option(help="Only this agent's part of the memory.", show_default=False, metavar="NAME")] = None
+    project: Annotated[str | None, typer.Option(help="Only this project's part of the memory.", show_default=False, metavar="NAME")] = None
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="The conversation's part of it.", show_default=False, metavar="NAME")
+        str | None,
+        typer.Option("--conversation", "-c", help="Only this conversation's part of the memory.", show_default=False, metavar="NAME"),
     ] = None
 
     def load(self) -> Loaded:
-        """The settings, and where each came from."""
+        """Load the settings with their origins."""
         from engrams.settings import load
 
         given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._parse_overrides()}
         return load({name: value for name, value in given.items() if value is not None})
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
-        """Whose memory this command works on: ``("user", U, "agent", A, "project", P, "conversation", C)``."""
+        """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
         parts = {"agent": self.agent, "project": self.project, "conversation": self.conversation}
         deeper = (label for name, value in parts.items() if value is not None for label in (name, value))
         return ("user", self.user if self.user is not None else settings.owner, *deeper)
 
     @contextmanager
     def open(self) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
-        """The engine, and the scope."""
+        """Open the engine; yield it with the scope."""
         from engrams.types import Scope
 
         settings = self.load().settings
@@ -83,12 +84,12 @@ class GlobalOptions:
 
 
 def new_app() -> typer.Typer:
-    """A place to register commands. Plain help: the pretty one would load a renderer first."""
+    """Create a typer app with plain help, which loads faster."""
     return typer.Typer(rich_markup_mode=None)
 
 
 def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes groups of options as dataclasses, in the form that typer reads: one parameter each."""
+    """Turn parameters that are option dataclasses into single parameters."""
     hints = get_type_hints(command, include_extras=True)
     taken = list(inspect.signature(command).parameters.values())
     groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}

@@ -1,4 +1,4 @@
-"""What a command prints: JSON for programs, tidy text for people. Results to standard output, the rest to standard error."""
+"""Print results as JSON or text; notes go to standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31",
 
 
 def to_json(value: Any) -> Any:
-    """JSON values of anything the engine answers with: dataclasses as objects, scopes as lists, times as ISO 8601."""
+    """Convert any answer of the engine to JSON values.
+
+    Dataclasses become objects, scopes lists, times ISO 8601.
+    """
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
@@ -38,23 +41,26 @@ def to_json(value: Any) -> Any:
 
 
 def emit(value: Any) -> None:
-    """One JSON value on one line of standard output."""
+    """Print one JSON value on one line of standard output."""
     ascii_only = "utf" not in (sys.stdout.encoding or "").casefold()
     print(json.dumps(to_json(value), ensure_ascii=ascii_only))
 
 
 def say(text: str = "") -> None:
-    """A line of the answer, for a person."""
+    """Print a line of the answer."""
     print(text)
 
 
 def note(text: str) -> None:
-    """A line beside the answer: progress, a warning."""
+    """Print progress or a warning to standard error."""
     print(text, file=sys.stderr)
 
 
 def confirm_erase(what: str, word: str) -> None:
-    """Only the exact word erases; anything else cancels. RefusedError: it was not given."""
+    """Ask for the word purge; anything else cancels.
+
+    RefusedError: it was not given.
+    """
     if not word:
         print(f"This erases {what} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
         word = sys.stdin.readline().strip()
@@ -65,34 +71,34 @@ def confirm_erase(what: str, word: str) -> None:
 
 
 def has_colours() -> bool:
-    """Whether standard output is a terminal that wants colours."""
+    """Check that standard output is a terminal that wants colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, colour: str) -> str:
-    """The text in a colour, where colours are wanted."""
+    """Colour the text if colours are wanted."""
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if has_colours() else text
 
 
 def clean(text: str) -> str:
-    """Stored text as it may go to a terminal: without control characters that could steer it or turn text around."""
+    """Strip control characters that could steer a terminal."""
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def terminal_width() -> int:
-    """Columns there are; a pipe has no end."""
+    """Return the terminal's columns; unlimited for a pipe."""
     return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 200
 
 
 def text_width(text: str) -> int:
-    """Columns a text takes: wide characters two, combining ones none."""
+    """Count columns: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def fit_line(text: str, columns: int) -> str:
-    """The text on one line, cut with an ellipsis where it is longer than ``columns``."""
+    """Fit the text on one line of ``columns``, with an ellipsis."""
     line = " ".join(clean(text[: columns * 4]).split())
     if text_width(line) <= columns and len(text) <= columns * 4:
         return line
@@ -106,7 +112,7 @@ def fit_line(text: str, columns: int) -> str:
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
-    """Rows under their heads; the last column takes what room is left."""
+    """Print rows under their headings; the last column fills the line."""
     cells = [[*(fit_line(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
     sizes = [max(text_width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
     room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))
@@ -121,13 +127,16 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Ma
 
 
 def format_time(moment: datetime | None) -> str:
-    """A time for a table, in UTC."""
+    """Format a time for a table, in UTC."""
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 @contextmanager
 def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error while a terminal is there to see it; called with how much is done and how much there is."""
+    """Show a progress bar on standard error, on a terminal only.
+
+    Yields a function that takes the amount done and the total.
+    """
     if quiet or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -1,4 +1,4 @@
-"""search, context, explain."""
+"""Commands search, context and explain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
+Query = Annotated[str, typer.Argument(help="The question, in your own words.")]
 Limit = Annotated[
     int | None, typer.Option("--limit", "-n", min=0, help="At most this many (default: read.limit).", show_default=False, metavar="N")
 ]
@@ -26,17 +26,17 @@ Limit = Annotated[
 @flatten_options
 def search(
     query: Query,
-    frame: GlobalOptions,
+    options: GlobalOptions,
     sift: RecordFilterOptions,
     times: TimeOptions,
     limit: Limit = None,
-    history: Annotated[bool, typer.Option("--history", help="Also what was superseded or archived.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:
-    """Find memories that answer a question, best first, each with its score (0 to 1)."""
+    """Find memories that answer a question, best first, with scores."""
     kinds, where, moment = sift.kinds(), sift.where(), times.moment()
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         found = engine.search(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
-    if frame.json:
+    if options.json:
         emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain})
         return
     _warn_weak(found)
@@ -48,41 +48,47 @@ def search(
 @flatten_options
 def context(
     query: Query,
-    frame: GlobalOptions,
+    options: GlobalOptions,
     times: TimeOptions,
     limit: Limit = None,
     tokens: Annotated[
         int | None, typer.Option("--tokens", min=0, help="Token budget (default: read.context_tokens).", show_default=False, metavar="N")
     ] = None,
 ) -> None:
-    """Memory as text for a prompt: a stable profile, then what this question needs, never over the budget."""
+    """Print memory as prompt text within a token budget.
+
+    A stable profile, then memories for this question.
+    """
     moment = times.moment()
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
-    if frame.json:
+    if options.json:
         shape = {"text": made.text, "prefix": made.prefix, "tail": made.tail, "tokens": made.tokens, "version": made.version}
         emit({**shape, "abstain": made.abstain, "hits": [hit_to_dict(hit) for hit in made.hits]})
     elif made.text:
         say(clean(made.text))
     else:
-        note("Nothing to put into a prompt.")
+        note("No memory for a prompt.")
 
 
 @app.command()
 @flatten_options
 def explain(
     query: Query,
-    frame: GlobalOptions,
+    options: GlobalOptions,
     sift: RecordFilterOptions,
     times: TimeOptions,
     limit: Limit = None,
-    history: Annotated[bool, typer.Option("--history", help="Also what was superseded or archived.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:
-    """Say why a search finds what it finds: what spoke for each memory, and what was left out and why."""
+    """Explain the results of a search.
+
+    What raised each memory's score, and what was left out and why.
+    """
     kinds, where, moment = sift.kinds(), sift.where(), times.moment()
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         found = engine.explain(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
-    if frame.json:
+    if options.json:
         emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})
         return
     from engrams.surfaces.cli import explain
@@ -98,4 +104,4 @@ def _warn_weak(found: Found) -> None:
     if not found.hits:
         note("Nothing found.")
     elif found.abstain:
-        note("Nothing came near; these are the nearest there are.")
+        note("No close match; these are the nearest memories.")

@@ -1,4 +1,4 @@
-"""Memories in words and as JSON."""
+"""Format memories as text and JSON."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
 _WHY = {
     "cos": "close in meaning",
-    "cosctx": "what was said just before it is close in meaning",
+    "cosctx": "the messages just before it are close in meaning",
     "bm": "uses the same words",
-    "bmctx": "the turns just before it use the same words",
+    "bmctx": "the messages just before it use the same words",
     "bmses": "its conversation is about this",
-    "speaker": "said by whom you ask about",
+    "speaker": "said by the person you ask about",
     "date": "from the time you ask about",
     "question": "is a question itself",
-    "when": "names a time, as you ask for one",
-    "length": "says more than a word or two",
+    "when": "names a time, which you ask for",
+    "length": "is longer than a word or two",
     "recency": "recent",
     "importance": "important",
     "confidence": "certain",
-    "fact": "a fact taken from it matches",
+    "fact": "a fact derived from it matches",
 }
 _LEAST = 0.005
 _MOST = 4
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:
-    """A found memory: what the record says, and how it was found."""
+    """Convert a hit to JSON values: record and score."""
     record = hit.record
     return {
         "id": record.id,
@@ -54,18 +54,18 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
 
 
 def fact_to_dict(record: Record) -> dict[str, Any]:
-    """What was derived from a found memory."""
+    """Convert a derived fact to JSON values."""
     names = ("id", "text", "kind", "status", "subject", "predicate", "object", "valid_from", "valid_to")
     return {name: getattr(record, name) for name in names}
 
 
 def speaker_name(record: Record) -> str:
-    """Who said it."""
+    """Return the speaker's name, or the role of a message."""
     return record.speaker or (record.role if record.kind == "turn" else "")
 
 
 def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
-    """What spoke most for a memory and what against it, in words, the strongest first."""
+    """List the strongest reasons for and against a memory."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
     told = [(f"{_WHY.get(name, name)} ({value:+.2f})", value) for name, value in ranked if abs(value) >= _LEAST]
     good, bad = [text for text, value in told if value > 0], [text for text, value in told if value < 0]
@@ -73,7 +73,7 @@ def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
 
 
 def print_hit(place: int, hit: Hit) -> None:
-    """One found memory, for a person."""
+    """Print one hit."""
     record = hit.record
     about = [format_time(record.valid_from or record.recorded_at), speaker_name(record), "" if hit.status == "active" else str(hit.status)]
     head = (
@@ -90,9 +90,9 @@ def print_hit(place: int, hit: Hit) -> None:
 
 
 def print_receipt(receipt: Receipt, text: str) -> None:
-    """What became of a write, for a person."""
+    """Print the outcome of a write."""
     colour = "yellow" if receipt.outcome in ("refused", "redacted") else "green"
-    # What was typed may hold the secret that was taken out or refused: it is not shown again.
+    # The text may hold the removed or refused secret: do not print it.
     shown = "" if receipt.outcome in ("refused", "redacted") else fit_line(text, 100)
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:
@@ -102,11 +102,11 @@ def print_receipt(receipt: Receipt, text: str) -> None:
         if choice.reason and receipt.outcome != "stored":
             say(f"    {choice.stage}: {clean(choice.reason)}")
     if receipt.pending:
-        say(paint(f"    still to do: {', '.join(receipt.pending)}", "dim"))
+        say(paint(f"    pending: {', '.join(receipt.pending)}", "dim"))
 
 
 def print_record(record: Record) -> None:
-    """Everything known about one memory, for a person; empty fields are left out."""
+    """Print all non-empty fields of a memory."""
     held = {name: shown for name, value in to_json(record).items() if (shown := _display_value(value))}
     held["scope"] = record.scope.key
     text = held.pop("text")

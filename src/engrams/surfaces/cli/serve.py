@@ -1,4 +1,4 @@
-"""engrams serve."""
+"""Command serve."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SHARE = "SHARE"
 
 @dataclass(frozen=True)
 class ProxyOptions:
-    """How the proxy works: each option is a setting."""
+    """Options of the proxy; each is a setting."""
 
     upstream: Annotated[
         str | None,
         typer.Option(
             "--upstream",
             "--openai-base-url",
-            help="Base URL of the model server behind (serve.upstream).",
+            help="Base URL of the upstream model server (serve.upstream).",
             show_default=False,
             metavar="URL",
         ),
@@ -46,7 +46,7 @@ class ProxyOptions:
     ] = None
     threshold: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Judged below this is left out (rerank.threshold).", show_default=False, metavar=_SHARE),
+        typer.Option(min=0, max=1, help="Drop memories judged below this (rerank.threshold).", show_default=False, metavar=_SHARE),
     ] = None
     git: Annotated[
         bool | None,
@@ -59,7 +59,7 @@ class ProxyOptions:
     ] = None
 
     def overrides(self) -> list[str]:
-        """The settings that were given, as ``--set`` takes them."""
+        """Return the given settings as ``--set`` takes them."""
         given = {
             "serve.upstream": self.upstream,
             "embed.model": self.embedding_model,
@@ -80,7 +80,7 @@ class ProxyOptions:
 @app.command()
 @flatten_options
 def serve(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     proxied: ProxyOptions,
     host: Annotated[
         str | None,
@@ -94,5 +94,5 @@ def serve(
         from engrams.surfaces.http.server import serve as serve_http
     except ImportError as problem:
         raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint="pip install 'engrams[server]'") from None
-    # Those of --set come last: they are the plainest way to say it.
-    serve_http(replace(frame, overrides=[*given, *proxied.overrides(), *frame.overrides]).load().settings)
+    # --set is the most explicit, so it comes last.
+    serve_http(replace(options, overrides=[*given, *proxied.overrides(), *options.overrides]).load().settings)

@@ -1,4 +1,4 @@
-"""log, diff, blame, revert, sync, reindex, dream, backup, recover: memory as files."""
+"""Commands on memory as files: sync, history, dreams, backups."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 Commit = Annotated[str, typer.Argument(help="A commit's id, or its first four digits or more.")]
 Passphrase = Annotated[
-    str, typer.Option(help="Seal it with this passphrase.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")
+    str, typer.Option(help="Encrypt or decrypt it with this passphrase.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")
 ]
 
 
 @contextmanager
-def _open_vault(frame: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
-    """The engine, its vault, and the owner."""
+def _open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
+    """Open the engine; yield it with its vault and owner."""
     from engrams.build import vault
     from engrams.types import Scope
 
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         yield engine, vault(engine), Scope(scope).owner
 
 
 @app.command()
 @flatten_options
 def log(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     id: Annotated[str, typer.Argument(help="Only of this memory.", show_default=False)] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
 ) -> None:
-    """Show the history of the files: who changed what, when and why."""
-    with _open_vault(frame) as (engine, vault, owner):
+    """Show the history of the files: author, change, time, reason."""
+    with _open_vault(options) as (engine, vault, owner):
         vault.commit()
         path = vault.file(owner, engine.get(id, scope=owner).id) if id else ""
         entries = vault.git.log(limit, path)
-    if frame.json:
+    if options.json:
         emit({"commits": entries})
         return
     for entry in entries:
@@ -62,14 +62,14 @@ def log(
 @app.command()
 @flatten_options
 def diff(
-    frame: GlobalOptions,
-    commit: Annotated[str, typer.Argument(help="What this commit did; without one, what is not committed yet.", show_default=False)] = "",
-    other: Annotated[str, typer.Argument(help="From the first commit to this one.", show_default=False)] = "",
+    options: GlobalOptions,
+    commit: Annotated[str, typer.Argument(help="Show this commit; without one, uncommitted changes.", show_default=False)] = "",
+    other: Annotated[str, typer.Argument(help="Show the changes from the first commit to this one.", show_default=False)] = "",
 ) -> None:
-    """Show what changed in the files."""
-    with _open_vault(frame) as (_, vault, _owner):
+    """Show changes in the files."""
+    with _open_vault(options) as (_, vault, _owner):
         told = vault.git.diff(commit, other)
-    if frame.json:
+    if options.json:
         emit({"diff": told})
         return
     for line in told.splitlines():
@@ -79,12 +79,12 @@ def diff(
 
 @app.command()
 @flatten_options
-def blame(frame: GlobalOptions, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
-    """Show with which commit each line of a memory's file came, and by whom."""
-    with _open_vault(frame) as (engine, vault, owner):
+def blame(options: GlobalOptions, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
+    """Show the commit and author of each line of a file."""
+    with _open_vault(options) as (engine, vault, owner):
         vault.commit()
         lines = vault.git.blame(vault.file(owner, engine.get(id, scope=owner).id))
-    if frame.json:
+    if options.json:
         emit({"lines": lines})
         return
     print_table(
@@ -96,14 +96,14 @@ def blame(frame: GlobalOptions, id: Annotated[str, typer.Argument(help="The memo
 
 @app.command()
 @flatten_options
-def revert(frame: GlobalOptions, commit: Commit) -> None:
-    """Undo one commit, memory by memory; what has changed since is kept."""
-    with _open_vault(frame) as (_, vault, _owner):
+def revert(options: GlobalOptions, commit: Commit) -> None:
+    """Undo one commit; later changes are kept."""
+    with _open_vault(options) as (_, vault, _owner):
         done = vault.revert(commit)
-    if frame.json:
+    if options.json:
         emit(done)
     else:
-        say(f"{len(done.changed)} brought back.")
+        say(f"{len(done.changed)} memories restored.")
         for name, why in done.kept.items():
             say(f"{paint('kept', 'yellow')}  {clean(name)}: {clean(why)}")
     if done.kept and not done.changed:
@@ -113,16 +113,16 @@ def revert(frame: GlobalOptions, commit: Commit) -> None:
 @app.command()
 @flatten_options
 def sync(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     accept: Annotated[bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")] = False,
-    local: Annotated[bool, typer.Option("--local", help="Leave the remote alone.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Do not use the remote.")] = False,
 ) -> None:
-    """Bring files and memory into step, and the remote where one is set."""
-    with _open_vault(frame) as (engine, vault, _owner):
-        # Opening it takes in what changed since; that is what was asked for, too.
+    """Synchronise files and memory, and the remote if one is set."""
+    with _open_vault(options) as (engine, vault, _owner):
+        # Opening the vault has already synced once: add that report.
         report = vault.start_report + vault.sync(accept)
         exchange = None if local or not engine.settings.vault.remote else vault.exchange()
-    if frame.json:
+    if options.json:
         emit({"report": report, "remote": exchange})
     else:
         names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written", "gone")
@@ -130,7 +130,7 @@ def sync(
         for path, why in report.problems.items():
             note(f"{clean(path)}: {clean(why)}")
         if exchange is not None:
-            say(f"remote: {exchange.pulled} files came, {'ours were given' if exchange.pushed else 'ours were not taken'}")
+            say(f"remote: {exchange.pulled} files pulled, {'ours pushed' if exchange.pushed else 'push rejected'}")
     if report.gone:
         raise typer.Exit(4)
 
@@ -138,28 +138,28 @@ def sync(
 @app.command()
 @flatten_options
 def reindex(
-    frame: GlobalOptions,
-    files: Annotated[bool, typer.Option("--files", help="The other way round: write every file anew from the database.")] = False,
+    options: GlobalOptions,
+    files: Annotated[bool, typer.Option("--files", help="Rewrite every file from the database instead.")] = False,
 ) -> None:
-    """Build the database anew from the files. The old one stays beside it."""
+    """Rebuild the database from the files; keep the old one."""
     from engrams.build import reindex as build
 
-    told = build(frame.load().settings, files=files)
-    emit(told) if frame.json else say(", ".join(f"{name} {number}" for name, number in told.items()))
+    told = build(options.load().settings, files=files)
+    emit(told) if options.json else say(", ".join(f"{name} {number}" for name, number in told.items()))
 
 
 @app.command()
 @flatten_options
 def dream(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     days: Annotated[int, typer.Option(min=1, max=30, help="Days to look back.")] = 3,
-    force: Annotated[bool, typer.Option("--force", help="Also where nothing is new.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run even if nothing is new.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Carry out the plan that waits.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Put MEMORY.md back as it was before the last dream.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply the waiting plan.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")] = False,
 ) -> None:
-    """Bring what lasts from the daily notes into MEMORY.md."""
-    with _open_vault(frame) as (engine, vault, owner):
+    """Move lasting facts from the daily notes into MEMORY.md."""
+    with _open_vault(options) as (engine, vault, owner):
         dreams = vault.days.dreams
         if undo:
             dreams.undo(owner)
@@ -167,21 +167,21 @@ def dream(
         elif apply:
             made = dreams.held_plan(owner)
             if made is None:
-                raise RefusedError("No dream waits.", hint="`engrams dream --plan` makes one.")
+                raise RefusedError("No plan waits.", hint="`engrams dream --plan` makes one.")
             dreams.apply(made)
             told = "Done."
         else:
             vault.days.daily.summarise(owner, engine.now().date())
-            made, told = dreams.plan(owner, days, force), "Nothing to dream of."
+            made, told = dreams.plan(owner, days, force), "Nothing new."
             if made is not None:
                 if plan or vault.parts.settings.dream_confirm:
                     dreams.hold_plan(made)
-                    told = "This waits for `engrams dream --apply`."
+                    told = "The plan waits for `engrams dream --apply`."
                 else:
                     dreams.apply(made)
                     told = "Done."
         vault.sync()
-    if frame.json:
+    if options.json:
         emit({"plan": made, "told": told})
         return
     for text in made.added if made else ():
@@ -194,33 +194,36 @@ def dream(
 @app.command()
 @flatten_options
 def backup(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Write memory and files to one file, while running, and check it."""
+    """Write memory and files to one checked backup file."""
     from engrams.build import backup as write
 
-    with frame.open() as (engine, _):
+    with options.open() as (engine, _):
         done = write(engine, file, passphrase)
     told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
-    emit(told) if frame.json else say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
+    emit(told) if options.json else say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
 
 
 @app.command()
 @flatten_options
 def recover(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Put a backup into a home that has no memory yet. `engrams restore FILE` does the same."""
-    restore_backup(frame, file, passphrase)
+    """Restore a backup into a home without memory.
+
+    `engrams restore FILE` does the same.
+    """
+    restore_backup(options, file, passphrase)
 
 
-def restore_backup(frame: GlobalOptions, file: Path, passphrase: str) -> None:
-    """A backup into a fresh home."""
+def restore_backup(options: GlobalOptions, file: Path, passphrase: str) -> None:
+    """Restore a backup into a fresh home."""
     from engrams.build import recover as read
 
-    count = read(frame.load().settings, file, passphrase)
-    emit({"files": count}) if frame.json else say(f"{count} files are back.")
+    count = read(options.load().settings, file, passphrase)
+    emit({"files": count}) if options.json else say(f"{count} files restored.")

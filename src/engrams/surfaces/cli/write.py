@@ -1,4 +1,4 @@
-"""add, edit, forget, restore, purge."""
+"""Commands add, edit, forget, restore and purge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = new_app()
 
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.", show_default=False, metavar="TEXT")]
+Reason = Annotated[str, typer.Option(help="The reason, for the history.", show_default=False, metavar="TEXT")]
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _PAGE = 500
@@ -31,25 +31,26 @@ _PAGE = 500
 
 @dataclass(frozen=True)
 class TurnOptions:
-    """Who said it, and when."""
+    """Options that describe the speaker and time of a memory."""
 
     kind: Annotated[
         str | None,
-        typer.Option("--kind", "-k", help="What it is: note, fact, turn, … (default: note).", show_default=False, metavar="KIND"),
+        typer.Option("--kind", "-k", help="The kind: note, fact, turn (a message), … (default: note).", show_default=False, metavar="KIND"),
     ] = None
-    speaker: Annotated[str | None, typer.Option(help="Who said it; makes it a turn.", show_default=False, metavar="NAME")] = None
+    speaker: Annotated[str | None, typer.Option(help="The speaker; stores it as a message.", show_default=False, metavar="NAME")] = None
     role: Annotated[
-        str | None, typer.Option(help="Their role: user, assistant, system, tool; makes it a turn.", show_default=False, metavar="ROLE")
+        str | None,
+        typer.Option(help="The speaker's role: user, assistant, system, tool; stores it as a message.", show_default=False, metavar="ROLE"),
     ] = None
-    session: Annotated[str, typer.Option(help="In which session it was said.", show_default=False, metavar="ID")] = ""
-    at: Annotated[str | None, typer.Option(help="When it was said (default: now).", show_default=False, metavar="TIME")] = None
-    caption: Annotated[str, typer.Option(help="Text that describes an attached picture or file.", show_default=False, metavar="TEXT")] = ""
+    session: Annotated[str, typer.Option(help="The session it belongs to.", show_default=False, metavar="ID")] = ""
+    at: Annotated[str | None, typer.Option(help="The time it was said (default: now).", show_default=False, metavar="TIME")] = None
+    caption: Annotated[str, typer.Option(help="Description of an attached picture or file.", show_default=False, metavar="TEXT")] = ""
     external_id: Annotated[
-        str, typer.Option("--id", help="Your own id for it: the same one twice is stored once.", show_default=False, metavar="ID")
+        str, typer.Option("--id", help="Your own id for it: a repeated id is stored once.", show_default=False, metavar="ID")
     ] = ""
 
     def read_turns(self, texts: list[str], file: str | None) -> Iterator[tuple[Turn, Kind, str]]:
-        """What to remember, with its kind and the conversation that it names itself."""
+        """Yield each turn to store, with its kind and conversation."""
         from engrams import formats
         from engrams.types import Kind, Turn
 
@@ -75,26 +76,29 @@ class TurnOptions:
 @app.command()
 @flatten_options
 def add(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     said: TurnOptions,
-    texts: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` reads standard input.", show_default=False)] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="The text to remember; `-` reads standard input.", show_default=False)] = None,
     file: Annotated[
         str | None,
         typer.Option("--file", "-f", help="A JSON list or a line each; `-`: standard input.", show_default=False, metavar="FILE"),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
-    versioned: Annotated[bool, typer.Option("--git-versioning", help="Keep it as a file too, and commit that file to git.")] = False,
+    versioned: Annotated[bool, typer.Option("--git-versioning", help="Also write it to a file and commit that to git.")] = False,
 ) -> None:
-    """Remember something. It is durable and found by the next search when this returns."""
+    """Remember something.
+
+    When this returns it is durable and the next search finds it.
+    """
     if not texts and not file:
         raise InputError("There is nothing to add.", hint="Give a text in quotes, -f FILE, or - to read standard input.")
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
     given = list(said.read_turns(list(texts or ()), file))
-    kept = replace(frame, overrides=[*frame.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else frame
+    kept = replace(options, overrides=[*options.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else options
     with kept.open() as (engine, scope):
         for turn, kind, conversation in given:
-            place = (*scope, "conversation", conversation) if conversation and conversation != frame.conversation else scope
+            place = (*scope, "conversation", conversation) if conversation and conversation != options.conversation else scope
             try:
                 receipt = engine.add(turn, scope=place, kind=kind)
             except (InputError, RefusedError) as problem:
@@ -104,17 +108,17 @@ def add(
                 failed = failed or problem
                 continue
             receipts.append(receipt)
-            if not (quiet or frame.json):
+            if not (quiet or options.json):
                 print_receipt(receipt, turn.text)
         if versioned and receipts and engine.vault is not None:
             engine.vault.write()
             engine.vault.commit(f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}")
-    if frame.json and not quiet:
+    if options.json and not quiet:
         emit(receipts[0] if len(receipts) == 1 and file is None and len(texts or ()) == 1 else receipts)
     if failed:
         raise failed
     if not receipts:
-        raise InputError("There was nothing to add in it.", hint="Give a JSON list, or a line for each memory.")
+        raise InputError("The input holds nothing to add.", hint="Give a JSON list, or a line for each memory.")
     if all(receipt.outcome == "refused" for receipt in receipts):
         raise RefusedError("Nothing was stored.", hint="The receipt says why; `engrams config write.secrets` shows the rule.")
 
@@ -123,34 +127,36 @@ def add(
 @flatten_options
 def edit(
     id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")],
-    frame: GlobalOptions,
+    options: GlobalOptions,
     text: Annotated[str | None, typer.Argument(help="The new text; `-` reads standard input.", show_default=False)] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--field", help="Change a field: importance=0.9, tags=a,b. Repeatable.", show_default=False, metavar="NAME=VALUE"),
     ] = None,
-    expect: Annotated[int | None, typer.Option(help="Only if its version is still this.", show_default=False, metavar="N")] = None,
+    expect: Annotated[
+        int | None, typer.Option(help="Change it only if it still has this version.", show_default=False, metavar="N")
+    ] = None,
     reason: Reason = "",
 ) -> None:
-    """Change a memory's text or fields. The old values stay in its history."""
+    """Change a memory's text or fields; its history keeps old values."""
     from engrams import formats
 
     new = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
     given = dict(_parse_field(change) for change in changes or ())
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
-    emit(record) if frame.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    emit(record) if options.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
 
 
 @app.command()
 @flatten_options
-def forget(ids: Ids, frame: GlobalOptions, reason: Reason = "") -> None:
-    """Put memories away: no search finds them until `restore`. `purge` erases for good."""
-    with frame.open() as (engine, scope):
+def forget(ids: Ids, options: GlobalOptions, reason: Reason = "") -> None:
+    """Forget memories until `restore`; `purge` erases for good."""
+    with options.open() as (engine, scope):
         records = [engine.forget(each, scope=scope, reason=reason) for each in ids]
-    if frame.json:
+    if options.json:
         emit(records)
         return
     for record in records:
@@ -161,25 +167,30 @@ def forget(ids: Ids, frame: GlobalOptions, reason: Reason = "") -> None:
 @flatten_options
 def restore(
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more; or one backup's file.")],
-    frame: GlobalOptions,
-    passphrase: Annotated[str, typer.Option(help="The backup's.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")] = "",
+    options: GlobalOptions,
+    passphrase: Annotated[
+        str, typer.Option(help="The backup's passphrase.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")
+    ] = "",
 ) -> None:
-    """Undo forget. Or put a backup, the file that `engrams backup` wrote, into a home that has no memory yet: `recover`."""
+    """Undo forget, or restore a backup file like `recover`.
+
+    A backup needs a home without memory.
+    """
     from engrams.build import is_backup
 
     if len(ids) == 1 and is_backup(Path(ids[0])):
         from engrams.surfaces.cli.vault import restore_backup
 
-        restore_backup(frame, Path(ids[0]), passphrase)
+        restore_backup(options, Path(ids[0]), passphrase)
         return
-    with frame.open() as (engine, scope):
+    with options.open() as (engine, scope):
         try:
             records = [engine.restore(each, scope=scope) for each in ids]
         except NotFoundError as problem:
             if any(os.sep in each or Path(each).suffix for each in ids):
-                raise NotFoundError(problem.message, hint="`engrams recover FILE` says what is wrong with a backup.") from None
+                raise NotFoundError(problem.message, hint="`engrams recover FILE` reports problems of a backup.") from None
             raise
-    if frame.json:
+    if options.json:
         emit(records)
         return
     for record in records:
@@ -189,15 +200,18 @@ def restore(
 @app.command()
 @flatten_options
 def purge(
-    frame: GlobalOptions,
+    options: GlobalOptions,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
 ) -> None:
-    """Erase memories for good: text, vectors, index, history and what was derived from them alone. Shows the proof."""
+    """Erase memories for good and show the proof.
+
+    Text, vectors, index, history and everything derived from them alone.
+    """
     if bool(ids) == everything:
-        raise InputError("Say what to purge.", hint="Give ids, or --all with the scope (--user, --project, …).")
-    with frame.open() as (engine, scope):
+        raise InputError("Nothing to purge was named.", hint="Give ids, or --all with the scope (--user, --project, …).")
+    with options.open() as (engine, scope):
         doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
@@ -212,13 +226,13 @@ def purge(
         from engrams.build import vault
 
         history = engine.vault is not None and vault(engine).git.exists
-    if frame.json:
+    if options.json:
         emit({"removed": removed, "remaining": remaining, **({"git_history": True} if history else {})})
     else:
         say("erased:    " + ", ".join(f"{name} {number}" for name, number in removed.items()))
         say("remaining: " + ", ".join(f"{name} {number}" for name, number in remaining.items()))
         if history:
-            note("The git history of the files still holds it: delete `.git` in the vault to begin a new one.")
+            note("The git history of the files still holds the memories: delete `.git` in the vault to start a new one.")
     if any(remaining.values()):
         raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
 
@@ -231,7 +245,7 @@ def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
     after = ""
     while True:
         page = engine.list(scope=scope, statuses=statuses, order="oldest", after=after, limit=_PAGE)
-        # A deeper scope reads those above it too; what is erased is only its own.
+        # A deeper scope also reads those above it; erase only its own records.
         found += [record.id for record in page.records if record.scope.labels[: len(scope)] == scope]
         if not page.next:
             return found

@@ -159,7 +159,6 @@ def _on_dom(m: RuleMatch) -> Piece | None:
 
 
 def _on_season(m: RuleMatch) -> Piece | None:
-    """Read a season after a year, "this" or "in"."""
     before = m.text[max(0, m.start() - 1) : m.start()]
     return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
 

@@ -111,7 +111,6 @@ def _apply_prefix(mod: Modifier, nodes: list[DateNode], scene: ScannedText) -> N
 
 
 def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
-    """Apply the modifier; leave the node as it is on mismatch."""
     try:
         ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
@@ -209,7 +208,6 @@ def _join_over(a: DatePart, mod: Modifier, b: DatePart, scene: ScannedText) -> D
 
 
 def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:
-    """Merge two parts in either order; None for two separate times."""
     for near, far in ((a, b), (b, a)):
         open_year = near.kind in _YEARLY and near.year is None and near.lean is None
         if open_year and far.kind == "year":

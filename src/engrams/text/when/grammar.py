@@ -167,7 +167,6 @@ def _without_groups(pattern: str) -> str:
 
 
 def _first_letters(patterns: Iterable[str]) -> frozenset[str]:
-    """Collect the first three letters of every word in the patterns."""
     words = re.findall(r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns))
     return frozenset(form[:3] for word in words for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,)))
 

@@ -51,7 +51,6 @@ def find_times(text: str, now: datetime) -> tuple[Span, ...]:
 
 
 def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
-    """Choose grammars by unambiguous trigger words, else by language."""
     told = trigger_languages(words & TRIGGERS)
     names: list[str] = []
     if told or digits:
@@ -75,7 +74,6 @@ def _load_grammar(name: str) -> Grammar:
 
 
 def _candidate_starts(low: str) -> list[tuple[int, str]]:
-    """List words near a trigger word, with their first letters."""
     tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
     near: set[int] = set()
     for index, (at, word) in enumerate(tokens):
@@ -110,7 +108,6 @@ def _read_pieces(low: str, text: str, grammar: Grammar, zone: tzinfo, starts: li
 
 
 def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
-    """Convert a part with its own zone to local time."""
     assert part.span is not None
     span = part.span
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import threading
@@ -15,8 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore
 from engrams.ports import Clock
-from engrams.surfaces.http.permissions import OPEN, Permission, find_permission
-from engrams.surfaces.http.rest.caller import KEY, OWNER
+from engrams.surfaces.http.permissions import OPEN, PROXY, Permission, find_permission
+from engrams.surfaces.http.rest.caller import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.rest.errors import make_problem
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-engrams-key")
 _OWNER_HEADER = b"x-engrams-owner"
 _BURST = 10
 _MAX_CALLERS = 10_000
+_DELAY, _MAX_DELAY, _FORGET = 0.1, 2.0, 60.0
+"""Seconds by which each wrong key slows its address, at most, and after which it no longer counts."""
 _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a key."
 
 
@@ -38,6 +41,7 @@ class ApiKeyMiddleware:
 
     def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
+        self._failures = KeyFailures()
         self._rate = RateLimit(rate)
         self._noted = RateLimit(1)
 
@@ -49,21 +53,29 @@ class ApiKeyMiddleware:
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != _OWNER_HEADER]
         secret = _find_key(scope["headers"])
         key = self._keys.find(secret, self._clock()) if secret else None
-        answer = self._find_refusal(act, secret, key)
+        place = scope["client"][0] if scope.get("client") else ""
+        answer = self._find_refusal(act, secret, key, place)
         if answer is not None:
+            if secret and key is None:
+                scope[REFUSED_KEY] = True
+                await asyncio.sleep(self._failures.add(place))
             await answer(scope, receive, send)
             return
         if key is not None:
             scope[KEY], scope[OWNER] = key, key.owner.key
             kept = [(name, value) for name, value in scope["headers"] if name not in _KEY_HEADERS or secret not in value.decode("latin-1")]
             scope["headers"] = [*kept, (_OWNER_HEADER, quote(key.owner.key).encode())]
+        scope[RELAY] = act.right == PROXY
         await self._app(scope, receive, send)
 
-    def _find_refusal(self, act: Permission, secret: str, key: ApiKey | None) -> Response | None:
-        if act.right == OPEN and not secret:
-            return None
+    def _find_refusal(self, act: Permission, secret: str, key: ApiKey | None, place: str) -> Response | None:
         if key is None:
             if not secret and not self._needed:
+                return None
+            seconds = self._rate.acquire(f"address {place}")
+            if seconds:
+                return _slow_down(act, seconds)
+            if act.right == OPEN and not secret:
                 return None
             if self._noted.acquire("") == 0:
                 self._audit.note("key.refused", actor="unknown", target=act.name, outcome="refused")
@@ -74,16 +86,7 @@ class ApiKeyMiddleware:
             what = f"This key does not have the right `{act.right}`."
             return _to_response(act, 403, "Forbidden", what, f"`engrams keys add --right {act.right}` makes one that has.")
         seconds = self._rate.acquire(key.id)
-        if seconds:
-            return _to_response(
-                act,
-                429,
-                "Too Many Requests",
-                "This key asks too often.",
-                f"Go on in {seconds} s; `serve.rate_limit` is the limit.",
-                seconds,
-            )
-        return None
+        return _slow_down(act, seconds) if seconds else None
 
 
 class RateLimit:
@@ -110,6 +113,28 @@ class RateLimit:
             if len(self._callers) > _MAX_CALLERS:
                 self._callers.popitem(last=False)
         return 0 if left >= 1 else math.ceil((1 - left) / self._rate)
+
+
+class KeyFailures:
+    """Wrong keys by address: each one is answered later than the last, up to two seconds."""
+
+    def __init__(self) -> None:
+        self._places: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def add(self, place: str) -> float:
+        """Count a wrong key; return the seconds to wait before the answer."""
+        now = time.monotonic()
+        count, at = self._places.pop(place, (0, now))
+        count = count + 1 if now - at < _FORGET else 1
+        self._places[place] = (count, now)
+        if len(self._places) > _MAX_CALLERS:
+            self._places.popitem(last=False)
+        return min(_MAX_DELAY, _DELAY * count)
+
+
+def _slow_down(act: Permission, seconds: int) -> Response:
+    hint = f"Go on in {seconds} s; `serve.rate_limit` is the limit."
+    return _to_response(act, 429, "Too Many Requests", "Too many requests of this key or address.", hint, seconds)
 
 
 def _find_key(headers: list[tuple[bytes, bytes]]) -> str:

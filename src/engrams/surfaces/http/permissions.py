@@ -33,7 +33,7 @@ class Permission:
 def _index_permissions(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]]:
     found: dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]] = {}
     for method, path, right, name, operation in rows:
-        parts = tuple(path.strip("/").split("/"))
+        parts = tuple(path.split("/")[1:])
         found.setdefault((method, len(parts)), []).append((parts, Permission(name, right, path, operation)))
     return found
 
@@ -131,12 +131,13 @@ _FILES = Permission("view.page", OPEN, "/ui/")
 def find_permission(method: str, path: str) -> Permission:
     """Find the permission of a request.
 
-    An unknown path below ours takes the right to read; every other path is the proxy's.
+    Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every
+    other path is the proxy's.
     """
     method = "GET" if method == "HEAD" else method
-    parts = tuple(path.strip("/").split("/"))
+    parts = tuple(path.split("/")[1:])
     for known, act in _PERMISSIONS.get((method, len(parts)), ()):
-        if all(mine == its or mine.startswith("{") for mine, its in zip(known, parts, strict=True)):
+        if all(mine == its or (mine.startswith("{") and its) for mine, its in zip(known, parts, strict=True)):
             return act
     if path.startswith("/ui/") and method == "GET":
         return _FILES

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(rb"[\w.:-]{1,128}")
 _HEADER = b"x-request-id"
+_SAFE = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"), (b"x-frame-options", b"DENY"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ class TelemetryMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if act.right != PROXY:
-                    message = {**message, "headers": [*message.get("headers", ()), (_HEADER, id.encode())]}
+                if not scope.get(RELAY):
+                    message = {**message, "headers": [*_safe_headers(message.get("headers", ())), (_HEADER, id.encode())]}
             await send(message)
 
         start, began = time.time_ns(), time.perf_counter()
@@ -89,6 +90,15 @@ class TelemetryMiddleware:
             seen = _add_caller(scope, ObservedRequest(id, act, scope["method"], status or 499, seconds, start, "", "local", "", parent))
             for observer in self._observers:
                 observer(seen)
+
+
+def _safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Add what every answer of ours tells browsers and caches."""
+    held = dict(headers)
+    added = [pair for pair in _SAFE if pair[0] not in held]
+    if b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
+        added.append((b"cache-control", b"no-store"))
+    return [*headers, *added]
 
 
 def _add_caller(scope: MutableMapping[str, Any], seen: ObservedRequest) -> ObservedRequest:

@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
-    from engrams.build import AuditEntry, AuditLog
+    from engrams.build import AuditLog
 
 
 class AuditEvent(BaseModel):
@@ -55,10 +55,6 @@ def router(settings: Settings) -> APIRouter:
         """List operations on this person's memory, newest first, without texts."""
         log: AuditLog = request.app.state.audit
         found = log.entries(owner=caller.owner_filter(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
-        return AuditTrail(days=list(log.days()), entries=[_to_event(entry) for entry in found])
+        return AuditTrail(days=list(log.days()), entries=[AuditEvent.model_validate(entry, from_attributes=True) for entry in found])
 
     return routes
-
-
-def _to_event(entry: AuditEntry) -> AuditEvent:
-    return AuditEvent.model_validate({name: getattr(entry, name) for name in AuditEvent.model_fields})

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 KEY = "engrams.key"
 OWNER = "engrams.owner"
-"""Entries of the ASGI scope: the key of a request, and the owner it concerns."""
+RELAY = "engrams.relay"
+REFUSED_KEY = "engrams.refused"
+"""Entries of the ASGI scope: a request's key, the owner it concerns, that it may go upstream, and that its key was wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class ListedJob(FailedJob):
 class JobsResponse(BaseModel):
     """Background jobs.
 
-    ``jobs``: everybody's by kind and state; the rest: the owner's, and the server's own without their errors.
+    ``jobs``: by kind and state, the owner's (everybody's for the right `admin`); the rest: the owner's, and the server's own without their errors.
     """
 
     jobs: dict[str, dict[str, int]]
@@ -62,7 +62,7 @@ def router(settings: Settings) -> APIRouter:
     def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobsResponse:  # noqa: B006 - FastAPI copies defaults
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
-        numbers = {kind: dict(states) for kind, states in work["jobs"].items()}
+        numbers = {kind: dict(states) for kind, states in work["jobs"].items()} if caller.is_admin else _count_own_jobs(caller)
         listed = _list_own_jobs(caller, state)[:limit] if state else []
         return JobsResponse(
             jobs=numbers,
@@ -90,6 +90,14 @@ def router(settings: Settings) -> APIRouter:
 def _list_own_jobs(caller: Caller, states: list[State]) -> list[Job]:
     """List jobs of this owner and of no owner."""
     return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller.owner)]
+
+
+def _count_own_jobs(caller: Caller) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for job in _list_own_jobs(caller, []):
+        states = counts.setdefault(job.kind, {})
+        states[job.state] = states.get(job.state, 0) + 1
+    return counts
 
 
 def _is_own(job: Job, owner: Scope) -> bool:

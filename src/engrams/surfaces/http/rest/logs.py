@@ -1,19 +1,23 @@
-"""Routes shared by the feedback log and the safety log."""
+"""/v1/feedback and /v1/safety: opinions of sessions, and crises in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Caller
+from engrams.surfaces.http.rest.caller import Caller, PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logs import Kept
+from engrams.types.logs import Classifier, Kept, Label, Modality, Severity, Source
+
+if TYPE_CHECKING:
+    from engrams.build import CrisisLog, FeedbackLog
 
 Day = Annotated[date, BeforeValidator(require_date_text)]
 MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]
@@ -69,3 +73,142 @@ def log_router(settings: Settings, name: str, outcome: type[BaseModel], add: Cal
 
 def set_status(response: Response, outcome: Kept | None) -> None:
     response.status_code = 201 if outcome is Kept.STORED else 200
+
+
+class FeedbackRequest(LogRequest):
+    """Opinion of somebody on one of their sessions."""
+
+    label: Label | None = Field(description="null: they dismissed the question, and nothing is kept.")
+    source: Source = Source.API
+    modality: Modality = Modality.TEXT
+
+
+class FeedbackOutcome(BaseModel):
+    """Outcome: stored, known, lost or dismissed.
+
+    known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept.
+    """
+
+    outcome: Kept | Literal["dismissed"]
+
+
+class FeedbackFilter(LogFilter):
+    """Selection of feedback, newest first."""
+
+    everyone: bool = Field(False, description="Everybody's, for those who may see it.")
+
+
+class FeedbackEntry(LogEntry):
+    """Feedback as it is kept: ``id`` and ``session`` are hashes."""
+
+    label: Label
+    source: Source
+    modality: Modality
+
+
+class FeedbackList(BaseModel):
+    records: list[FeedbackEntry]
+
+
+def feedback_router(settings: Settings) -> APIRouter:
+    return log_router(settings, "feedback", FeedbackOutcome, add_feedback, list_feedback)
+
+
+def add_feedback(
+    body: FeedbackRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> FeedbackOutcome:
+    """Store this person's opinion of one of their sessions."""
+    options = body.options(caller, idempotency_key)
+    outcome = _feedback_log(request).add(body.session, body.label, source=body.source, modality=body.modality, **options)
+    set_status(response, outcome)
+    return FeedbackOutcome(outcome=outcome or "dismissed")
+
+
+def list_feedback(request: Request, caller: PersonCaller, asked: Annotated[FeedbackFilter, Query()]) -> FeedbackList:
+    """List this person's feedback, newest first."""
+    owner = caller.owner_filter(caller.scope, asked.everyone, "feedback")
+    found = _feedback_log(request).list(owner=owner, **asked.options())
+    return FeedbackList(records=[FeedbackEntry.model_validate(record, from_attributes=True) for record in found])
+
+
+def _feedback_log(request: Request) -> FeedbackLog:
+    log: FeedbackLog = request.app.state.feedback
+    return log
+
+
+class CrisisRequest(LogRequest):
+    """Crisis noticed in a session, without a word of what was said."""
+
+    classifier: Classifier
+    severity: Severity
+    reason: str = Field("", description="The classifier's own words, never the person's; cut at 500 characters.")
+
+
+class CrisisOutcome(BaseModel):
+    """Outcome: stored, known (its key was there) or lost (`/health` counts those)."""
+
+    outcome: Kept
+
+
+class CrisisFilter(LogFilter):
+    """Selection of crises, newest first."""
+
+    owner: str = Field("", description="Only of this owner, as `user/ann`, and what is below.")
+
+
+class CrisisEntry(LogEntry):
+    """Crisis as it is kept: ``id`` and ``session`` are hashes."""
+
+    classifier: Classifier
+    severity: Severity
+    reason: str
+
+
+class CrisisList(BaseModel):
+    records: list[CrisisEntry]
+
+
+class CrisisPurgeResponse(BaseModel):
+    purged: int
+
+
+def safety_router(settings: Settings) -> APIRouter:
+    routes = log_router(settings, "safety", CrisisOutcome, add_crisis, list_crises)
+    routes.add_api_route("/safety", purge_crises, methods=["DELETE"], responses=error_responses())
+    return routes
+
+
+def add_crisis(
+    body: CrisisRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> CrisisOutcome:
+    """Store a crisis once; a failed write is an outcome, no error."""
+    options = body.options(caller, idempotency_key)
+    outcome = _safety_log(request).append_once(
+        body.session, classifier=body.classifier, severity=body.severity, reason=body.reason, **options
+    )
+    set_status(response, outcome)
+    return CrisisOutcome(outcome=outcome)
+
+
+def list_crises(
+    request: Request,
+    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who looked
+    asked: Annotated[CrisisFilter, Query()],
+) -> CrisisList:
+    """List everybody's crises, newest first."""
+    found = _safety_log(request).list(owner=asked.owner, **asked.options())
+    return CrisisList(records=[CrisisEntry.model_validate(record, from_attributes=True) for record in found])
+
+
+def purge_crises(
+    request: Request,
+    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who did it
+    before: Annotated[Day, Query(description="The first day, UTC, whose records stay.")],
+) -> CrisisPurgeResponse:
+    """Erase everybody's entries of the days before this one."""
+    return CrisisPurgeResponse(purged=_safety_log(request).purge(before))
+
+
+def _safety_log(request: Request) -> CrisisLog:
+    log: CrisisLog = request.app.state.safety
+    return log

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
+
+JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
+ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
 
 
 class EvidenceQuote(BaseModel):
@@ -154,8 +157,8 @@ class ChangeResponse(BaseModel):
     action: str
     actor: str
     reason: str
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: JsonObject
+    after: JsonObject
 
 
 class HistoryResponse(BaseModel):
@@ -225,27 +228,14 @@ def to_receipt(receipt: Receipt) -> ReceiptResponse:
         outcome=receipt.outcome,
         recorded_at=receipt.recorded_at,
         searchable=list(receipt.searchable),
-        learned=[
-            DerivedResponse(
-                id=made.id, kind=made.kind, text=made.text, verdict=made.verdict, replaces=list(made.replaces), reason=made.reason
-            )
-            for made in receipt.derived
-        ],
+        learned=[DerivedResponse.model_validate(made, from_attributes=True) for made in receipt.derived],
         pending=list(receipt.pending),
-        decisions=[DecisionResponse(stage=each.stage, verdict=each.verdict, reason=each.reason) for each in receipt.decisions],
+        decisions=[DecisionResponse.model_validate(each, from_attributes=True) for each in receipt.decisions],
     )
 
 
 def to_change(entry: HistoryEntry) -> ChangeResponse:
-    return ChangeResponse(
-        version=entry.version,
-        at=entry.at,
-        action=entry.action,
-        actor=entry.actor,
-        reason=entry.reason,
-        before=to_json(dict(entry.before)),
-        after=to_json(dict(entry.after)),
-    )
+    return ChangeResponse.model_validate(entry, from_attributes=True)
 
 
 def _round_parts(parts: Any) -> dict[str, float]:

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.caller import ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.rest.responses import JsonObject, ScopeLabels
 
 LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
@@ -23,13 +24,13 @@ class SessionResponse(BaseModel):
     """
 
     id: str
-    scope: list[str]
+    scope: ScopeLabels
     state: str
     mode: str
     started_at: datetime | None
     last_active: datetime | None
     turns: int
-    ended: dict[str, Any]
+    ended: JsonObject
 
 
 class SessionList(BaseModel):
@@ -61,13 +62,4 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _to_response(session: Any) -> SessionResponse:
-    return SessionResponse(
-        id=session.id,
-        scope=list(session.scope.labels),
-        state=session.state.value,
-        mode=session.mode,
-        started_at=session.started_at,
-        last_active=session.last_active,
-        turns=session.turns,
-        ended=to_json(dict(session.ended)),
-    )
+    return SessionResponse.model_validate(session, from_attributes=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engrams.text.features import is_question, mentions_time, word_count
+from engrams.text.features import is_question, word_count
 
 
 @pytest.mark.parametrize(
@@ -44,29 +44,8 @@ def test_word_count(text: str, count: int) -> None:
     assert word_count(text) == count
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "yesterday", "last week", "two days ago", "in May we left", "May 7", "the 3rd of March", "in 2021", "2023-05-07", "7/5/2023",
-        "at 5pm",
-        "on Tuesday", "next summer", "gestern Abend", "vor zwei Wochen", "am Dienstag", "letzten Sommer", "ayer", "el año pasado",
-        "hace dos días", "le 3 août", "il y a trois jours", "aujourd'hui", "我昨天去了", "下个月", "2021年", "来週の月曜日", "先週",
-    ],
-)  # fmt: skip
-def test_times(text: str) -> None:
-    """Dates, years, weekdays, months and relative times of six languages."""
-    assert mentions_time(text)
-
-
-@pytest.mark.parametrize("text", ["", "I have 3 dogs", "it may be", "we marched on", "do not fall down", "Ich bin hier", "我喜欢猫"])
-def test_no_times(text: str) -> None:
-    """Words that only look like a time do not count."""
-    assert not mentions_time(text)
-
-
 @given(st.text())
 def test_any_text_has_a_shape(text: str) -> None:
     """No text makes them fail."""
     assert word_count(text) >= 0
     assert is_question(text) in (True, False)
-    assert mentions_time(text) in (True, False)

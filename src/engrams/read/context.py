@@ -100,7 +100,6 @@ def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, s
 
 
 def _with_last_episode(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
-    """Hits, after the latest episode where ``catch_up`` is set."""
     episode = find_latest(request, deps.records) if request.catch_up else None
     if episode is None or any(hit.record.id == episode.id for hit in found.hits):
         return found.hits

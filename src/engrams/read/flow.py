@@ -111,18 +111,15 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     said = [term for term, _ in prepared.seek.terms]
-    chosen = tuple(_with_excerpt(hit, said) for hit in put_rules_first(rules, varied)[: request.limit])
+    best = put_rules_first(rules, varied)[: request.limit]
+    chosen = tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, said)) for hit in best)
     stages.record("diversify", len(chosen))
-    best = max((content_score(hit) for hit in chosen), default=0.0)
+    highest = max((content_score(hit) for hit in chosen), default=0.0)
     trace = _build_trace(
         request, (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen)), prepared, [*hits, *judged], chosen, dropped, stages
     )
     trace = replace(trace, path=_source_path(pool, prepared, deps))
-    return Found(chosen, trace, abstain=best < deps.settings.abstain)
-
-
-def _with_excerpt(hit: Hit, said: Sequence[str]) -> Hit:
-    return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, cut_excerpt(hit.record.search_text, said))
+    return Found(chosen, trace, abstain=highest < deps.settings.abstain)
 
 
 def _find_floors(pool: Pool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateFloors:
@@ -137,7 +134,6 @@ def _find_floors(pool: Pool, prepared: PreparedQuery, request: ReadRequest, deps
 
 
 def _add_link_bonuses(pool: Pool, scored: ScoredPool, floors: CandidateFloors, edges: NodeEdges, deps: ReadDeps) -> ScoredPool:
-    """Add bonuses for links from the best candidates."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
     # Together with those of the likely hits, whose facts are looked for: one call of the store.
@@ -150,7 +146,6 @@ def _add_link_bonuses(pool: Pool, scored: ScoredPool, floors: CandidateFloors, e
 
 
 def _source_path(pool: Pool, prepared: PreparedQuery, deps: ReadDeps) -> str:
-    """Name of the sources that answered (004)."""
     if not pool.total:
         return "skipped_empty_store"
     if prepared.seek.vector is None:
@@ -189,7 +184,6 @@ def _fetch_hits(
 
 
 def _find_unfit(hits: Sequence[Hit], pool: Pool, floors: CandidateFloors, prepared: PreparedQuery, deps: ReadDeps) -> dict[str, str]:
-    """Hits to drop, with reasons."""
     section, place = deps.settings, pool.ids.places
     dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
     why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
@@ -210,7 +204,6 @@ def _is_shown(record: Record, request: ReadRequest) -> bool:
 
 
 def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
-    """Cut hits after the first gap in scores, with a reason."""
     end = cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
     return hits[:end]

@@ -149,7 +149,6 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
-    """Place of the first hit below that superseded the one at ``place``."""
     hit = order[place]
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
     if not successors:

@@ -107,7 +107,7 @@ class PreparedQuery:
 
 def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     """Parse the cues of a query, embed it and weigh its words."""
-    speakers = deps.search.speakers(request.reach)
+    speakers, left_out = deps.search.speakers(request.reach), deps.settings.exclude_kinds
     understood = parse_query(request.text, request.now, speakers)
     vector, trouble = _embed_query(understood.dense_text, deps.embedder)
     seek = Seek(
@@ -119,15 +119,10 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         width=deps.settings.candidates,
         as_of=request.as_of,
         history=request.history,
-        kinds=request.kinds or _wanted_kinds(deps.settings.exclude_kinds),
+        kinds=request.kinds or (tuple(kind for kind in Kind if kind not in left_out) if left_out else ()),
         where=request.where,
     )
     return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
-
-
-def _wanted_kinds(left_out: Sequence[str]) -> tuple[Kind, ...]:
-    """All kinds but the excluded; empty means all."""
-    return tuple(kind for kind in Kind if kind not in left_out) if left_out else ()
 
 
 def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from engrams.ports import Condition, Ids, Pool, Seek, Skills, Where, is_skill
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.score import EDGE, age_days, dense_floor, exponential_decay
-from engrams.settings import FloorSettings, RouteSettings
+from engrams.settings import FloorSettings
 from engrams.types import EdgeType, Hit, Record, Tier, Topic
 
 if TYPE_CHECKING:
@@ -90,14 +90,12 @@ def _restrict(seek: Seek, *conditions: Condition) -> Seek:
 
 
 def _take_nearest(pool: Pool, most: int) -> Pool:
-    """Keep the ``most`` candidates of highest cosine."""
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
     return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
-    """Choose the nearest topics, and linked ones that are near enough."""
     every = topic_cosines([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
     best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
     edges = deps.graph.edges(request.scope.owner, best) if best else ()
@@ -107,7 +105,6 @@ def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: fl
 
 
 def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps, query: Floats, hot: Sequence[str]) -> list[str]:
-    """Choose the best members of each topic, without hot ones."""
     owner = request.scope.owner
     edges = deps.graph.edges(owner, topics, (EdgeType.IN_TOPIC,)) if topics else ()
     inside: dict[str, list[str]] = {name: [] for name in topics}
@@ -123,14 +120,9 @@ def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps,
     }
     chosen: list[str] = []
     for some in inside.values():
-        chosen += _take_best(
-            [name for name in some if name in worth and name not in chosen and name not in hot], worth, deps.settings.routing
-        )
+        left = [name for name in some if name in worth and name not in chosen and name not in hot]
+        chosen += sorted(left, key=lambda name: (-worth[name], name))[: deps.settings.routing.per_topic]
     return chosen
-
-
-def _take_best(names: Sequence[str], worth: dict[str, float], section: RouteSettings) -> list[str]:
-    return sorted(names, key=lambda name: (-worth[name], name))[: section.per_topic]
 
 
 def member_score(likeness: float, record: Record, now: datetime) -> float:

@@ -117,7 +117,6 @@ def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedde
 
 
 def _score_voices(pool: Pool, cues: QueryCues) -> Floats:
-    """Score each record's speaker, once for each voice."""
     fits = score_speakers(cues, [name for name, _ in pool.voices], [role for _, role in pool.voices])
     found: Floats = fits[pool.voice]
     return found

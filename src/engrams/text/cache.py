@@ -10,10 +10,7 @@ from weakref import WeakSet
 
 
 class TextCache(Protocol):
-    """Cache that holds texts or values derived from them.
-
-    An ``lru_cache`` is one.
-    """
+    """Cache of texts or values derived from them, like ``lru_cache``."""
 
     def cache_clear(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Measure a text: question or not, words, mention of a time."""
+"""Measure a text: question or not, number of words."""
 
 from __future__ import annotations
 
@@ -32,37 +32,6 @@ _ASKING = re.compile(
 _ASKING_AT_END = re.compile(r"(?:吗|嗎|呢|么|か)\W*$")
 
 
-_MONTHS = (
-    r"january|february|april|june|july|august|september|october|november|december|jan|feb|apr|aug|sept?|oct|nov|dec"
-    r"|januar|februar|marz|mai|juni|juli|oktober|dezember"
-    r"|enero|febrero|abril|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
-    r"|janvier|fevrier|avril|juin|juillet|aout|septembre|octobre|novembre|decembre"
-)
-_DAYS = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-    r"|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?"
-    r"|lunes|martes|miercoles|jueves|viernes|sabado|domingo|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
-)
-_SPAN = r"(?:second|minute|hour|day|night|week|weekend|month|year|decade|morning|afternoon|evening|summer|winter|spring|autumn|fall)s?"
-_TIME = re.compile(
-    rf"\b(?:{_MONTHS}|{_DAYS}"
-    r"|today|tonight|yesterday|tomorrow|ago|recently|lately|nowadays|midnight|noon|o'clock|christmas|easter|halloween|thanksgiving"
-    rf"|(?:last|next|this|past|every|other|few|couple of|in an?|for an?|\d+|two|three|four|five|six|seven|ten)[ -]{_SPAN}"
-    r"|(?:in|since|until|till|by|during|around) (?:the )?(?:1[5-9]|20)\d\d|(?:the )?(?:1[5-9]|20)\d\ds"
-    r"|in (?:march|may|spring|summer|autumn|fall|winter)|(?:march|may) \d+|\d+(?:st|nd|rd|th)?(?: of)? (?:march|may)"
-    r"|\d{1,2}(?::\d\d)? ?[ap]\.?m\b|\d{1,2}:\d\d"
-    r"|heute|gestern|vorgestern|morgen|ubermorgen|neulich|letzte[nrs]?|nachste[nrs]?|kommende[nrs]?|vor \w+ (?:tag|woche|monat|jahr)e?n?"
-    r"|hoy|ayer|anteayer|manana|anoche|semana|hace \w+ (?:dia|ano|mes|hora)(?:e?s)?|(?:ano|mes) pasado|proxim[oa]"
-    # French "hier" alone is German for "here".
-    r"|aujourd'hui|hier (?:soir|matin)|avant-hier|demain|semaine|il y a \w+|mois|annee|(?:an|mois) dernier"
-    r")\b"
-    r"|\b(?:1[5-9]|20)\d\d(?:[-/.]\d{1,2}){0,2}\b|\b\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b"
-    r"|[今昨明前后後去来來][天日年晩晚月周週]|上个?[周月]|下个?[周月]|上個[週月]|下個[週月]|星期|周[一二三四五六日末]|曜日|昨[日夜]|先[週月]|来[週月]"
-    r"|\d+ ?[年月日号號时時点點]"
-    r"|(?:最近|刚才|以前|以后)"
-)
-
-
 def is_question(text: str) -> bool:
     """Detect a question.
 
@@ -84,11 +53,3 @@ def word_count(text: str) -> int:
     found = tokens(text)
     halves = sum(1 if is_unspaced(token) else 2 for token in found)
     return (halves + 1) // 2
-
-
-def mentions_time(text: str) -> bool:
-    """Detect a date, year, weekday, month or words like "last week".
-
-    English, German, Spanish, French, Chinese and Japanese.
-    """
-    return bool(_TIME.search(fold(text)))

@@ -70,7 +70,6 @@ def _clean(text: str) -> str:
 
 
 def _strip_tags(text: str) -> str:
-    """Remove the content of client tags, in one pass."""
     tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
     closed = {name: at for at, _, closing, name in tags if closing}
     kept: list[str] = []

@@ -140,7 +140,6 @@ def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names
 
 
 def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: Mention) -> Mention | None:
-    """Reject a first name followed by another surname than the speaker's."""
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
     following = words[index + 1]
@@ -169,7 +168,6 @@ def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Me
 
 
 def _is_possessive(query: str, end: int) -> bool:
-    """Test for a following 's (or, after an s, an apostrophe)."""
     return (
         query[end : end + 1] in ("'", "’") and query[end + 1 : end + 2].lower() in ("s", " ", "") and not query[end + 2 : end + 3].isalpha()
     )

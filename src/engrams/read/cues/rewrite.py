@@ -138,7 +138,6 @@ def rewrite_dense(query: str, named: Sequence[Mention], person: QuerySubject) ->
 
 
 def _match_case(m: re.Match[str], form: str) -> str:
-    """Expand the form with the capitalisation of the match."""
     made = m.expand(form)
     return made[0].upper() + made[1:] if m[0][0].isupper() else made
 

@@ -45,36 +45,15 @@ class IndexRow(NamedTuple):
 
 
 _DTYPES: dict[str, Any] = {
-    "rowid": np.int64,
     "id": np.object_,
-    "alive": np.bool_,
-    "scope": np.int32,
-    "session": np.int32,
-    "place": np.int32,
-    "before": np.int32,
-    "before2": np.int32,
-    "after": np.int32,
-    "kind": np.int16,
     "status": np.int8,
-    "voice": np.int32,
-    "said": np.float64,
-    "valid_from": np.float64,
-    "valid_to": np.float64,
-    "recorded": np.float64,
-    "retired": np.float64,
-    "ended": np.float64,
-    "words": np.float32,
-    "length": np.float32,
-    "question": np.bool_,
-    "dated": np.bool_,
-    "importance": np.float32,
-    "confidence": np.float32,
-    "embedded": np.bool_,
-    "norm": np.float32,
-    "scale": np.float32,
-    "hash": np.int64,
+    "kind": np.int16,
+    **dict.fromkeys(("alive", "question", "dated", "embedded"), np.bool_),
+    **dict.fromkeys(("scope", "session", "place", "before", "before2", "after", "voice"), np.int32),
+    **dict.fromkeys(("rowid", "hash"), np.int64),
+    **dict.fromkeys(("words", "length", "importance", "confidence", "norm", "scale"), np.float32),
+    **dict.fromkeys(("said", "valid_from", "valid_to", "recorded", "retired", "ended"), np.float64),
 }
-
 
 _ID = 75
 """Bytes of a 26-character id."""

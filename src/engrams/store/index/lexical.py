@@ -161,7 +161,6 @@ def score_terms(
 
 
 def _score_sessions(columns: IndexColumns, view: IndexView, terms: Sequence[QueryTerm]) -> npt.NDArray[np.float32]:
-    """BM25 of each session as one text."""
     count = len(view.session_terms)
     score = np.zeros(count, np.float32)
     if not terms:

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import Pool, Reach, Seek
-from engrams.store.index.ann import AnnIndex, count_proposals
+from engrams.store.index.ann import AnnIndex, count_proposals, top_slots, unique_sorted
 from engrams.store.index.columns import CodeBook, IndexColumns, IndexRow, RowSlots
 from engrams.store.index.lexical import LexicalScores, Postings, score_terms
-from engrams.store.index.topk import top_slots, unique_sorted
 from engrams.store.index.view import WINDOW, GatheredColumns, IndexView, extend_view, gather, make_view
 from engrams.types import Kind, Status
 
@@ -32,6 +31,7 @@ _STATUSES = tuple(Status)
 _STATUS_CODES: Mapping[str, int] = {status: code for code, status in enumerate(_STATUSES)}
 _RETRIEVABLE = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
 _SPOKEN = {Kind.TURN, Kind.EXCHANGE}
+_PASSED = ("embedded", "times", "sessions", "place", "voice", "words", "question", "dated", "importance", "confidence")
 
 
 class OwnerIndex:
@@ -188,7 +188,6 @@ class OwnerIndex:
                 columns.quantize()
 
     def _set_norms(self, slots: npt.NDArray[np.int64]) -> None:
-        """Store norms of windowed vectors for windowed cosines."""
         columns = self._columns
         for start in range(0, len(slots), _CHUNK):
             some = slots[start : start + _CHUNK]
@@ -286,7 +285,6 @@ class OwnerIndex:
         return seen
 
     def _build_mask(self, seek: Seek, allowed: npt.NDArray[np.int64] | None, start: int = 0) -> npt.NDArray[np.bool_]:
-        """Mask of visible slots, from ``start`` on."""
         some = slice(start, None)
         columns, moment = self._columns, seek.now.timestamp()
         if seek.as_of is not None:
@@ -354,17 +352,8 @@ class OwnerIndex:
             bm=words.bm[some.slots],
             bmctx=words.score_windows(self._columns.size, some),
             bmses=words.session[some.sessions] if len(words.session) else np.zeros(len(some.slots), np.float32),
-            embedded=some.embedded,
-            times=some.times,
-            sessions=some.sessions,
-            place=some.place,
             voices=[self._split_voice(name) for name in self._voices.names],
-            voice=some.voice,
-            words=some.words,
-            question=some.question,
-            dated=some.dated,
-            importance=some.importance,
-            confidence=some.confidence,
+            **{name: getattr(some, name) for name in _PASSED},
             total=total,
             exact=exact,
             kinds=frozenset(self._kinds.names),

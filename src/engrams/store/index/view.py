@@ -15,6 +15,7 @@ WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
 
 _OTHERS = frozenset(("ids", "after"))
+_COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,11 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> GatheredColum
         after=columns["after"][slots],
         norm=np.maximum(columns["norm"][slots], 1e-9),
         length=length,
-        embedded=columns["embedded"][slots],
         times=columns["said"][slots],
         sessions=columns["session"][slots].astype(np.int64),
         place=columns["place"][slots].astype(np.int64),
         voice=columns["voice"][slots].astype(np.int64),
-        words=columns["words"][slots],
-        question=columns["question"][slots],
-        dated=columns["dated"][slots],
-        importance=columns["importance"][slots],
-        confidence=columns["confidence"][slots],
+        **{name: columns[name][slots] for name in _COPIED},
     )
 
 

@@ -13,7 +13,7 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import graph, jobs, lexicon, ownerstate, records, sessions
+from engrams.store.sqlite import graph, jobs, lexicon, records, sessions
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
 from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query, result_code
@@ -131,7 +131,6 @@ class BatchCommit:
         return number
 
     def _add_history(self, number: int, owner: str, history: Sequence[HistoryEntry]) -> None:
-        """Add the history that a record brings along, and its former quotes."""
         for place, entry in enumerate(history):
             # The first values follow from the later entries, as for every other record.
             began = place == 0 and not entry.before
@@ -179,7 +178,6 @@ class BatchCommit:
         return found[0], decode_record(row)
 
     def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str) -> None:
-        """Write new values, one version up, and update the indexes."""
         after = replace(record, **fresh, version=record.version + 1)
         columns = {name: encode_field(name, value) for name, value in fresh.items()}
         if after.search_text != record.search_text:
@@ -192,7 +190,6 @@ class BatchCommit:
         self._log_change((number, after.version), action, before, {name: to_history_value(name, value) for name, value in fresh.items()})
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
-        """Replace a text in the indexes and drop its vectors."""
         remove_postings(self._connection, number)
         words = terms(text)
         if words:
@@ -216,7 +213,7 @@ class BatchCommit:
         for row in self._batch.sessions:
             sessions.save_from_batch(self._connection, row)
         for state in self._batch.states:
-            ownerstate.save_state(self._connection, state, state.token)
+            sessions.save_state(self._connection, state, state.token)
 
     def _save_vector(self, owner: Scope, vector: Vector) -> None:
         found = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)
@@ -235,7 +232,6 @@ class BatchCommit:
         return self._existing.get(id, id)
 
     def _with_stored_sources(self, record: Record) -> Record:
-        """Point the evidence at the stored ids."""
         if not self._existing or not record.evidence:
             return record
         return replace(record, evidence=tuple(replace(item, source=self._stored_id(item.source)) for item in record.evidence))

@@ -124,7 +124,6 @@ def _fold(*texts: Any) -> str:
 
 
 def _retry_busy(connection: apsw.Connection, statement: str, settings: StoreSettings) -> None:
-    """Run a statement that SQLite does not retry on a lock."""
     end = time.monotonic() + settings.busy_seconds
     while True:
         try:

@@ -258,7 +258,6 @@ class Database:
             connection.execute("ROLLBACK")
 
     def _connection(self) -> apsw.Connection:
-        """Writing connection to the current file."""
         self._check_open()
         if self.path is not None:
             if not self._refresh():

@@ -151,7 +151,6 @@ def _list_clause(name: str, op: str, value: Any) -> SqlClause:
 
 
 def _column_value(name: str, value: Any) -> Any:
-    """Value as stored in the column."""
     if name in TIMES:
         return None if value is None else _time_micros(value)
     if name in _NUMBER_FIELDS:
@@ -164,7 +163,6 @@ def _column_value(name: str, value: Any) -> Any:
 
 
 def _scope_key(value: Any) -> str:
-    """Key of a scope or its labels."""
     labels = value.labels if isinstance(value, Scope) else value
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise InputError(f"{value!r:.100} is no scope.", hint="Give its key as a text, or its labels as a list of texts.")
@@ -252,7 +250,6 @@ def _equals(there: _JsonValue, value: Any) -> SqlClause:
 
 
 def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
-    """Test membership with one list for texts and one for numbers."""
     # SQLite bounds the number of conditions in one expression.
     texts = [value for value in values if isinstance(value, str)]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
@@ -291,7 +288,6 @@ def _negate(part: SqlClause) -> SqlClause:
 
 
 def _json_path(name: str) -> str:
-    """Dotted name as a JSON path with each part quoted."""
     keys = name.split(".")
     if len(name) > _LONGEST or not all(keys) or any(char in '"\\' or not char.isprintable() for char in name):
         raise InputError(

@@ -192,7 +192,6 @@ def _names_any(key: str, payload: Json, error: str, ids: Set[str]) -> bool:
 
 
 def _iter_texts(value: Json) -> Iterator[str]:
-    """Every text inside a JSON value, keys too."""
     match value:
         case str():
             yield value

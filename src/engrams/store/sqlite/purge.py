@@ -79,7 +79,6 @@ def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str],
 
 
 def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
-    """Remove a record from the full-text index; its terms."""
     lexemes = array("I", fetch_one(connection, "lexemes_of", number)[0])
     found = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
     if lexemes:
@@ -110,7 +109,6 @@ def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], r
 
 
 def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
-    """Remove quotes of a purged record from evidence and its history."""
     citing = fetch_all(connection, "quoting", owner.key, name)
     for number, evidence, version in citing:
         kept = [item for item in decode_json(evidence) if item[1] != name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -43,16 +44,7 @@ def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[Hi
     entries = [_decode_entry(id, item) for item in fetch_all(connection, "history", row[0])]
     if entries and row[1] != Status.PURGED and not entries[0].before:
         record = get_records(connection, owner, [id])[0]
-        entries[0] = HistoryEntry(
-            record=id,
-            version=entries[0].version,
-            at=entries[0].at,
-            action=entries[0].action,
-            actor=entries[0].actor,
-            reason=entries[0].reason,
-            before={},
-            after={name: _first_value(name, record, entries[1:]) for name in _FIRST_FIELDS},
-        )
+        entries[0] = replace(entries[0], before={}, after={name: _first_value(name, record, entries[1:]) for name in _FIRST_FIELDS})
     return tuple(entries)
 
 
@@ -223,13 +215,11 @@ def _uses_believed_index(asked: Query) -> bool:
 
 
 def _is_by_id(where: Where | None) -> bool:
-    """Test for a filter on an id or a range of ids."""
     parts = where.parts if where is not None and where.op == "and" else ()
     return any(isinstance(part, Condition) and part.field == "id" and part.op in ("eq", "gt", "gte", "lt", "lte") for part in parts)
 
 
 def _axis_clauses(asked: Query, now: datetime) -> list[SqlClause]:
-    """Clauses for status, time and kind."""
     parts = []
     if asked.as_of is not None:
         parts.append(filters.as_of_clause(asked.as_of, now))

@@ -161,7 +161,6 @@ def _release_memory(connection: apsw.Connection) -> None:
 
 
 def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
-    """Numbers and weights of known terms; summed weight of unknown ones."""
     words = json.dumps([term for term, _ in seek.terms], ensure_ascii=False)
     numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", words)) if seek.terms else {}
     known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]

@@ -1,4 +1,4 @@
-"""Persisted conversations."""
+"""Persisted conversations and small states of owners, changed by compare and swap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import apsw
 
 from engrams.clock import micros
 from engrams.errors import ConflictError
-from engrams.ports import Reach, SessionRow
+from engrams.ports import Reach, SessionRow, StateRow
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.rows import decode_json, encode_json, to_datetime
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query
@@ -70,3 +70,20 @@ def list_sessions(connection: apsw.Connection, seen: Reach, limit: int) -> tuple
 def _decode_session(row: tuple[Any, ...]) -> SessionRow:
     name, scope, state, started, active, token, data = row
     return SessionRow(name, Scope.parse(scope), state, to_datetime(started), to_datetime(active), token, decode_json(data))
+
+
+def load_state(connection: apsw.Connection, owner: Scope, name: str) -> StateRow:
+    row = fetch_first(connection, "load_state", owner.key, name)
+    return StateRow(owner, name) if row is None else StateRow(owner, name, row[0], decode_json(row[1]))
+
+
+def save_state(connection: apsw.Connection, row: StateRow, expect: int | None) -> StateRow:
+    """Store a state with the next token.
+
+    ConflictError where the stored one (0: none) is not ``expect``.
+    """
+    token = load_state(connection, row.owner, row.name).token
+    if expect is not None and expect != token:
+        raise ConflictError(f"The state {row.name!r} was changed by somebody else (token {token}, not {expect}).")
+    execute(connection, "save_state", row.owner.key, row.name, token + 1, encode_json(row.data))
+    return replace(row, token=token + 1)

@@ -29,7 +29,7 @@ from engrams.ports import (
     StateRow,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, ownerstate, records, sessions, spend
+from engrams.store.sqlite import graph, jobs, records, sessions, spend
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
@@ -211,7 +211,7 @@ class SqliteStore:
         return self._database.read(sessions.list_sessions, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> StateRow:
-        return self._database.read(ownerstate.load_state, owner, name)
+        return self._database.read(sessions.load_state, owner, name)
 
     def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
-        return self._database.write(ownerstate.save_state, row, expect)
+        return self._database.write(sessions.save_state, row, expect)

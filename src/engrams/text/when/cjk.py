@@ -19,10 +19,7 @@ SEASONS = {"春": 0, "夏": 1, "秋": 2, "冬": 3}
 
 
 def parse_number(text: str) -> int:
-    """Parse digits or Chinese numerals below 1000; 0 for none.
-
-    A row of digits (二〇二三) is read as written.
-    """
+    """Parse digits or Chinese numerals below 1000; 0 for none."""
     if text.isdecimal():
         return int(text)
     if not any(char in "十百" for char in text):

@@ -45,10 +45,7 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """Change the part after it (or before it: ``suffix``).
-
-    ``instead``: its meaning without such a part.
-    """
+    """Change the part beside it; ``instead``: its meaning without one."""
 
     kind: ModKind
     at: int
@@ -67,10 +64,7 @@ Piece: TypeAlias = DatePart | Modifier
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """Hold one rule's match.
-
-    ``low``: the text as matched (lower case, Latin accents off); ``text``: as written, of the same length.
-    """
+    """Hold a rule's match in folded (``low``) and original ``text``."""
 
     match: re.Match[str]
     text: str
@@ -142,10 +136,7 @@ def compile_grammar(  # each argument is one pattern of the language
     tenses: tuple[str, str] = ("(?!)", "(?!)"),
     spaced: bool = True,
 ) -> Grammar:
-    """Compile rules into one scanner.
-
-    Groups of the rules are dropped in the scanner; the rule that matches is then run alone.
-    """
+    """Compile rules into one scanner without their groups."""
     groups = "|".join(f"({_without_groups(pattern)})" for pattern, _ in rules)
     return Grammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
@@ -192,8 +183,5 @@ def phrase_key(text: str) -> str:
 
 
 def word_table(listing: dict[int, str]) -> dict[str, int]:
-    """Invert {1: "jan january"} to {"jan": 1, "january": 1}.
-
-    Words are split at commas if there are any.
-    """
+    """Invert {1: "jan january"} to {"jan": 1, "january": 1}."""
     return {word.strip(): value for value, listed in listing.items() for word in (listed.split(",") if "," in listed else listed.split())}

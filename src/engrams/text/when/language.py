@@ -19,10 +19,7 @@ _TABLE |= {0xFF10 + digit: str(digit) for digit in range(10)}
 
 
 def fold(text: str) -> str:
-    """Lower the case; strip Latin accents; normalize apostrophes and blanks.
-
-    The length is kept, except for combining marks.
-    """
+    """Lower the case; strip Latin accents; normalize apostrophes and blanks."""
     low = text.translate(_TABLE)
     lowered = low.lower()
     if len(lowered) != len(low):

@@ -139,10 +139,7 @@ class TimeLexicon:
         return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
 
     def on_time(self, m: RuleMatch) -> Piece | None:
-        """Read groups u (part of day) or h, n, p, a.
-
-        n: minute; p: after noon; a: before noon.
-        """
+        """Read groups u (part of day) or h, n, p, a."""
         if m["u"]:
             return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
         hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None

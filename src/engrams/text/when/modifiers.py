@@ -13,10 +13,7 @@ _LONG = ("month", "season", "year", "range")
 
 
 def apply_modifier(mod: Modifier, span: Interval, now: datetime) -> Interval:
-    """Apply a modifier to an interval.
-
-    ValueError: the two make no sense together.
-    """
+    """Apply a modifier to an interval. ValueError: it makes no sense."""
     start, end, _ = span
     match mod.kind:
         case "edge":

@@ -33,10 +33,7 @@ def is_recurring(part: DatePart) -> bool:
 
 
 def resolve_part(part: DatePart, sight: Viewpoint) -> Interval:
-    """Resolve a part to an interval.
-
-    ValueError or OverflowError: there is no such time (31 February, the year 10000).
-    """
+    """Resolve a part. ValueError or OverflowError: no such time (31 February)."""
     span = _resolve_base(part, sight)
     if part.edge:
         span = dates.edge_span(span, part.edge)

@@ -1,7 +1,4 @@
-"""Exclude English words that only look like times.
-
-May I, march on, the sun, Black Friday, the 3rd floor.
-"""
+"""Exclude English words that only look like times: "may I"."""
 
 from __future__ import annotations
 
@@ -75,10 +72,7 @@ def on_half_ago(m: RuleMatch) -> Piece | None:
 
 
 def on_in_units(m: RuleMatch) -> Piece | None:
-    """Read "in two weeks" only if the sentence looks ahead.
-
-    "Learned it in two weeks" is no time.
-    """
+    """Read "in two weeks" only if the sentence looks ahead."""
     return ENGLISH.on_ago(m) if m["t"] or _looks_ahead(m) else None
 
 

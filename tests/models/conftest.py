@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC
 from typing import Any, Protocol
 
 import pytest
 
-from engrams.models.chat.budget import ModelBudget
+from engrams.models.chat.meter import ModelBudget
 from engrams.models.chat.model import RequestLimits, ServedChat
 from engrams.models.chat.ollama import OllamaChat
 from engrams.models.chat.openai import OpenAIChat
@@ -21,6 +22,11 @@ FACTS = {
     "required": ["facts"],
     "additionalProperties": False,
 }
+
+
+def spent_today(budget: ModelBudget) -> tuple[int, int]:
+    """Return the calls and tokens of today."""
+    return budget._ledger.spend(budget._clock().astimezone(UTC).date().isoformat(), 0, 0)
 
 
 class Connect(Protocol):

@@ -6,10 +6,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.budget import InMemorySpend, ModelBudget
-from engrams.models.chat.meter import CallUsage, UsageMeter, estimate_tokens
+from engrams.models.chat.meter import CallUsage, InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
 from engrams.testing import ScriptedReply, Ticker
 
 NOON = "2026-11-21T12:00:00"
@@ -37,7 +37,7 @@ def test_calls_and_tokens_are_counted_by_purpose(connect, ask, server) -> None:
         answers = list(pool.map(lambda number: model.ask(ask(f"q{number}")), range(40)))
     assert {(answer.calls, answer.tokens) for answer in answers} == {(1, 13)}
     assert model.meter.snapshot() == {"test": CallUsage(calls=40, tokens=40 * 13)}
-    assert model.budget.spent_today() == (40, 40 * 13)
+    assert spent_today(model.budget) == (40, 40 * 13)
 
 
 def test_tokens_are_estimated_where_the_server_is_silent(connect, ask, server) -> None:
@@ -61,7 +61,7 @@ def test_calls_never_exceed_the_limit(connect, ask, server) -> None:
         outcomes = list(pool.map(work, range(40)))
     assert sum(outcome.startswith("echo") for outcome in outcomes) == 10
     assert len(server.requests) == 10
-    assert model.budget.spent_today()[0] == 10
+    assert spent_today(model.budget)[0] == 10
     assert outcomes.count("Today's 10 model calls are used up.") == 30
 
 
@@ -82,7 +82,7 @@ def test_tokens_end_the_day(connect, ask, server) -> None:
         model.ask(ask(max_tokens=10))
     with pytest.raises(BudgetError, match="100 model tokens"):
         model.ask(ask(max_tokens=10))
-    assert model.budget.spent_today() == (3, 120)
+    assert spent_today(model.budget) == (3, 120)
 
 
 def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> None:
@@ -131,7 +131,7 @@ def test_a_failed_call_costs_no_tokens(connect, ask, server) -> None:
     model = connect(server, daily_tokens=1000)
     with pytest.raises(ModelError):
         model.ask(ask())
-    assert model.budget.spent_today() == (1, 0)
+    assert spent_today(model.budget) == (1, 0)
 
 
 def test_reservations_hold_under_threads() -> None:
@@ -152,7 +152,7 @@ def test_reservations_hold_under_threads() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    calls, tokens = budget.spent_today()
+    calls, tokens = spent_today(budget)
     assert calls == len(let_in)
     assert tokens == 90 * len(let_in)
     assert tokens + 90 * 8 >= 1000

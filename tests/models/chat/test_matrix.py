@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask
@@ -140,4 +141,4 @@ def test_nothing_else_is_ever_raised(
     assert isinstance(problems[-1], BudgetError)
     assert "resets at 2026-01-06 00:00 UTC" in problems[-1].hint
     assert len(server.requests) <= 4
-    assert model.budget.spent_today()[0] == len(server.requests)
+    assert spent_today(model.budget)[0] == len(server.requests)

@@ -32,7 +32,7 @@ def test_the_best_way_that_works_is_found_and_remembered(connect, ask, facts, se
     first, second = model.ask(ask(schema=facts)), model.ask(ask(schema=facts))
     assert first.data == second.data == {"facts": ["a"]}
     assert [way_of(request) for request in server.requests] == [*ways, ways[-1]]
-    assert (first.calls, second.calls, model.json_mode) == (len(ways), 1, JsonMode(ways[-1]))
+    assert (first.calls, second.calls, model._modes.current()) == (len(ways), 1, JsonMode(ways[-1]))
 
 
 def test_each_way_carries_the_schema(connect, ask, facts, server) -> None:
@@ -66,7 +66,7 @@ def test_a_refusal_for_another_reason_changes_nothing(connect, ask, facts, serve
     server.fail("http_400", times=3)
     with pytest.raises(ModelError):
         model.ask(ask("What is a schema, and which tool and function use it?", schema=facts))
-    assert model.json_mode is JsonMode.SCHEMA
+    assert model._modes.current() is JsonMode.SCHEMA
 
 
 def test_parameters_that_a_model_does_not_take_are_left_out(connect, ask, server) -> None:

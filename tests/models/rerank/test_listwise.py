@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engrams.models.chat.budget import ModelBudget
+from engrams.models.chat.meter import ModelBudget
 from engrams.models.chat.model import RequestLimits, ServedChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.rerank.listwise import JudgementCase, JudgementPace, JudgementStatus, ListwiseReranker

@@ -60,7 +60,7 @@ def _make_model(
 ) -> ServedChat:
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
-    from engrams.models.chat.budget import ModelBudget
+    from engrams.models.chat.meter import ModelBudget
     from engrams.models.chat.model import RequestLimits, ServedChat
     from engrams.models.chat.structured import JsonModeLadder
     from engrams.models.retry import RetryPolicy

@@ -1,4 +1,4 @@
-"""Count calls, failures, corrections and tokens per purpose."""
+"""Count usage per purpose, and stop at the daily budget."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from engrams.errors import BudgetError
+from engrams.ports import Clock, Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,65 @@ class UsageMeter:
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: one per 4 bytes of UTF-8."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+_DAYS_KEPT = 8
+
+
+class InMemorySpend:
+    """Ledger of daily spending in memory; a restart begins anew."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._days: dict[str, tuple[int, int]] = {}
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        with self._lock:
+            before = self._days.get(day, (0, 0))
+            after = before[0] + calls, before[1] + tokens
+            self._days[day] = after
+            for old in sorted(self._days)[:-_DAYS_KEPT]:
+                del self._days[old]
+            return after
+
+
+class ModelBudget:
+    """Daily limit of calls and tokens; 0 is no limit.
+
+    Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the
+    last call of a day can exceed the token limit, by no more than its own answer.
+    """
+
+    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: Ledger | None = None) -> None:
+        self._clock = clock
+        self._calls = calls
+        self._tokens = tokens
+        self._ledger = ledger or InMemorySpend()
+
+    def reserve(self, tokens: int) -> str:
+        """Reserve one call and its tokens; return the day. BudgetError: used up."""
+        now = self._clock().astimezone(UTC)
+        day = now.date().isoformat()
+        calls, used = self._ledger.spend(day, 1, tokens)
+        # A day is its own account, so a clock that goes back finds what that day has spent already.
+        if self._calls and calls > self._calls:
+            self._ledger.spend(day, -1, -tokens)
+            raise _exhausted_error(f"{self._calls:,} model calls", "chat.daily_calls", now)
+        if self._tokens and used - tokens >= self._tokens:
+            self._ledger.spend(day, -1, -tokens)
+            raise _exhausted_error(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
+        return day
+
+    def settle_reservation(self, day: str, reserved: int, used: int) -> None:
+        """Replace the reserved tokens of a call by the used ones."""
+        if used != reserved:
+            self._ledger.spend(day, 0, used - reserved)
+
+
+def _exhausted_error(what: str, setting: str, now: datetime) -> BudgetError:
+    reset = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+    hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
+    return BudgetError(
+        f"Today's {what} are used up.",
+        hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, in {hours} h {minutes:02} min; raise `{setting}` to go on now.",
+    )

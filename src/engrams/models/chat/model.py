@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.errors import ModelError
-from engrams.models.chat.budget import ModelBudget
-from engrams.models.chat.meter import UsageMeter, estimate_tokens
+from engrams.models.chat.meter import ModelBudget, UsageMeter, estimate_tokens
 from engrams.models.chat.protocol import ChatServer, JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult
 from engrams.models.chat.structured import (
     InvalidAnswer,
@@ -87,11 +86,6 @@ class ServedChat:
     @property
     def name(self) -> str:
         return self._server.name
-
-    @property
-    def json_mode(self) -> JsonMode:
-        """Return the current way of asking the server for JSON."""
-        return self._modes.current()
 
     def ask(self, ask: Ask) -> Answer:
         """Return the model's answer; with a schema, its ``data`` satisfies it.

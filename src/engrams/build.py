@@ -208,6 +208,23 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     return restore(source, _places(settings), passphrase)
 
 
+def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
+    """Put the newest backup, else the vault's files, in the place of a database that cannot be opened; a note of what came back.
+
+    Looks for backups in the home folder. The damaged file is kept beside it. StoreError: there is nothing to bring back.
+    """
+    from engrams.vault.rescue import rescue as bring_back
+
+    places = _places(settings)
+
+    def read_files() -> int:
+        with open(settings, clock=clock) as engine:
+            vault(engine).sync()
+            return sum(engine.stats()["status"].values())
+
+    return bring_back(places, f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}", read_files)
+
+
 def is_backup(path: Path) -> bool:
     """True for a file that begins as a backup does."""
     from engrams.vault.backup import is_backup as begins

@@ -131,32 +131,6 @@ def test_two_processes_may_write_at_once(home: Path) -> None:
         assert "B-149" in [hit.record.external_id for hit in found.hits]
 
 
-@pytest.mark.parametrize("damage", ["garbage", "header", "truncated", "pages"])
-@pytest.mark.covers("S1.54")
-def test_an_unreadable_database_is_moved_aside(home: Path, damage: str) -> None:
-    """A database that cannot be read is kept as `.corrupt-<time>`, and memory goes on with a new one."""
-    with engrams.open(home=home) as memory:
-        for number in range(60):
-            memory.add(f"Before the damage, number {number}", scope=OWNER)
-    file = home / "memory.db"
-    for other in home.glob("memory.db-*"):
-        other.unlink()
-    content = file.read_bytes()
-    spoilt = {
-        "garbage": os.urandom(len(content)),
-        "header": b"\0" * 100 + content[100:],
-        "truncated": content[: len(content) // 3],
-        "pages": content[:4096] + os.urandom(len(content) - 4096),
-    }[damage]
-    file.write_bytes(spoilt)
-    with engrams.open(home=home) as memory:
-        memory.add("After the damage", scope=OWNER)
-        assert memory.search("after the damage", scope=OWNER).hits
-        assert memory.check()["ok"]
-    aside = [path for path in home.iterdir() if ".corrupt-" in path.name]
-    assert spoilt in [path.read_bytes() for path in aside]
-
-
 def test_an_empty_database_file_is_a_new_one(home: Path) -> None:
     """A file of no bytes, as a crash at creation leaves it, is used as it is."""
     home.mkdir()

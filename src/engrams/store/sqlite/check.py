@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import apsw
 
@@ -31,25 +32,42 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
         database.notes.extend(_repair(database, clock))
         left = database.read(_find_problems)
     path = database.path
+    aside = repair.list_damaged(path) if path else []
+    if path and aside and mend and not left:
+        database.notes.extend(_merge_aside(database, path))
+        aside = repair.list_damaged(path)
     return {
-        "ok": not left,
-        "problems": problems,
+        "ok": not left and not aside,
+        "problems": [*problems, *(f"{name} was moved aside, and what it holds was not brought back." for name in aside)],
         "repaired": list(database.notes),
         "path": str(path) if path else ":memory:",
         "bytes": _file_bytes(database),
         "schema": migrate.newest_version(),
         "rows": {} if left else database.read(_count_rows),
-        "aside": repair.list_damaged(path) if path else [],
+        "aside": aside,
     }
+
+
+def _merge_aside(database: Database, path: Path) -> list[str]:
+    """Bring back rows of damaged files that lie aside; a store that was never written is made first."""
+    notes = database.run_exclusive(lambda _: repair.merge_damaged(path, database.settings))
+    database.reload()
+    return notes
 
 
 def _find_problems(connection: apsw.Connection) -> list[str]:
     found: list[str] = []
-    checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (_check_integrity, _check_index, _check_counts, _check_migrations)
+    checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
+        _check_integrity,
+        repair.find_problems,
+        _check_index,
+        _check_counts,
+        _check_migrations,
+    )
     for check in checks:
         try:
-            found += check(connection)
-        except apsw.CorruptError as problem:
+            found += (problem for problem in check(connection) if problem not in found)
+        except (apsw.CorruptError, UnicodeError) as problem:
             found.append(f"The database is damaged: {problem}.")
     return found
 
@@ -75,7 +93,7 @@ def _repair(database: Database, clock: Clock) -> list[str]:
     notes: list[str] = []
     try:
         notes.extend(database.write(remedy) for remedy in (repair.rebuild_index, _recount, _reindex))
-        if not database.read(_check_integrity):
+        if not database.read(_find_problems):
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
@@ -99,18 +117,15 @@ def _replace_file(database: Database, connection: apsw.Connection, clock: Clock)
     if path is None:
         return "A damaged database in memory cannot be rescued."
     fresh = path.with_name(f"{path.name}.rescue")
-    fresh.unlink(missing_ok=True)
+    repair.remove_with_logs(fresh)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        copied = copy_readable(path, fresh, database.settings)
+        copied, lost = copy_readable(path, fresh, database.settings)
         with repair.lock_folder(path.parent):
-            kept = repair.rename_with_logs(path, repair.damaged_suffix(clock))
-            fresh.rename(path)
+            return repair.replace_file(path, fresh, clock, copied, lost)
     finally:
-        fresh.unlink(missing_ok=True)
+        repair.remove_with_logs(fresh)
         connection.execute("ROLLBACK")
-    summary = ", ".join(f"{total:,} {name}" for name, total in copied.items() if total)
-    return f"What could be read was copied to a new file ({summary}); the damaged one is kept as {kept.name}."
 
 
 def _count_rows(connection: apsw.Connection) -> dict[str, Json]:

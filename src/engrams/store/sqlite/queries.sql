@@ -25,6 +25,13 @@ SELECT number, name, checksum FROM migrations;
 -- name: integrity
 PRAGMA integrity_check(20);
 
+-- name: sorts
+SELECT DISTINCT kind, layer, tier, status FROM records;
+
+-- name: malformed
+SELECT 1 FROM records WHERE NOT (json_valid(tags) AND json_valid(triggers) AND json_valid(steps) AND json_valid(evidence)
+    AND json_valid(provenance) AND json_valid(meta)) LIMIT 1;
+
 -- name: reindex
 REINDEX;
 

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
+from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite.rows import ENUMS
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
 
 _LOGS = ("-wal", "-shm")
+_CHECKED_WHOLE = 4 << 20
+"""Largest file that is read whole on opening: that takes some milliseconds."""
+_NAMES = {"records": "memories", "owner_state": "states", "outbox": "waiting notices"}
+RESCUED = ".rescued"
+"""End of a damaged file's name once what it held was brought back."""
+LOST = (
+    "`engrams doctor --repair` looks for a backup in the home folder and for the files of the vault; "
+    "`engrams recover FILE` reads a backup into a fresh home (--home FOLDER)."
+)
+_log = logging.getLogger(__name__)
 
 
 def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     """Make an existing file ready for use; notes on what was done.
 
-    An unreadable file is moved aside, an older one migrated, a damaged full-text index rebuilt. StoreError: another program's file,
-    or a newer engrams'.
+    A damaged file is rescued and kept beside the new one, an older one migrated, a damaged full-text index rebuilt. StoreError: nothing
+    could be rescued, or it is another program's file, or a newer engrams'. The file then stays as it is.
     """
     notes: list[str] = []
     try:
         bad = is_damaged(path, settings)
     except (apsw.IOError, apsw.CantOpenError):
         bad = True  # perhaps being moved aside by another process: look again under the lock
-    if bad and (kept := move_damaged_aside(path, settings, clock)) is not None:
-        notes.append(f"{path.name} could not be read; it was moved to {kept.name} and a new one made.")
+    if bad and (note := rescue(path, settings, clock)):
+        notes.append(note)
     if _is_current(path, settings):
         return notes
     connection = connect.open_writer(path, settings)
@@ -46,30 +59,108 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
 
 
 def is_damaged(path: Path, settings: StoreSettings) -> bool:
-    """Test whether SQLite cannot read the file."""
+    """Test whether SQLite cannot read the file; a small one is read whole."""
     connection = None
     try:
         connection = connect.open_reader(path, settings)
-        fetch_all(connection, "any_table")
-    except (apsw.CorruptError, apsw.NotADBError):
+        tables = fetch_all(connection, "any_table")
+        # A header of zeros before pages that hold something reads as a database without tables.
+        bad = not tables and path.stat().st_size > 0 and path.read_bytes()[:16] != b"SQLite format 3\0"
+        marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
+        if tables and marks == (migrate.APPLICATION, migrate.newest_version()):
+            _touch_tables(connection)
+            small = int(connection.pragma("page_count")) * int(connection.pragma("page_size")) <= _CHECKED_WHOLE
+            bad = small and bool(find_problems(connection))
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
         if connection is not None:
             connect.close_replaced(connection)
         return True
-    connection.close()
-    return False
+    (connect.close_replaced if bad else apsw.Connection.close)(connection)
+    return bad
 
 
-def move_damaged_aside(path: Path, settings: StoreSettings, clock: Clock) -> Path | None:
-    """Move an unreadable file aside and create an empty one.
+def _touch_tables(connection: apsw.Connection) -> None:
+    for table in ("records", "history", "edges", "jobs", "sessions", "owner_state"):
+        connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()  # noqa: S608 - our own tables
 
-    None: another process did it.
+
+def find_problems(connection: apsw.Connection) -> list[str]:
+    """Damage to tables and their indexes, the full-text index aside."""
+    found = [text for (text,) in fetch_all(connection, "integrity") if text != "ok" and "postings" not in text]
+    try:
+        words = {word for row in fetch_all(connection, "sorts") for word in row}
+        for _ in connection.execute("SELECT * FROM records"):
+            pass
+        found += ["A record's JSON is malformed."] * bool(fetch_all(connection, "malformed"))
+    except UnicodeDecodeError as problem:
+        return [*found, f"A text is no UTF-8: {problem.reason}."]
+    return [*found, *sorted(words - {str(member) for kind in ENUMS.values() for member in kind})]
+
+
+def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
+    """Put what can be read of a damaged file in its place; a note, empty where another process did it.
+
+    StoreError: nothing of ours can be read from it. The file is left as it is.
     """
+    from engrams.store.sqlite.salvage import copy_readable
+
     with lock_folder(path.parent):
         if not is_damaged(path, settings):
-            return None
-        kept = rename_with_logs(path, damaged_suffix(clock))
-        connect.create_file(path)
-        return kept
+            return ""
+        fresh = path.with_name(f"{path.name}.rescue")
+        remove_with_logs(fresh)
+        try:
+            copied, lost = copy_readable(path, fresh, settings)
+            if not copied["records"]:
+                raise StoreError(f"{path} is damaged, and no memory could be read from it. It was left as it is.", hint=LOST)
+            note = replace_file(path, fresh, clock, copied, lost)
+        finally:
+            remove_with_logs(fresh)
+    _log.warning("%s", note)
+    return note
+
+
+def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], lost: Sequence[str]) -> str:
+    """Put a rescued copy in a file's place, under the folder's lock; a note of what came back."""
+    kept = rename_with_logs(path, f"{damaged_suffix(clock)}{RESCUED}")
+    fresh.rename(path)
+    summary = ", ".join(f"{total:,} {_NAMES.get(name, name)}" for name, total in copied.items() if total and name != "models")
+    missing = f" {len(lost):,} memories could not be read: {', '.join(lost[:20])}{' …' if len(lost) > 20 else ''}." if lost else ""
+    back = f"{path.name} was damaged. What could be read was copied to a new file ({summary})."
+    return f"{back}{missing} The damaged file is kept as {kept.name}."
+
+
+def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
+    """Bring back what damaged files that lie aside hold and memory does not; notes."""
+    from engrams.store.sqlite.salvage import copy_readable
+
+    notes = []
+    for name in list_damaged(path):
+        held = path.with_name(name)
+        copied, lost = copy_readable(held, path, settings)
+        missing = f", {len(lost):,} memories could not be read" if lost else ""
+        if not copied["records"] and not has_rows(held, path, settings):
+            notes.append(f"Nothing could be read from {name}.")
+            continue
+        rename_with_logs(held, RESCUED.lstrip("."))
+        notes.append(f"{copied['records']:,} memories were brought back from {name}{missing}.")
+    return notes
+
+
+def has_rows(held: Path, path: Path, settings: StoreSettings) -> bool:
+    """Test whether a file holds memories that can be read, though all may be known already."""
+    from engrams.store.sqlite.salvage import read_rows, read_shapes
+
+    connection = connect.open_reader(path, settings)
+    try:
+        return bool(read_rows(held, read_shapes(connection)).rows["records"])
+    finally:
+        connection.close()
+
+
+def remove_with_logs(path: Path) -> None:
+    for end in ("", *_LOGS):
+        path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def damaged_suffix(clock: Clock) -> str:
@@ -90,8 +181,8 @@ def rename_with_logs(path: Path, suffix: str) -> Path:
 
 
 def list_damaged(path: Path) -> list[str]:
-    """Names of damaged files that were moved aside."""
-    return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith(_LOGS))
+    """Names of damaged files that lie aside and were not rescued."""
+    return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith((*_LOGS, RESCUED)))
 
 
 def has_working_index(connection: apsw.Connection) -> bool:
@@ -154,7 +245,7 @@ def _rebuild_now(connection: apsw.Connection) -> str:
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than this index is damaged: reading and the full repair must stay possible.
-        return f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams check --repair`."
+        return f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams doctor --repair`."
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

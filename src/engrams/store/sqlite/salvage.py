@@ -1,47 +1,305 @@
-"""Rescue of readable rows from a damaged database."""
+"""Rescue of rows from the bytes of a damaged database."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+from engrams.errors import EngramsError
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate
 from engrams.store.sqlite.lexicon import TermLexicon
+from engrams.store.sqlite.rawpages import (
+    RawPages,
+    UnreadableCellError,
+    decode_body,
+    decode_values,
+    list_cells,
+    read_cell,
+    read_types,
+    read_varint,
+    value_size,
+)
+from engrams.store.sqlite.rows import ENUMS, FIELDS, LISTS, decode_record
 from engrams.store.sqlite.sql import execute, fetch_all, query
 from engrams.text.terms import terms
 
-_NUMBERED = ("models", "records", "vectors", "outbox")
-_KEYED = ("history", "quotes", "edges", "topics", "jobs", "sessions", "owner_state")
-_MOST_GAPS = 200_000
+_NUMBERED = ("models", "records", "outbox")
+_BY_RECORD = ("history", "vectors", "quotes")
+_KEYED = ("edges", "topics", "jobs", "sessions", "owner_state")
+_CLASSES: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
+_SERIALS = {0: 8, 1: 1, 2: 2, 3: 3, 4: 4, 6: 5, 8: 6}
+"""Serial types of whole numbers by their bytes."""
+_SLACK = 40
+_COLUMNS = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?) ORDER BY cid'
+_EMPTY = {**dict.fromkeys((*LISTS, "evidence"), "[]"), "provenance": "{}", "meta": "{}"}
+"""JSON of a record that has none."""
 
 
-def copy_readable(source: Path, target: Path, settings: StoreSettings) -> dict[str, int]:
-    """Copy readable rows into the new database ``target``; counts by table."""
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """Columns of a table, and the types that each may hold."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[tuple[type, ...], ...]
+    number: str = ""
+    """Column that stands for the row's number, and is not stored."""
+
+    def fits(self, values: list[Any]) -> bool:
+        return len(values) == len(self.types) and all(map(isinstance, values, self.types))
+
+
+@dataclass(slots=True)
+class RescuedRows:
+    """Rows of each table; ``lost``: ids of records that an index names and no page holds."""
+
+    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+
+
+def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
+    """Read all rows of our tables from a file and its log; none from a file that is not ours."""
+    found = _read_pages(RawPages(path), shapes)
+    if not any(found.rows.values()):
+        found = _read_pages(RawPages(path, 4096), shapes)
+    return found
+
+
+def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Copy readable rows into the database ``target``, made if missing, beside the rows it holds.
+
+    Counts by table, and the ids of records that are lost.
+    """
     connect.create_file(target)
-    old, new = connect.open_reader(source, settings), connect.open_writer(target, settings)
-    copied: dict[str, int] = {}
+    new = connect.open_writer(target, settings)
     try:
         migrate.prepare(new, str(target), None)
+        found = read_rows(source, read_shapes(new))
         new.execute("BEGIN IMMEDIATE")
-        for table in (*_NUMBERED, *_KEYED):
-            copied[table] = _copy_table(old, new, table)
+        copied = _insert_all(new, found)
         for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
             new.execute(query(name))
-        _reindex(new)
+        if copied["records"]:
+            _reindex(new)
         new.execute("COMMIT")
     finally:
-        connect.close_replaced(old)
+        if new.in_transaction:
+            new.execute("ROLLBACK")
         new.close()
+    return copied, found.lost
+
+
+def read_shapes(connection: apsw.Connection) -> list[TableShape]:
+    """Read the shapes of the tables that are rescued."""
+    shapes = []
+    for table in (*_NUMBERED, *_BY_RECORD, *_KEYED):
+        rows: list[Any] = connection.execute(_COLUMNS, (table,)).fetchall()
+        number = rows[0][0] if table in _NUMBERED else ""
+        types = [
+            (type(None),) if name == number else (*_CLASSES[kind], *(() if must or key else (type(None),)))
+            for name, kind, key, must in rows
+        ]
+        shapes.append(TableShape(table, tuple(row[0] for row in rows), tuple(types), number))
+    return shapes
+
+
+def _read_pages(pages: RawPages, shapes: list[TableShape]) -> RescuedRows:
+    numbered = {len(shape.columns): shape for shape in shapes if shape.number}
+    others = [shape for shape in shapes if not shape.number]
+    records = next(shape for shape in shapes if shape.name == "records")
+    found = RescuedRows({shape.name: [] for shape in shapes})
+    named: dict[int, tuple[str, str]] = {}
+    suspect = set(pages.suspect_pages())
+    for place, number, values in pages.rows():
+        shape = numbered.get(len(values)) if number is not None else None
+        if shape is not None and shape.fits(values):
+            found.rows[shape.name].append((number, *values[1:]))
+            continue
+        shape = next((one for one in others if (one.name == "vectors") == (number is not None) and one.fits(values)), None)
+        if shape is not None:
+            found.rows[shape.name].append(tuple(values))
+        elif number is None and len(values) == 3 and isinstance(values[2], int) and _is_name(values):
+            named[values[2]] = (values[0], values[1])
+        elif number is not None and len(values) == len(records.types):
+            suspect.add(place)
+    found.rows["records"] += (row for place in sorted(suspect) for row in _carve(pages, pages.page(place), records))
+    found.rows["records"] = _mend_records(found.rows["records"], records, named)
+    kept = {row[0] for row in found.rows["records"]}
+    found.lost = tuple(sorted(name for number, (name, _) in named.items() if number not in kept))
+    return found
+
+
+def _is_name(values: list[Any]) -> bool:
+    """Test for an entry of the index of ids: id, owner, number."""
+    return isinstance(values[0], str) and isinstance(values[1], str) and "/" in values[1] and "/" not in values[0]
+
+
+def _carve(pages: RawPages, page: bytes, shape: TableShape) -> Iterator[tuple[Any, ...]]:
+    """Find records anywhere in a page whose order is lost."""
+    width = len(shape.types)
+    for cell in list_cells(page, first=False):
+        # A pointed-to cell is worth more trouble than any place in the page.
+        if cell.number is not None and (values := _mend_values(page[cell.start :], cell.size, shape)):
+            yield (cell.number, *values[1:])
+    for place in range(len(page) - width - 4):
+        found = read_cell(page, place, numbered=True)
+        if found is None or found.number is None or not 0 < found.number < 1 << 40 or not width < page[found.start] < width + _SLACK:
+            continue
+        cell = found
+        try:
+            payload = pages.payload(page, cell)
+            values = decode_values(payload)
+        except UnreadableCellError:
+            values = _mend_values(page[cell.start :], cell.size, shape, 1)
+        if shape.fits(values):
+            yield (found.number, *values[1:])
+
+
+def _mend_values(record: bytes, size: int, shape: TableShape, tries: int | None = None) -> list[Any]:
+    """Decode a record with one overwritten byte in its header; empty where nothing fits."""
+    for types, start in islice(_guess_types(record, size, shape), tries):
+        if 0 <= start + sum(map(value_size, types)) <= len(record):
+            try:
+                values = decode_body(record, types, start)
+            except UnreadableCellError:
+                continue
+            if shape.fits(values) and decode_whole(shape, (1, *values[1:])) is not None:
+                return values
+    return []
+
+
+def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[tuple[list[int], int]]:
+    """Serial types that a record may have had, and where its values begin."""
+    width, types, at = len(shape.types), list[int](), 1
+    while len(types) < width and at < len(record):
+        kind, at = read_varint(record, at)
+        types.append(kind)
+    # The length of the header or of the record was overwritten.
+    yield types, at
+    end = record[0]
+    if not width < end < width + _SLACK:
+        return
+    for place in range(end - 1, 0, -1):
+        for step in (1, 2):
+            try:
+                before, after = read_types(record, 1, place), read_types(record, min(place + step, end), end)
+            except UnreadableCellError:
+                continue
+            length = size - end - sum(map(value_size, before)) - sum(map(value_size, after))
+            if len(before) + 1 + len(after) == width and length >= 0:
+                kinds = shape.types[len(before)]
+                yield [*before, _serial_type(kinds, length), *after], end
+
+
+def _serial_type(kinds: tuple[type, ...], length: int) -> int:
+    """Serial type of a value of a column's types with so many bytes."""
+    if str in kinds:
+        return 13 + 2 * length
+    if bytes in kinds:
+        return 12 + 2 * length
+    return 7 if float in kinds and length == 8 else _SERIALS.get(length, 0)
+
+
+def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[int, tuple[str, str]]) -> list[tuple[Any, ...]]:
+    """Correct owners, scopes and enumerations by what the rest says; drop what is still no record."""
+    columns = shape.columns
+    number, id, owner, scope = (columns.index(name) for name in ("number", "id", "owner", "scope"))
+    owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])
+    kept: dict[int, tuple[Any, ...]] = {}
+    seen: set[str] = set()
+    free = max((row[number] for row in rows), default=0) + 1
+    for row in rows:
+        values = list(row)
+        known = named.get(values[number])
+        if known and known[0] == values[id] and owners[known[1]] > owners[values[owner]]:
+            values[owner] = known[1]
+        top = values[owner]
+        if values[scope][: len(top)] != top:
+            values[scope] = top + values[scope][len(top) :]
+        for name, kind in ENUMS.items():
+            place = columns.index(name)
+            if values[place] not in list(kind):
+                values[place] = next(iter(get_close_matches(values[place], [str(one) for one in kind], 1)), values[place])
+        if values[id] in seen:
+            continue
+        if decode_whole(shape, tuple(values)) is None:
+            for name, empty in _EMPTY.items():
+                values[columns.index(name)] = empty
+            if decode_whole(shape, tuple(values)) is None:
+                continue
+        if values[number] in kept:
+            values[number], free = free, free + 1
+        seen.add(values[id])
+        kept[values[number]] = tuple(values)
+    return list(kept.values())
+
+
+def decode_whole(shape: TableShape, row: tuple[Any, ...]) -> Any:
+    """Decode a row of ``records``; None where it is nonsense."""
+    try:
+        held = dict(zip(shape.columns, row, strict=True))
+        return decode_record(tuple(held[name] for name in FIELDS))
+    except (EngramsError, ValueError, KeyError, TypeError, OverflowError, AttributeError):
+        return None
+
+
+def _insert_all(new: apsw.Connection, found: RescuedRows) -> dict[str, int]:
+    """Insert rescued rows under numbers that are free; counts by table."""
+    shapes = {shape.name: shape for shape in read_shapes(new)}
+    copied: dict[str, int] = {}
+    offset: Any = new.execute("SELECT coalesce(max(number), 0) FROM records").fetchall()[0][0]
+    held: set[int] = set()
+    models: dict[int, Any] = {}
+    for name in (*_NUMBERED, *_BY_RECORD, *_KEYED):
+        shape = shapes[name]
+        insert = f"INSERT OR IGNORE INTO {name} ({', '.join(shape.columns)}) VALUES ({', '.join('?' * len(shape.columns))})"  # noqa: S608 - our own table's names
+        copied[name] = 0
+        for row in found.rows[name]:
+            values = _place_row(shape, row, offset, models, held)
+            if values is None:
+                continue
+            try:
+                new.execute(insert, values)
+            except apsw.ConstraintError:
+                # A row whose page was overwritten can be read and still hold nonsense.
+                continue
+            copied[name] += new.changes()
+            if name == "records" and new.changes():
+                held.add(values[0])
+            elif name == "models":
+                models[row[0]] = new.execute("SELECT id FROM models WHERE name = ?", (row[1],)).fetchall()[0][0]
     return copied
+
+
+def _place_row(shape: TableShape, row: tuple[Any, ...], offset: int, models: dict[int, Any], held: set[int]) -> tuple[Any, ...] | None:
+    """Give a row the numbers of the new file; None where its record did not come."""
+    if shape.name == "records":
+        return (row[0] + offset, *row[1:])
+    if shape.number:
+        return (None, *row[1:])
+    if shape.name not in _BY_RECORD:
+        return row
+    place = shape.columns.index("record")
+    values = list(row)
+    values[place] += offset
+    if shape.name == "vectors":
+        values[1] = models.get(values[1])
+    return tuple(values) if values[place] in held and None not in values[:2] else None
 
 
 def _reindex(connection: apsw.Connection) -> None:
     """Index every text again: term numbers need the lost lexicon."""
     numbers = TermLexicon()
+    for name in ("drop_postings", "make_postings", "harden_postings"):
+        execute(connection, name)
     reached = 0
     while rows := fetch_all(connection, "some_texts", reached):
         for number, text, caption in rows:
@@ -50,47 +308,3 @@ def _reindex(connection: apsw.Connection) -> None:
             if words:
                 execute(connection, "add_postings", number, " ".join(words))
         reached = rows[-1][0]
-
-
-def _copy_table(old: apsw.Connection, new: apsw.Connection, table: str) -> int:
-    columns = [name for name, _ in fetch_all(new, "columns", table)]
-    marks = ", ".join("?" * len(columns))
-    insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own table's names
-    rows = _read_by_number(old, table, columns) if table in _NUMBERED else _read_by_key(old, table, columns)
-    copied = 0
-    for row in rows:
-        try:
-            new.execute(insert, row)
-            copied += new.changes()
-        except apsw.ConstraintError:
-            # A row whose page was overwritten can be read and still hold nonsense.
-            continue
-    return copied
-
-
-def _read_by_number(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Read rows by number, stepping over unreadable ones."""
-    select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid > ? ORDER BY rowid"  # noqa: S608 - our own table's names
-    reached = 0
-    for _ in range(_MOST_GAPS):
-        try:
-            for number, *row in old.execute(select, (reached,)):
-                reached = number
-                yield tuple(row)
-        except (apsw.CorruptError, UnicodeError):
-            reached += 1
-        else:
-            return
-
-
-def _read_by_key(old: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Read rows up to the damage, then from the back."""
-    keys = ", ".join(f"{name} DESC" for name, place in fetch_all(old, "columns", table) if place)
-    names = ", ".join(columns)
-    for select in (f"SELECT {names} FROM {table}", f"SELECT {names} FROM {table} ORDER BY {keys}"):  # noqa: S608 - our own table's names
-        try:
-            yield from old.execute(select)
-        except (apsw.CorruptError, UnicodeError):
-            continue
-        else:
-            return

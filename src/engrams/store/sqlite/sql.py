@@ -94,7 +94,7 @@ def _read_text(name: str) -> str:
 
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-MEND = "`engrams check --repair` rescues what is readable and keeps the damaged file beside it."
+MEND = "`engrams doctor --repair` rescues what is readable and keeps the damaged file beside it."
 FULL = "Free some disk space and repeat; everything acknowledged before is safe."
 READ_ONLY = "Give this user write permission on the folder and its files, or choose another home (ENGRAMS_HOME)."
 BUSY = "Another process is writing for long. Wait and repeat, or raise `store.busy_seconds`."

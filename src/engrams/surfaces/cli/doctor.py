@@ -75,6 +75,8 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
     yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     try:
+        if repair:
+            yield from _rescue(options, settings)
         with options.open() as (engine, _):
             yield from _check_engine(engine, settings, repair=repair, offline=offline)
     except EngramsError as problem:
@@ -82,10 +84,10 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
     yield from _check_extras()
 
 
-def _rescue(frame: GlobalOptions, settings: Settings) -> Iterator[CheckResult]:
+def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[CheckResult]:
     """Bring memory back from a backup or the vault where nothing of the database can be opened."""
     try:
-        with frame.open():
+        with options.open():
             return
     except StoreError as problem:
         if "damaged" not in problem.message:

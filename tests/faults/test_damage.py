@@ -1,0 +1,155 @@
+"""A damaged database file: what its bytes still hold comes back and is counted, or the open is refused; never an empty memory."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams.errors import StoreError
+
+OWNER = ("user", "ada")
+TURNS = 300
+PAGE = 4096
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of 300 memories, closed."""
+    home = tmp_path_factory.mktemp("damage") / "home"
+    with engrams.open(home=home) as memory:
+        for number in range(TURNS):
+            memory.add(f"Parcel r{number}x{number * 31} waits in the hall of house {number % 40}.", scope=OWNER)
+    return home
+
+
+@pytest.fixture
+def home(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "home"))
+
+
+def texts(home: Path) -> set[str]:
+    with engrams.open(home=home) as memory:
+        return {record.text for record in memory.list(scope=OWNER, limit=1000).records}
+
+
+def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command, as a process."""
+    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words, "--home", str(home)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120)
+
+
+NAMED: dict[str, Callable[[bytes], bytes]] = {
+    "a byte of the schema": lambda data: data[:105] + bytes((data[105] ^ 0xFF,)) + data[106:],
+    "a byte of a table's name": lambda data: data.replace(b"CREATE TABLE records", b"CREATE TABLF records", 1),
+    "no header": lambda data: bytes(100) + data[100:],
+    "no schema page": lambda data: data[:100] + b"\xff" * (PAGE - 100) + data[PAGE:],
+    "pages 2 to 5 zeroed": lambda data: data[:PAGE] + bytes(4 * PAGE) + data[5 * PAGE :],
+    "cut in half": lambda data: data[: len(data) // 2 + 100],
+}
+
+
+@pytest.mark.parametrize("damage", NAMED)
+@pytest.mark.covers("S1.54")
+def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None:
+    """The command lists what the bytes still hold, says how much came back, and keeps the damaged file."""
+    file = home / "memory.db"
+    spoilt = NAMED[damage](file.read_bytes())
+    file.write_bytes(spoilt)
+    readable = sum(spoilt.count(f"Parcel r{number}x{number * 31} waits".encode()) > 0 for number in range(TURNS))
+    listed = run(home, "list", "--limit", "1000", "--user", "ada")
+    assert listed.returncode == 0, listed.stderr
+    assert "Nothing here." not in listed.stdout + listed.stderr
+    assert "was damaged" in listed.stderr and "memories" in listed.stderr
+    found = texts(home)
+    assert len(found) >= min(readable, TURNS) - 3, (len(found), readable)
+    assert spoilt in [path.read_bytes() for path in home.glob("memory.db.corrupt-*.rescued")]
+    assert run(home, "doctor", "--offline").returncode == 0
+
+
+@pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, os.urandom(40_000)])
+def test_a_file_that_is_not_ours_is_refused_and_left(home: Path, content: bytes) -> None:
+    """A text in the database's place: code 5, a hint that names commands that exist, and the file stays."""
+    (home / "memory.db").write_bytes(content)
+    for words in (("list",), ("add", "something new"), ("search", "parcel")):
+        done = run(home, *words, "--user", "ada")
+        assert done.returncode == 5, done
+        assert "engrams doctor --repair" in done.stderr
+    assert run(home, "doctor", "--offline").returncode != 0
+    assert run(home, "doctor", "--offline", "--repair").returncode != 0
+    assert (home / "memory.db").read_bytes() == content
+
+
+def test_repair_takes_the_newest_backup_where_no_byte_is_left(home: Path) -> None:
+    """With nothing left of the database, `doctor --repair` puts the home's backup back and says so."""
+    assert run(home, "backup", str(home / "monday.backup")).returncode == 0
+    (home / "memory.db").write_bytes(b"\0" * 50_000)
+    assert run(home, "list", "--user", "ada").returncode == 5
+    done = run(home, "doctor", "--offline", "--repair")
+    assert done.returncode == 0, done.stdout
+    assert "monday.backup" in done.stdout
+    assert len(texts(home)) == TURNS
+
+
+def test_repair_brings_back_a_file_that_lies_aside(home: Path) -> None:
+    """A file that was moved aside without a rescue fails the doctor; its repair adds what is missing, once."""
+    file = home / "memory.db"
+    (home / "memory.db.corrupt-20250101T000000000000Z").write_bytes(bytes(100) + file.read_bytes()[100:])
+    file.unlink()
+    with engrams.open(home=home) as memory:
+        memory.add("Said since then.", scope=OWNER)
+    told = run(home, "doctor", "--offline")
+    assert told.returncode != 0
+    assert "moved aside" in told.stdout and "doctor --repair" in told.stdout
+    assert run(home, "doctor", "--offline", "--repair").returncode == 0
+    assert len(texts(home)) == TURNS + 1
+    assert run(home, "doctor", "--offline").returncode == 0
+    with engrams.open(home=home) as memory:
+        hits = memory.search("parcel r7x217", scope=OWNER, limit=3).hits
+        assert any("r7x217" in hit.record.text for hit in hits)
+        assert memory.explain(hits[0].record.id, scope=OWNER) is not None
+
+
+def test_repair_mends_the_index_of_words_whose_terms_were_overwritten(home: Path) -> None:
+    """Where the terms of records are damaged, the index is made from the texts, and is found sound afterwards."""
+    import apsw
+
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute("UPDATE records SET lexemes = randomblob(length(lexemes)) WHERE number % 50 = 0")
+    connection.close()
+    assert run(home, "doctor", "--offline").returncode != 0
+    assert run(home, "doctor", "--offline", "--repair").returncode == 0
+    assert run(home, "doctor", "--offline").returncode == 0
+    assert len(texts(home)) == TURNS
+
+
+def test_single_bytes(whole: Path, tmp_path: Path) -> None:
+    """Sixty random bytes, each overwritten by itself: every text that is still in the file is listed, or the open is refused."""
+    data = (whole / "memory.db").read_bytes()
+    said = texts(whole)
+    dice = random.Random(20)
+    lost: list[tuple[int, int]] = []
+    for turn in range(60):
+        place, mask = dice.randrange(len(data)), dice.randrange(1, 256)
+        spoilt = bytearray(data)
+        spoilt[place] ^= mask
+        home = tmp_path / str(turn)
+        home.mkdir()
+        (home / "memory.db").write_bytes(spoilt)
+        try:
+            found = texts(home)
+        except StoreError as problem:
+            lost += [] if "engrams doctor --repair" in problem.hint else [(place, mask)]
+            continue
+        missing = {text for text in said - found if text.encode() in spoilt}
+        if missing:
+            lost.append((place, mask))
+        shutil.rmtree(home)
+    assert not lost, lost

@@ -148,6 +148,7 @@ class RequestMetrics:
         self._seconds = Histogram(
             "engrams_http_request_duration_seconds", "Until the last byte.", ["route"], buckets=_BUCKETS, registry=self._registry
         )
+        self._refused = Counter("engrams_keys_refused", "Requests with a wrong key.", registry=self._registry)
         self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
         self._registry.register(StoreCollector(engine))
 
@@ -155,6 +156,8 @@ class RequestMetrics:
         method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
         self._requests.labels(seen.permission.path, method, str(seen.status)).inc()
         self._seconds.labels(seen.permission.path).observe(seen.seconds)
+        if seen.refused_key:
+            self._refused.inc()
         if seen.permission.is_search:
             self._search.observe(seen.seconds)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
 import signal
 import socket
@@ -12,6 +14,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from engrams import build
 from engrams.apikeys import ApiKeyStore
@@ -34,7 +37,7 @@ def serve(settings: Settings) -> None:
     check_settings(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
-        runner = create_server(create_app(engine, settings))
+        runner = create_server(create_app(engine, settings), settings.serve)
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
         _exit_on_term()
@@ -42,8 +45,39 @@ def serve(settings: Settings) -> None:
             runner.run(sockets=[listener])
 
 
-def create_server(app: FastAPI) -> uvicorn.Server:
+class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Close connections that send no request, or half of one."""
+
+    receive = 30.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._watch = self.loop.call_later(self.receive, self._close_stalled)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._watch.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        waited = self._is_waiting() and self.timeout_keep_alive_task is None
+        super().data_received(data)
+        # A head has one span of time for all of it; a body has one for each piece.
+        if not (waited and self._is_waiting()) or not self._watch.when() > self.loop.time():
+            self._watch.cancel()
+            self._watch = self.loop.call_later(self.receive, self._close_stalled)
+
+    def _is_waiting(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _close_stalled(self) -> None:
+        if (self.timeout_keep_alive_task is None and self._is_waiting()) or (self.cycle is not None and self.cycle.more_body):
+            self.transport.close()
+
+
+def create_server(app: FastAPI, settings: ServeSettings | None = None) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log."""
+    serve = settings or ServeSettings()
+    timed = type("TimedProtocol", (_TimedProtocol,), {"receive": serve.receive_seconds})
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -51,6 +85,8 @@ def create_server(app: FastAPI) -> uvicorn.Server:
         server_header=False,
         date_header=False,
         ws="none",
+        http=timed,
+        timeout_keep_alive=math.ceil(serve.idle_seconds),
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     return uvicorn.Server(config)

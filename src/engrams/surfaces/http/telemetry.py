@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engrams import errors
 from engrams.clock import new_id
 from engrams.ports import Clock
-from engrams.surfaces.http.permissions import PROXY, Permission, find_permission
-from engrams.surfaces.http.rest.caller import KEY, OWNER
+from engrams.surfaces.http.permissions import Permission, find_permission
+from engrams.surfaces.http.rest.caller import KEY, OWNER, REFUSED_KEY, RELAY
 
 if TYPE_CHECKING:
     from engrams.apikeys import ApiKey
@@ -45,6 +45,7 @@ class ObservedRequest:
     actor: str
     target: str
     parent: str
+    refused_key: bool = False
 
 
 Observer = Callable[[ObservedRequest], None]
@@ -104,7 +105,7 @@ def _safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, b
 def _add_caller(scope: MutableMapping[str, Any], seen: ObservedRequest) -> ObservedRequest:
     key: ApiKey | None = scope.get(KEY)
     target = str(scope.get("path_params", {}).get("id", ""))
-    return replace(seen, owner=scope.get(OWNER, ""), actor=key.id if key else "local", target=target)
+    return replace(seen, refused_key=REFUSED_KEY in scope, owner=scope.get(OWNER, ""), actor=key.id if key else "local", target=target)
 
 
 _STATUS: dict[type[errors.EngramsError], int] = {

@@ -90,6 +90,11 @@ class ProxyMount:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1003, "reason": "engrams relays no web sockets"})
             return
+        if not scope.get("engrams.relay"):
+            await error_response(404, f"There is nothing at {scope['path']}. GET /openapi.json lists all paths.", "not_found")(
+                scope, receive, send
+            )
+            return
         if not self._upstreams:
             response: Response = error_response(404, f"There is nothing at {scope['path']} without an upstream. {HOW}", "not_found")
             await response(scope, receive, send)

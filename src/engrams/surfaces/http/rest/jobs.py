@@ -42,7 +42,8 @@ class ListedJob(FailedJob):
 class JobsResponse(BaseModel):
     """Background jobs.
 
-    ``jobs``: by kind and state, the owner's (everybody's for the right `admin`); the rest: the owner's, and the server's own without their errors.
+    ``jobs``: by kind and state, everybody's for the right `admin`, else the owner's; the rest: the owner's, and the server's own
+    without their errors.
     """
 
     jobs: dict[str, dict[str, int]]
@@ -94,7 +95,7 @@ def _list_own_jobs(caller: Caller, states: list[State]) -> list[Job]:
 
 def _count_own_jobs(caller: Caller) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for job in _list_own_jobs(caller, []):
+    for job in filter(lambda one: one.payload.get("scope"), _list_own_jobs(caller, [])):
         states = counts.setdefault(job.kind, {})
         states[job.state] = states.get(job.state, 0) + 1
     return counts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engrams.logs.audit import AuditEntry as AuditEntry
 from engrams.logs.audit import AuditLog as AuditLog
-from engrams.logs.crisis import CrisisLog as CrisisLog
-from engrams.logs.crisis import CrisisRecord as CrisisRecord
-from engrams.logs.feedback import FeedbackLog as FeedbackLog
-from engrams.logs.feedback import FeedbackRecord as FeedbackRecord
+from engrams.logs.store import CrisisLog as CrisisLog
+from engrams.logs.store import CrisisRecord as CrisisRecord
+from engrams.logs.store import FeedbackLog as FeedbackLog
+from engrams.logs.store import FeedbackRecord as FeedbackRecord
 from engrams.logs.store import home_folder
 from engrams.ports import Clock
 from engrams.settings import Settings

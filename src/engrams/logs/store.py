@@ -1,4 +1,4 @@
-"""Keep records that no prompt reads in a small database.
+"""Keep records of crises and feedback, which no prompt reads.
 
 Each is kept once by its id, listed by day and dropped by age.
 """
@@ -23,7 +23,7 @@ from engrams.clock import micros, utc
 from engrams.errors import InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
-from engrams.types.logs import Kept
+from engrams.types.logs import Classifier, Kept, Label, Modality, Severity, Source
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -284,3 +284,81 @@ def _load_key(path: Path) -> bytes:
 
 def _start_micros(day: date) -> int:
     return micros(datetime.combine(day, time(tzinfo=UTC)))
+
+
+_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CrisisRecord(LogRecord):
+    """Record of a crisis; ``reason``: the classifier's words, cut at 500 characters."""
+
+    classifier: Classifier
+    severity: Severity
+    reason: str
+
+
+class CrisisLog(LogStore[CrisisRecord]):
+    """Keeps crises for ``days`` days, whatever memory keeps or forgets."""
+
+    def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
+        super().__init__("safety", home, clock, days, CrisisRecord, classifier=Classifier, severity=Severity)
+
+    def append_once(
+        self,
+        session: str,
+        *,
+        classifier: str,
+        severity: str,
+        reason: str = "",
+        owner: str = "",
+        id: str = "",
+        at: datetime | None = None,
+        incognito: bool = False,
+    ) -> Kept:
+        """Record a noticed crisis; parameters as for ``LogStore.put``.
+
+        ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be
+        written: ``lost``. InputError: an unknown classifier or severity, or no session.
+        """
+        data = {"classifier": classifier, "severity": severity, "reason": reason[:_REASON]}
+        return self.put(session, data, owner=owner, id=id, at=at, incognito=incognito)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackRecord(LogRecord):
+    """Record of one opinion on a session."""
+
+    label: Label
+    source: Source
+    modality: Modality
+
+
+class FeedbackLog(LogStore[FeedbackRecord]):
+    """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
+
+    def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
+        super().__init__("feedback", home, clock, days, FeedbackRecord, label=Label, source=Source, modality=Modality)
+
+    def add(
+        self,
+        session: str,
+        label: str | None,
+        *,
+        source: str = Source.API,
+        modality: str = Modality.TEXT,
+        owner: str = "",
+        id: str = "",
+        at: datetime | None = None,
+        incognito: bool = False,
+    ) -> Kept | None:
+        """Record an opinion on a session; parameters as for ``LogStore.put``.
+
+        ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be
+        written: ``lost``. InputError: an unknown label, source or modality, or no session.
+        """
+        data = {"source": source, "modality": modality}
+        if label is None:
+            self.check_words(data)
+            return None
+        return self.put(session, {"label": label, **data}, owner=owner, id=id, at=at, incognito=incognito)

@@ -90,7 +90,7 @@ class Components:
         tiers = settings.tiers.enabled
         self.read_deps = ReadDeps(
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
-            self._find_hot if tiers else None, skills=deps.skills,
+            self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
         )  # fmt: skip
         self._backfill = Backfill(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}

@@ -67,6 +67,17 @@ class CandidateFloors:
 
 
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
+    """Find records that answer the request, best first; of a very long query its head and tail count."""
+    most = deps.query_chars
+    if len(request.text) <= most:
+        return _search_short(request, deps)
+    half = most // 2
+    found = _search_short(replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), deps)
+    note = f"a query of {len(request.text)} characters: its first and last {half} were used"
+    return replace(found, trace=replace(found.trace, notes=(*found.trace.notes, note)))
+
+
+def _search_short(request: ReadRequest, deps: ReadDeps) -> Found:
     """Find records that answer the request, best first; no side effects."""
     stages = StageTimer()
     if request.limit <= 0 or not request.text.strip():

@@ -66,6 +66,7 @@ class ReadDeps:
     find_hot: FindHot | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
     skills: Skills | None = None
+    query_chars: int = 20_000
 
 
 def visible_scopes(scope: Scope) -> Reach:

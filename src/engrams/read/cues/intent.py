@@ -99,8 +99,8 @@ _PAST = re.compile(
     )
 )
 _ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
-_SPLIT = re.compile(rf"\?\s+(?=\S)|\s*,?\s+(?:and|und|y|et)\s+(?=(?:{_ASKING})\b)", re.IGNORECASE)
-_SPLIT_UNSPACED = re.compile(r"[?？]\s*(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
+_SPLIT = re.compile(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_SPLIT_UNSPACED = re.compile(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
 
 
 def question_kind(folded: str) -> QuestionKind:

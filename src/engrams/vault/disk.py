@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -52,7 +53,12 @@ class VaultDisk:
     def read(self, path: str) -> bytes | None:
         """Read a file, following no link; None where there is none."""
         try:
-            with map_errors(), os.fdopen(os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            with (
+                map_errors(),
+                os.fdopen(
+                    os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb"
+                ) as file,
+            ):
                 return file.read()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
@@ -61,6 +67,8 @@ class VaultDisk:
         try:
             found = self.locate(path).lstat()
         except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             return None
         return FileStat(found.st_mtime_ns, found.st_size)
 
@@ -140,12 +148,15 @@ class VaultDisk:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(f"{folder}/{name}")
+                elif not entry.is_file(follow_symlinks=False):
+                    if odd is not None:
+                        odd.append(f"{folder}/{name}")
                 elif is_memory(name) or (every and not name.endswith((".tmp", "~"))):
                     try:
-                        stat = entry.stat(follow_symlinks=False)
+                        found = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue
-                    yield f"{folder}/{name}", FileStat(stat.st_mtime_ns, stat.st_size)
+                    yield f"{folder}/{name}", FileStat(found.st_mtime_ns, found.st_size)
 
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
         """Move a file into place; return what it replaced, where watched."""

@@ -17,7 +17,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError, StoreError
+from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError, RefusedError, StoreError
 from engrams.vault.disk import make_private
 
 ROOT = "/memories"
@@ -66,7 +66,12 @@ class MemoryTool:
         wrong = [name for name, value in given.items() if isinstance(value, str) is (name in _NUMBERS)]
         if wrong:
             raise InputError(f"{asked['command']}: {wrong[0]} has the wrong type", hint="Lines are numbers, the rest are texts.")
-        return str(command(**given))
+        try:
+            return str(command(**given))
+        except EngramsError:
+            raise
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{asked['command']}: a value has the wrong type", hint="Lines are numbers, the rest are texts.") from None
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """Show a folder two levels deep, or a file's numbered lines.

@@ -14,7 +14,7 @@ from engrams.vault.disk import FileStat, hash_bytes
 from engrams.vault.entry import VaultEntry, resolve_links
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.parts import SyncReport, VaultDeps, change_note, decode_text, group_by_owner, now_ns
-from engrams.vault.path import DELETED, ENTRIES, FOLDERS, find_scope, is_away, parse_place, path_key
+from engrams.vault.path import DELETED, ENTRIES, FOLDERS, FilePlace, find_scope, is_away, parse_place, path_key, scope_folder
 from engrams.vault.scan import BY_HAND, ChangeCause, FileEdit, FoundFile
 from engrams.vault.state import FileRow
 
@@ -30,6 +30,14 @@ def _age_key(item: FoundFile) -> tuple[float, bool, str]:
     told = item.entry.fields
     at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
     return at, bool(told.get("evidence")), item.entry.id
+
+
+def _leaves_owner(told: VaultEntry, place: FilePlace, row: FileRow | None) -> bool:
+    """Detect a scope that lies neither in the folder's owner nor in the row's."""
+    scope = told.fields.get("scope")
+    if not isinstance(scope, Scope) or (row is not None and scope.owner == row.owner):
+        return False
+    return not f"{path_key(place.scope)}/".startswith(f"{path_key(scope_folder(scope.owner))}/")
 
 
 class VaultPull:
@@ -71,7 +79,7 @@ class VaultPull:
             odd: list[str] = []
             seen = {path: stat for top in (ENTRIES, DELETED) for path, stat in self._parts.disk.walk(top, odd=odd)}
             for path in odd:
-                self._add_problem(path, "its name is not UTF-8: rename it")
+                self._add_problem(path, "it is no plain file, or its name is not UTF-8")
             return seen
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
@@ -106,6 +114,9 @@ class VaultPull:
             except FrontMatterError as problem:
                 self._add_problem(path, str(problem))
                 continue
+            if _leaves_owner(told, place, row) and not self._parts.state.get(told.fields["scope"].owner, [told.id]):
+                self._add_problem(path, "its line `scope:` names another owner's memory: the folder's holds")
+                told = replace(told, fields={name: value for name, value in told.fields.items() if name != "scope"})
             if row is not None and (path, found_hash) == (row.next_path, row.next_hash):
                 # Our own write, interrupted before it was noted as done.
                 version, links = int(told.fields.get("version", 1)), tuple(self._link_rows(path, told, row.owner))

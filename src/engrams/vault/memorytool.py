@@ -70,7 +70,7 @@ class MemoryTool:
             return str(command(**given))
         except EngramsError:
             raise
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, LookupError):
             raise InputError(f"{asked['command']}: a value has the wrong type", hint="Lines are numbers, the rest are texts.") from None
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:

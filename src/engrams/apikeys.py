@@ -1,7 +1,4 @@
-"""Store API keys of a server: owner, rights, expiry, hash.
-
-Only hashes are stored; a key itself is shown once.
-"""
+"""Store API keys as hashes, with owner, rights and expiry."""
 
 from __future__ import annotations
 
@@ -91,10 +88,7 @@ class ApiKeyStore:
         return tuple(sorted((key for key in found if key is not None), key=lambda key: (key.created_at, key.id)))
 
     def revoke(self, id: str, now: datetime) -> ApiKey:
-        """Revoke a key from now on.
-
-        NotFoundError: there is no key with this id.
-        """
+        """Revoke a key from now on. NotFoundError: there is no such key."""
         key = self._read(id) if _ID.fullmatch(id) else None
         if key is None:
             raise NotFoundError(f"There is no key {id!r}.", hint="`engrams keys list` shows them.")

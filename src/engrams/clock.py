@@ -29,10 +29,7 @@ def utc(moment: datetime) -> datetime:
 
 
 def micros(moment: datetime) -> int:
-    """Count microseconds since 1970, exactly; a naive time is UTC.
-
-    InputError: as ``utc``.
-    """
+    """Count microseconds since 1970, exactly. InputError: as ``utc``."""
     delta = utc(moment) - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 

@@ -56,10 +56,7 @@ _ITEM_PATTERNS: dict[str, bytes] = {
 
 
 def detect(origin: Path | str) -> Format:
-    """Detect the format of a file.
-
-    InputError: it cannot be read.
-    """
+    """Detect the format of a file. InputError: it cannot be read."""
     with open_text(origin) as feed:
         return recognise_format(feed.head, whole=feed.whole)
 
@@ -78,19 +75,13 @@ def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | Unreadab
 
 
 def read_text(origin: Origin) -> str:
-    """Read the whole text of a file in any encoding.
-
-    ``-`` is standard input.
-    """
+    """Read a whole file (``-``: standard input) in any encoding."""
     with open_text(origin) as feed:
         return "".join(feed.pieces())
 
 
 def count_items(origin: Path | str, format: str = "auto") -> int:
-    """Estimate the number of items in a file, for progress.
-
-    Counts without parsing. 0 for standard input.
-    """
+    """Estimate the items of a file; 0 for standard input."""
     if str(origin) == STDIN:
         return 0
     pattern = re.compile(_ITEM_PATTERNS.get(format) or _ITEM_PATTERNS[detect(origin)])

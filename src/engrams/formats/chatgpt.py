@@ -15,10 +15,7 @@ _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield user and assistant messages of the current branch.
-
-    System, tool and hidden messages are skipped.
-    """
+    """Yield user and assistant messages of the current branch."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value

@@ -11,10 +11,7 @@ from engrams.types import Json, Role, Turn
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield user and assistant messages.
-
-    Thinking, tool calls and their results are skipped.
-    """
+    """Yield user and assistant messages, without thinking and tool calls."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value

@@ -30,10 +30,7 @@ class _JsonShape:
 
 
 def recognise_format(head: str, *, whole: bool) -> Format:
-    """Recognise the format of a text by its head.
-
-    ``whole``: the head is the whole text.
-    """
+    """Recognise a text's format by its head; ``whole``: there is no more."""
     text = head.lstrip("\ufeff\0 \t\r\n")
     if not text.startswith(("{", "[")):
         return "turns" if _is_jsonl(text, whole) else "lines"

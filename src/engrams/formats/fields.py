@@ -55,19 +55,13 @@ def clean_label(value: Json) -> str:
 
 
 def scope_label(value: Json) -> str:
-    """Return a conversation name that fits a scope.
-
-    At most 200 characters, none of them a control character.
-    """
+    """Return a conversation name of at most 200 characters, none control."""
     name = "".join(char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
     return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{derive_id(name)[:16]}"
 
 
 def message_text(value: Json) -> str:
-    """Return the text of a message.
-
-    ``value``: a string, a list of parts, or an object that holds either.
-    """
+    """Return a message's text: a string, parts, or an object."""
     if isinstance(value, str):
         return value.strip("\0 \t\r\n")
     if isinstance(value, list):

@@ -37,20 +37,14 @@ class RestoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExportedEdge:
-    """Hold an exported edge whose source is no exported record.
-
-    For instance one between tags or topics.
-    """
+    """Hold an exported edge whose source is no exported record."""
 
     edge: Edge
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePiece:
-    """Report a piece that could not be read.
-
-    ``line`` counts from 1 (0: unknown).
-    """
+    """Report an unreadable piece; ``line`` counts from 1 (0: unknown)."""
 
     line: int
     message: str

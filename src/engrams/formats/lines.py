@@ -64,10 +64,7 @@ def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedT
 
 
 def strip_prefix(line: str) -> str:
-    """Strip bullet, number or check box from a line.
-
-    ``- [x] 1. milk`` is ``1. milk``.
-    """
+    """Strip bullet, number or check box from a line."""
     return _PREFIX.sub("", line, count=1).strip()
 
 

@@ -15,10 +15,7 @@ _SESSION = re.compile(r"session_(\d{1,6})")
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield the messages of every conversation, without its questions.
-
-    A repeated conversation name gets a number.
-    """
+    """Yield the messages of every conversation, without its questions."""
     seen: Counter[str] = Counter()
     for value in values:
         if isinstance(value, UnreadablePiece):

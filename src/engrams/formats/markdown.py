@@ -1,7 +1,4 @@
-"""Write memories as Markdown: a folder per scope, a file per day.
-
-For reading only; the exchange format is JSONL.
-"""
+"""Write memories as Markdown to read, a file per day."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ _MAX_NAME_BYTES = 80
 
 
 def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record]) -> int:
-    """Write the day files and return the number of records.
-
-    Replaces files of the same name. Oldest first reads best.
-    """
+    """Write (or replace) the day files; return the number of records."""
     count = 0
     started: set[Path] = set()
     sessions: dict[Path, str] = {}
@@ -55,10 +49,7 @@ def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record])
 
 
 def scope_folders(scope: Scope) -> tuple[str, ...]:
-    """Map a scope to folder names.
-
-    Each stays inside its parent on every system, and different labels stay different.
-    """
+    """Map a scope to safe folder names, different for different labels."""
     return tuple(_safe_name(label) for label in scope.labels)
 
 

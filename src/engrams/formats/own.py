@@ -30,10 +30,7 @@ _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
 def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
-    """Yield the lines of an export with their ends, header first.
-
-    Reading them gives equal items.
-    """
+    """Yield the lines of an export with their ends, header first."""
     yield _to_line({"engrams": VERSION, **header})
     for item in items:
         if isinstance(item, ExportedEdge):
@@ -46,10 +43,7 @@ def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Me
 
 
 def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[RestoredRecord | ExportedEdge | UnreadablePiece]:
-    """Yield the items of an export.
-
-    InputError: a newer engrams wrote it.
-    """
+    """Yield an export's items. InputError: a newer engrams wrote it."""
     record: Record | None = None
     edges: list[Edge] = []
     history: list[HistoryEntry] = []
@@ -100,10 +94,7 @@ def record_to_json(record: Record) -> dict[str, Json]:
 
 
 def record_from_json(data: Json) -> Record:
-    """Convert JSON values to a record; unknown fields are ignored.
-
-    ValueError names the wrong field.
-    """
+    """Convert JSON values to a record. ValueError names the wrong field."""
     held = _require_object(data, "record")
     if missing := [name for name in _REQUIRED if name not in held]:
         raise ValueError(f"the record has no {missing[0]}")

@@ -55,10 +55,7 @@ codecs.register_error("engrams.western", _decode_western)
 
 
 class TextFeed:
-    """Read one text once, in pieces or lines.
-
-    ``head`` is its beginning; ``whole``: the head is everything.
-    """
+    """Read one text once; ``whole``: its ``head`` is everything."""
 
     def __init__(self, raw: ByteStream) -> None:
         self._raw = raw
@@ -81,19 +78,13 @@ class TextFeed:
             yield self._decoder.decode(raw, self.whole)
 
     def lines(self) -> Iterator[tuple[int, str] | UnreadablePiece]:
-        """Yield numbered lines without their ends.
-
-        UnreadablePiece: a line longer than 64 Mi characters.
-        """
+        """Yield numbered lines; unreadable if longer than 64 Mi characters."""
         return _split_lines(self.pieces())
 
 
 @contextmanager
 def open_text(origin: Origin) -> Iterator[TextFeed]:
-    """Open a file, an open stream, or a zip's conversations as text.
-
-    ``-`` is standard input. InputError: it cannot be read.
-    """
+    """Open a file, stream or zip as text. InputError: it cannot."""
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = sys.stdin.buffer
     if isinstance(origin, str | Path):
@@ -105,10 +96,7 @@ def open_text(origin: Origin) -> Iterator[TextFeed]:
 
 
 def iter_bytes(origin: Origin) -> Iterator[bytes]:
-    """Yield the raw bytes in large pieces, for counting.
-
-    Nothing for a stream, which can be read only once.
-    """
+    """Yield a file's raw bytes, for counting; nothing for a stream."""
     if isinstance(origin, str | Path) and str(origin) != STDIN:
         with open_text(origin) as feed:
             for piece in feed.pieces():
@@ -147,10 +135,7 @@ def _read_head(raw: ByteStream) -> bytes:
 
 
 def _detect_encoding(start: bytes) -> tuple[str, int]:
-    """Detect the encoding and the length of its byte order mark.
-
-    Without a mark, zeros at every second byte mean UTF-16.
-    """
+    """Detect the encoding and the length of its byte order mark."""
     for mark, name in _BOMS:
         if start.startswith(mark):
             return name, len(mark)

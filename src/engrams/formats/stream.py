@@ -26,10 +26,7 @@ class MalformedError(ValueError):
 
 
 def parse(text: str) -> Json:
-    """Parse one JSON value.
-
-    MalformedError: it is anything else, however hostile.
-    """
+    """Parse one JSON value. MalformedError: it is anything else."""
     value, end = _decode(text, _skip_space(text, 0))
     if _skip_space(text, end) != len(text):
         raise MalformedError("not JSON: text after its end")

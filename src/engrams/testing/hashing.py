@@ -23,10 +23,7 @@ _PLACES = 4
 
 
 def hash_vector(text: str, dimension: int) -> list[float]:
-    """Return a unit vector of hashed words; zeros without words.
-
-    Every word adds or subtracts 1 at 4 places.
-    """
+    """Return a unit vector of hashed words; zeros without words."""
     sums = [0.0] * dimension
     for word in _WORDS.findall(unicodedata.normalize("NFKC", text).casefold()):
         for place, sign in _hash_places(word):
@@ -43,19 +40,13 @@ def _hash_places(word: str) -> tuple[tuple[int, float], ...]:
 
 
 class HashEmbedder:
-    """Implement the Embedder port by hashed words.
-
-    ``calls`` counts embedded texts by purpose.
-    """
+    """Embed by hashed words; ``calls`` counts texts by purpose."""
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
 
     def __init__(self, dimension: int = 256, *, inline: bool = True) -> None:
-        """Set the dimension.
-
-        InputError: a dimension under 1.
-        """
+        """Set the dimension. InputError: it is under 1."""
         if dimension < 1:
             raise InputError(f"A vector has at least one dimension, not {dimension}.")
         floors = {"duplicate": 0.95, "related": 0.4, "unrelated": 0.1}

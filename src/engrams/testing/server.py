@@ -89,10 +89,7 @@ class ScriptedModel:
         return self
 
     def when(self, pattern: str, answer: Answers | Answering) -> Self:
-        """Answer so if the prompt matches and no answer is queued.
-
-        The first matching rule wins.
-        """
+        """Answer so if the prompt matches; the first rule wins."""
         self._script.when(pattern, answer)
         return self
 

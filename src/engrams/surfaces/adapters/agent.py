@@ -125,10 +125,7 @@ class AgentMemory:
         return self.search(query, min(limit, _MOST))
 
     def schemas(self) -> list[dict[str, Json]]:
-        """Return both tools as JSON schemas, as chat APIs take them.
-
-        Only permitted actions are offered.
-        """
+        """Return both tools as JSON schemas, with permitted actions only."""
         content = {"type": "string", "description": "One statement that stands on its own. Not needed to delete."}
         action = {"type": "string", "enum": list(self.permitted), "description": "What to do; create if left out."}
         id = {"type": "string", "description": "Of the memory to update or delete; never for create."}
@@ -139,10 +136,7 @@ class AgentMemory:
         return [manage, find] if self.permitted else [find]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
-        """Run a model's tool call and return JSON text.
-
-        A failure is returned as ``error`` and ``hint``.
-        """
+        """Run a model's tool call; return JSON text, also for errors."""
         tools: dict[str, Callable[..., Json]] = {"manage_memory": self.manage_memory, "search_memory": self.search_memory}
         try:
             if name not in tools:
@@ -152,10 +146,7 @@ class AgentMemory:
             return json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False)
 
     def _get_visible(self, id: str) -> Record:
-        """Get a memory of this scope, or one it reads.
-
-        NotFoundError: it is elsewhere.
-        """
+        """Get a record visible in this scope. NotFoundError: it is elsewhere."""
         record = self.engine.get(id, scope=self.scope)
         size = len(self.scope.labels)
         if self.scope.is_owner or record.scope in self.scope.chain() or record.scope.labels[:size] == self.scope.labels:

@@ -104,10 +104,7 @@ def config(
     options: GlobalOptions,
     name: Annotated[str | None, typer.Argument(help="Only this setting or section.", show_default=False)] = None,
 ) -> None:
-    """Show every setting with its value and origin.
-
-    Secrets are masked.
-    """
+    """Show every setting with its value and origin; secrets are masked."""
     rows = list_settings(options, name or "")
     if options.json:
         emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
@@ -120,10 +117,7 @@ def config(
 
 
 def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
-    """List settings under a name: value, origin, default.
-
-    SettingsError: there are none.
-    """
+    """List settings: name, value, origin, default. SettingsError: there are none."""
     from engrams.settings import names, secret_names, suggest
 
     loaded = options.load()

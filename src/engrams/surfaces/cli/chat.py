@@ -54,10 +54,7 @@ class ChatSession:
     pending: dict[str, Any] | None = None
 
     def answer(self, text: str) -> str:
-        """Answer from memory and store the message.
-
-        With a chat model, the model answers; without one, memory is quoted. Requests about memory are carried out.
-        """
+        """Answer from the model or by quotes, and store the message."""
         if self.incognito:
             self.hits = ()
             return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or stored."
@@ -92,10 +89,7 @@ class ChatSession:
         return bool(self.engine.control.recall(self.scope))
 
     def run_command(self, line: str) -> str:
-        """Run a slash command and return its answer.
-
-        InputError: there is no such command.
-        """
+        """Run a slash command. InputError: there is no such command."""
         name, _, rest = line.partition(" ")
         rest = rest.strip()
         match name:

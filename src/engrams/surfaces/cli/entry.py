@@ -1,7 +1,4 @@
-"""Console script; hooks take a shortcut around the command parser.
-
-An agent waits for its hook at every prompt.
-"""
+"""Console script; hooks skip the slow command parser."""
 
 from __future__ import annotations
 

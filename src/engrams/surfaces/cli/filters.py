@@ -101,10 +101,7 @@ def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse a test such as ``importance>=0.7``.
-
-    InputError: it is no test. The store checks the field.
-    """
+    """Parse a test such as ``importance>=0.7``. InputError: it is none."""
     from engrams.ports import Condition
 
     found = _TEST.fullmatch(text)

@@ -27,10 +27,7 @@ class LogFilterOptions:
     session: Annotated[str, typer.Option(help="Only of the session with this name.", show_default=False, metavar="NAME")] = ""
 
     def to_query(self, user: str | None) -> dict[str, Any]:
-        """Return the arguments of a log's ``list``; without a user, everybody's.
-
-        InputError: an option is not a day.
-        """
+        """Return the arguments of a log's ``list``. InputError: no day."""
         from engrams.types import Scope
 
         given = {"day": self.day, "since": self.since, "until": self.until}

@@ -126,10 +126,7 @@ def exit_code(problem: EngramsError) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code.
-
-    Errors go to standard error: a message and a hint, or JSON.
-    """
+    """Run one command line; print errors; return the exit code."""
     try:
         typer.main.get_command(app)(list(arguments), prog_name="engrams")
     except SystemExit as end:

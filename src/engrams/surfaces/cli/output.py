@@ -19,10 +19,7 @@ _COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31",
 
 
 def to_json(value: Any) -> Any:
-    """Convert any answer of the engine to JSON values.
-
-    Dataclasses become objects, scopes lists, times ISO 8601.
-    """
+    """Convert any answer of the engine to JSON values."""
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
@@ -57,10 +54,7 @@ def note(text: str) -> None:
 
 
 def confirm_erase(what: str, word: str) -> None:
-    """Ask for the word purge; anything else cancels.
-
-    RefusedError: it was not given.
-    """
+    """Ask for the word purge. RefusedError: it was not given."""
     if not word:
         print(f"This erases {what} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
         word = sys.stdin.readline().strip()
@@ -133,10 +127,7 @@ def format_time(moment: datetime | None) -> str:
 
 @contextmanager
 def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error, on a terminal only.
-
-    Yields a function that takes the amount done and the total.
-    """
+    """Show a progress bar on a terminal; yields its update function."""
     if quiet or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -214,10 +214,7 @@ def recover(
     file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Restore a backup into a home without memory.
-
-    `engrams restore FILE` does the same.
-    """
+    """Restore a backup into a home without memory, as `restore FILE`."""
     restore_backup(options, file, passphrase)
 
 

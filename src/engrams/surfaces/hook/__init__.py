@@ -1,4 +1,1 @@
-"""Hooks of coding agents: recall into prompts, store messages.
-
-Starts without any heavy import.
-"""
+"""Hooks of coding agents: recall into prompts, store messages."""

@@ -117,10 +117,7 @@ class GardenTools:
         return UpkeepPlan(steps, len(plan.conflicts), list(plan.notes))
 
     def run_upkeep(self) -> UpkeepReport:
-        """Run what plan_upkeep shows; undo_upkeep reverts it.
-
-        Nothing is erased.
-        """
+        """Run what plan_upkeep shows. Nothing is erased; undo_upkeep reverts it."""
         made = self._engine.garden.run(self._bound.root)
         return UpkeepReport(made.id, made.state, made.modified, made.compactions, made.conflicts, made.summary, list(made.notes))
 

@@ -80,10 +80,7 @@ class DeletionResult(TypedDict):
 
 @dataclass(slots=True)
 class EntityRecords:
-    """Hold an entity's records.
-
-    ``observations``: text to record id; ``records``: all record ids.
-    """
+    """Hold an entity's record ids; ``observations``: text to record id."""
 
     type: str = ""
     observations: dict[str, str] = field(default_factory=dict)
@@ -101,10 +98,7 @@ class GraphTools:
             server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
     def create_entities(self, entities: list[GraphEntity]) -> EntityList:
-        """Add entities and return the new ones.
-
-        Entities of a known name stay as they are.
-        """
+        """Add entities of new names and return them."""
         nodes, _ = self._read_records()
         new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
         self._import_graph({"entities": list(new.values())})

@@ -100,10 +100,7 @@ ERASES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent
 
 
 class LazyEngine:
-    """Open the engine on first use; close it on exit.
-
-    An error while opening is raised by the first call.
-    """
+    """Open the engine on first use; close it on exit."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

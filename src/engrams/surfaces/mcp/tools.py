@@ -65,10 +65,7 @@ class MemoryTools:
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.AddOutput:
-        """Remember a text, or the messages of a conversation.
-
-        Saying it twice stores it once.
-        """
+        """Remember a text or the messages of a conversation, once."""
         scope = self._bound.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.", hint="text is for one statement, messages for a conversation.")
@@ -148,10 +145,7 @@ class MemoryTools:
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
         restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
     ) -> outputs.MemoryOutput:
-        """Forget a memory: no search finds it.
-
-        It can be brought back with restore.
-        """
+        """Forget a memory: no search finds it. restore brings it back."""
         record = self._bound.get(id)
         scope = self._bound.root
         if restore:

@@ -18,6 +18,7 @@ from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.runner import WorkerPool
 from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn
 from engrams.write import edit as edits
+from engrams.write import sources
 
 if TYPE_CHECKING:
     from engrams.session.commands import MemoryControl
@@ -90,24 +91,27 @@ class MemoryEngine:
         record = self.inspect.get_editable(id, scope)
         values = edits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
         values, vectors = self._components.ingest.prepare_edit(record, values)
-        self._store.commit(edits.build_edit(record, values, vectors, self._clock(), reason, expect))
+        batch = edits.build_edit(record, values, vectors, self._clock(), reason, expect)
+        if values.get("text", record.text) != record.text:
+            batch = sources.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
+        self._store.commit(batch)
+        self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes[1:]])
         self._components.runner.wake()
         return self.get(record.id, scope=scope)
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Put a memory away: no read finds it until ``restore``.
 
-        Memories derived from it alone go with it.
-
-        RefusedError: it is purged already.
+        Memories derived from it alone go with it. RefusedError: it is purged already.
         """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
         gone = [record, *edits.find_dependents(record, self._store)]
-        self._store.commit(edits.build_forget(gone, self._clock(), reason))
+        batch = edits.build_forget(gone, self._clock(), reason)
+        self._store.commit(batch := sources.with_sources(batch, record, "forget", self._store, self.settings.write.min_words))
         edits.release_merged(gone, self._store, self._clock())
-        self._components.drop_from_tiers(record.scope.owner, [each.id for each in gone])
+        self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes])
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
@@ -115,19 +119,25 @@ class MemoryEngine:
         record = self.inspect.get_editable(id, scope)
         if record.status is not Status.FORGOTTEN:
             raise RefusedError(f"It is not forgotten: its status is {record.status}.")
-        self._store.commit(edits.build_restore([record, *edits.find_dependents(record, self._store)], self._clock()))
+        batch = edits.build_restore([record, *edits.find_dependents(record, self._store)], self._clock())
+        self._store.commit(sources.with_restored_sources(batch, record, self._store))
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
-        """Erase memories, and those derived from them alone; returns the proof."""
+        """Erase memories, what is derived from them alone and what said only them."""
         owner = Scope.of(scope).owner
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        every = {r.id: r for record in some for r in (record, *edits.find_dependents(record, self._store))}
+        every = {one.id: one for one in sources.collect_purged(some, self._store, self.settings.write.min_words)}
         self._open().drop_from_tiers(owner, tuple(every))
         edits.release_merged(tuple(every.values()), self._store, self._clock())
         erased = self._store.purge(owner, tuple(every), self._clock())
         self._components.clear_reports(owner)
         return erased
+
+    def preview(self, ids: Sequence[str], action: sources.ChangeAction, scope: Place) -> sources.ChangeReport:
+        """Report what edit, forget or purge reaches; nothing is changed."""
+        some = [self.inspect.get_editable(each, scope) for each in ids]
+        return sources.preview_change(some, action, self._store, self.settings.write.min_words)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -179,9 +189,9 @@ class MemoryEngine:
     def context(
         self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
     ) -> Context:
-        """Render memory as text for a prompt, within ``tokens``.
+        """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
-        Tokens are counted by ``read.tokenizer``. With ``summary.enabled`` the summary of the conversation comes first: of ``scope``,
+        With ``summary.enabled`` the summary of the conversation comes first: of ``scope``,
         if it is one, or of this session of it.
         """
         parts, place, now = self._open(), Scope.of(scope), as_of is None
@@ -210,9 +220,7 @@ class MemoryEngine:
 
     def get(self, id: str, *, scope: Place) -> Record:
         """Get one memory of this owner by its id.
-
-        The first characters of an id (six at least) will do where only one memory has them.
-        """
+        The first characters of an id (six at least) will do where only one memory has them."""
         return self.inspect.get(id, scope=scope)
 
     def list(self, *, scope: Place, **fields: Any) -> Page:
@@ -233,9 +241,7 @@ class MemoryEngine:
     ) -> LoadReport:
         """Import a file (``-``: standard input); a repeated import stores nothing twice.
 
-        Pieces that cannot be read are in the report.
-
-        InputError: the file cannot be read at all, or its format is unknown.
+        Pieces that cannot be read are in the report. InputError: the file cannot be read at all, or its format is unknown.
         """
         from engrams.tend.transfer import ImportTarget, load
 
@@ -244,9 +250,7 @@ class MemoryEngine:
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.
-
-        InputError: the place cannot be written.
-        """
+        InputError: the place cannot be written."""
         from engrams.tend.transfer import dump
 
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
@@ -257,16 +261,12 @@ class MemoryEngine:
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories by status, kind, layer and tier.
-
-        Also vectors by model, and calls and tokens spent today.
-        """
+        Also vectors by model, and calls and tokens spent today."""
         return self.inspect.stats(scope)
 
     def status(self) -> dict[str, Any]:
         """Count jobs by kind and state, and list dead ones.
-
-        ``lag_seconds``: how late the oldest due job is. Also calls and tokens spent today.
-        """
+        ``lag_seconds``: how late the oldest due job is. Also calls and tokens spent today."""
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import Pool
+from engrams.read.corrections import mask_corrected, matches_only_masked
 from engrams.read.diversify import find_repeats, select_mmr
 from engrams.read.links import NodeEdges, find_derived, group_hits, link_bonuses, put_current_first
 from engrams.read.query import PreparedQuery, prepare_query
@@ -98,6 +99,10 @@ def _search_short(request: ReadRequest, deps: ReadDeps) -> Found:
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
+    asked = [term for term, _ in prepared.seek.terms]
+    dropped.update(
+        {name: "found by words since corrected" for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)}
+    )
     dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
@@ -121,7 +126,7 @@ def _search_short(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
-    said = [term for term, _ in prepared.seek.terms]
+    said = asked
     best = put_rules_first(rules, varied)[: request.limit]
     chosen = tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, said)) for hit in best)
     stages.record("diversify", len(chosen))
@@ -190,7 +195,7 @@ def _fetch_hits(
         record = known.get(name)
         if record is not None:
             parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
-            hits.append(Hit(record, value, record.status, parts))
+            hits.append(Hit(mask_corrected(record), value, record.status, parts))
     return hits, known
 
 

@@ -12,6 +12,7 @@ from engrams.types.results import Related as Related
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import ABSORBED as ABSORBED
+from engrams.types.words import CORRECTED as CORRECTED
 from engrams.types.words import LAYER_OF as LAYER_OF
 from engrams.types.words import MERGED as MERGED
 from engrams.types.words import NO_META as NO_META

@@ -104,6 +104,9 @@ MERGED = "merged_from"
 ABSORBED = "absorbed"
 """The metadata of a memory into which others that say the same were merged: their ids. They go with it."""
 
+CORRECTED = "corrected"
+"""The metadata of a source of which part was corrected or forgotten: quotes that reads leave out."""
+
 PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
 """What people are shown for a layer, in the API, the command line and the page alike."""
 

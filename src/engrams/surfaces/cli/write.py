@@ -19,6 +19,7 @@ from engrams.surfaces.cli.render import print_receipt
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.types import Kind, Receipt, Role, Turn
+    from engrams.write.sources import ChangeReport
 
 app = new_app()
 
@@ -146,8 +147,13 @@ def edit(
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
     with options.open() as (engine, scope):
+        report = engine.preview([id], "edit", scope) if new is not None else None
         record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
-    emit(record) if options.json else say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    if options.json:
+        emit(record)
+        return
+    say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    _print_sources(report)
 
 
 @app.command()
@@ -155,12 +161,14 @@ def edit(
 def forget(ids: Ids, options: GlobalOptions, reason: Reason = "") -> None:
     """Forget memories until `restore`; `purge` erases for good."""
     with options.open() as (engine, scope):
+        report = engine.preview(ids, "forget", scope)
         records = [engine.forget(each, scope=scope, reason=reason) for each in ids]
     if options.json:
         emit(records)
         return
     for record in records:
         say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    _print_sources(report)
 
 
 @app.command()
@@ -215,6 +223,8 @@ def purge(
         doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
+        if ids and not options.json:
+            _print_sources(engine.preview(doomed, "purge", scope))
         confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
         removed: dict[str, int] = {}
         remaining: dict[str, int] = {}
@@ -235,6 +245,16 @@ def purge(
             note("The git history of the files still holds the memories: delete `.git` in the vault to start a new one.")
     if any(remaining.values()):
         raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
+
+
+def _print_sources(report: ChangeReport | None) -> None:
+    """Print what a change does to the messages behind the memories."""
+    for one in report.sources if report else ():
+        # A purge takes the whole of a message or nothing: its other statements are the user's.
+        effect = "kept, and still says it" if report and report.action == "purge" and one.effect == "shortened" else one.effect
+        say(f"source     {paint(one.id, 'dim')}  {effect}: {fit_line('; '.join(one.quotes), 80)}")
+    if report and (number := len(report.also_said_in)):
+        say(f"also said in {number} {'message' if number == 1 else 'messages'}: {', '.join(report.also_said_in)}")
 
 
 def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:

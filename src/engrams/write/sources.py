@@ -1,0 +1,141 @@
+"""Sources of derived memories, and what a correction does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from engrams.ports import Batch, Change, Query, Reach, Records
+from engrams.text.normalize import fold
+from engrams.types import CORRECTED, Kind, Record, Status
+from engrams.write import edit
+from engrams.write.gate import gate_text
+
+ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]
+
+_GONE = {"edit": "superseded", "forget": "forgotten", "purge": "purged"}
+_DERIVED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
+_LOOKED_UP = 20
+_WITH = "went_with"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEffect:
+    """Effect on one source: superseded, forgotten, purged, shortened or kept."""
+
+    id: str
+    effect: str
+    quotes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReport:
+    """Effects of a change on memories and on their sources.
+    ``also_said_in``: ids of other messages that say the same; they stay."""
+
+    action: ChangeAction
+    effects: Mapping[str, str]
+    sources: tuple[SourceEffect, ...] = ()
+    also_said_in: tuple[str, ...] = ()
+
+
+def preview_change(records: Sequence[Record], action: ChangeAction, store: Records, min_words: int) -> ChangeReport:
+    """Report what a change reaches; changes nothing."""
+    gone = {record.id for record in records}
+    quotes: dict[str, list[str]] = {}
+    for record in records:
+        for item in record.evidence if record.kind in _DERIVED else ():
+            if item.quote and item.source not in gone:
+                quotes.setdefault(item.source, []).append(item.quote)
+    effects = []
+    for owner in {record.scope.owner for record in records}:
+        for source in store.get(owner, list(quotes)):
+            some = tuple(dict.fromkeys(quotes[source.id]))
+            effects.append(SourceEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
+    also = dict.fromkeys(id for record in records for id in _find_repeats(record, store) if id not in quotes and id not in gone)
+    told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
+    return ChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
+
+
+def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: Records, rest: tuple[set[str], int]) -> str:
+    gone, min_words = rest
+    owner, left = source.scope.owner, source.text
+    # A purge reaches what an edit or a forget has put away before.
+    if source.kind not in _SAID or source.status is Status.PURGED or (source.status is not Status.ACTIVE and action != "purge"):
+        return "kept"
+    for quote in quotes:
+        left = left.replace(quote, " ")
+    if left == source.text:
+        return "kept"
+    query = Query(Reach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
+    others = [one for one in store.find(query).records if one.id not in gone]
+    alone = not others and gate_text(left, min_words=min_words) is not None
+    return _GONE[action] if alone else "shortened"
+
+
+def _find_repeats(record: Record, store: Records) -> list[str]:
+    """Find messages with the same quote or the same subject and object."""
+    owner, found = record.scope.owner, dict[str, Record]()
+    for words in {*(item.quote for item in record.evidence), record.object} - {""} if record.kind in _DERIVED else ():
+        query = Query(Reach(owner, (owner,), tree=True), _SAID, text=words, limit=_LOOKED_UP)
+        found.update((one.id, one) for one in store.find(query).records)
+    who = "" if record.subject in ("user", "") else fold(record.subject)
+    return [one.id for one in found.values() if who in fold(one.text)]
+
+
+def with_sources(batch: Batch, by: Record, action: ChangeAction, store: Records, min_words: int) -> Batch:
+    """Add the changes of a memory's sources and their exchanges."""
+    report, owner, changes = preview_change([by], action, store, min_words), by.scope.owner, list[Change]()
+    known = {change.id for change in batch.changes}
+    for effect in (one for one in report.sources if one.effect != "kept"):
+        query = Query(Reach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=(effect.id,), limit=1000)
+        for source in (*store.get(owner, [effect.id]), *store.find(query).records):
+            # Of an exchange the other half stays.
+            whole = effect.effect != "shortened" and source.id == effect.id
+            if source.id not in known:
+                fields = _put_away(source, action, by, batch.at) if whole else _mark_corrected(source, effect, action, by, batch.at)
+                changes.append(Change(owner, source.id, fields, action))
+    return replace(batch, changes=(*batch.changes, *changes))
+
+
+def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
+    if action == "edit":
+        return {"status": Status.SUPERSEDED, "superseded_by": by.id, "valid_to": at}
+    return {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**source.meta, "was": source.status.value, _WITH: by.id}}
+
+
+def _mark_corrected(source: Record, effect: SourceEffect, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
+    known = list(source.meta.get(CORRECTED, ()))
+    said = {item["quote"] for item in known}
+    fresh = [{"quote": quote, "at": at.isoformat(), "action": action, "by": by.id} for quote in effect.quotes if quote not in said]
+    return {"meta": {**source.meta, CORRECTED: [*known, *fresh]}}
+
+
+def with_restored_sources(batch: Batch, record: Record, store: Records) -> Batch:
+    """Add the return of the sources that went with a forgotten memory."""
+    owner, changes = record.scope.owner, list[Change]()
+    names = tuple(item.source for item in record.evidence)
+    query = Query(Reach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
+    for source in (*store.get(owner, names), *store.find(query).records) if names and record.kind in _DERIVED else ():
+        if source.status is Status.FORGOTTEN and source.meta.get(_WITH) == record.id:
+            meta = {name: value for name, value in source.meta.items() if name not in ("was", _WITH)}
+            fields = {"status": Status(source.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
+            changes.append(Change(owner, source.id, fields, "restore"))
+        elif marks := source.meta.get(CORRECTED):
+            kept = [item for item in marks if (item["by"], item["action"]) != (record.id, "forget")]
+            rest = {name: value for name, value in source.meta.items() if name != CORRECTED}
+            if len(kept) < len(marks):
+                changes.append(Change(owner, source.id, {"meta": {**rest, CORRECTED: kept} if kept else rest}, "restore"))
+    return replace(batch, changes=(*batch.changes, *changes))
+
+
+def collect_purged(records: Sequence[Record], store: Records, min_words: int) -> tuple[Record, ...]:
+    """Collect the memories, their dependents, and sources that said only them."""
+    report = preview_change(records, "purge", store, min_words)
+    owners = {record.scope.owner for record in records}
+    names = [one.id for one in report.sources if one.effect == "purged"]
+    every = (*records, *(one for owner in owners for one in store.get(owner, names)))
+    return tuple({r.id: r for record in every for r in (record, *edit.find_dependents(record, store))}.values())

@@ -1,0 +1,84 @@
+"""A correction reaches what it corrects, through the engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from engrams import MemoryEngine
+from engrams.testing import temp_engine
+from engrams.types import Record, Status
+
+ANN = ("user", "ann")
+ALONE = "I'm allergic to cashews."
+BOTH = "I'm allergic to cashews and I live in Berlin."
+
+
+def derived(engine: MemoryEngine, word: str) -> Record:
+    """The fact with this word."""
+    return next(one for one in engine.list(scope=ANN).records if one.evidence and word in one.text)
+
+
+def shown(engine: MemoryEngine, query: str = "What am I allergic to?") -> str:
+    """Everything that a search and a context return."""
+    hits = engine.search(query, scope=ANN).hits
+    return " ".join([*(hit.record.text + hit.snippet for hit in hits), engine.context(query, scope=ANN).text])
+
+
+def change(engine: MemoryEngine, action: str, record: Record) -> None:
+    """Edit, forget or purge one memory."""
+    if action == "edit":
+        engine.edit(record.id, scope=ANN, text="The user is allergic to pecans")
+    else:
+        (engine.forget if action == "forget" else engine.purge)(record.id, scope=ANN)
+
+
+@pytest.mark.parametrize(("action", "status"), [("edit", Status.SUPERSEDED), ("forget", Status.FORGOTTEN), ("purge", Status.PURGED)])
+def test_the_only_source_goes_with_its_statement(action: str, status: Status) -> None:
+    """A message that said only this is superseded, forgotten or purged too."""
+    with temp_engine() as engine:
+        source = engine.add(ALONE, scope=ANN).id
+        fact = derived(engine, "cashews")
+        assert engine.preview([fact.id], action, ANN).sources[0].effect == status.value
+        assert "cashews" in shown(engine)
+        change(engine, action, fact)
+        assert engine.get(source, scope=ANN).status is status
+        assert "cashews" not in shown(engine)
+        assert ("pecans" in shown(engine)) is (action == "edit")
+
+
+@pytest.mark.parametrize(("action", "mark"), [("edit", "[corrected on "), ("forget", "[forgotten]")])
+def test_a_source_that_says_more_keeps_the_rest(action: str, mark: str) -> None:
+    """Reads leave out the quoted words; the other fact and the stored text stay."""
+    with temp_engine() as engine:
+        source = engine.add(BOTH, scope=ANN).id
+        fact = derived(engine, "cashews")
+        assert engine.preview([fact.id], action, ANN).sources[0].effect == "shortened"
+        change(engine, action, fact)
+        assert "cashews" not in shown(engine, "Where do I live?")
+        assert "cashews" not in shown(engine, "cashews")
+        assert mark in shown(engine, "Where do I live?")
+        assert derived(engine, "Berlin").status is Status.ACTIVE
+        assert engine.get(source, scope=ANN).text == BOTH
+
+
+@pytest.mark.parametrize("text", [ALONE, BOTH])
+def test_restore_brings_back_the_source(text: str) -> None:
+    """What went with the fact comes back with it, without marks."""
+    with temp_engine() as engine:
+        source = engine.add(text, scope=ANN).id
+        before, fact = engine.get(source, scope=ANN), derived(engine, "cashews")
+        engine.forget(fact.id, scope=ANN)
+        engine.restore(fact.id, scope=ANN)
+        after = engine.get(source, scope=ANN)
+        assert (after.status, after.meta) == (Status.ACTIVE, before.meta)
+        assert "cashews" in shown(engine)
+
+
+def test_a_preview_counts_other_messages_and_changes_nothing() -> None:
+    """Messages that say the same are named, and everything stays."""
+    with temp_engine() as engine:
+        engine.add(ALONE, scope=ANN)
+        other = engine.add("The caterer wrote: I'm allergic to cashews, says your guest, so no nuts.", scope=ANN).id
+        fact = next(one for one in engine.list(scope=ANN).records if one.text == "The user is allergic to cashews")
+        assert other in engine.preview([fact.id], "forget", ANN).also_said_in or other in {item.source for item in fact.evidence}
+        assert engine.get(fact.id, scope=ANN).status is Status.ACTIVE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engrams import MemoryEngine
+from engrams import MemoryEngine, Turn
 from engrams.testing import temp_engine
 from engrams.types import Record, Status
 
@@ -82,3 +82,13 @@ def test_a_preview_counts_other_messages_and_changes_nothing() -> None:
         fact = next(one for one in engine.list(scope=ANN).records if one.text == "The user is allergic to cashews")
         assert other in engine.preview([fact.id], "forget", ANN).also_said_in or other in {item.source for item in fact.evidence}
         assert engine.get(fact.id, scope=ANN).status is Status.ACTIVE
+
+
+def test_forget_that_offers_what_was_told_not_the_question() -> None:
+    """The last question of a conversation is nothing to forget."""
+    with temp_engine() as engine:
+        engine.add(Turn(ALONE, session="s1"), scope=ANN)
+        engine.add(Turn("What am I allergic to?", session="s1"), scope=ANN)
+        outcome = engine.control.turn("Forget that.", scope=ANN, session="s1")
+        assert outcome is not None
+        assert "cashews" in outcome.reply

@@ -204,8 +204,10 @@ class MemoryControl:
         return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
-        page = self._memory.list(scope=scope, session=session, limit=CHOICES)
-        return [record for record in page.records if record.role in ("user", "")][:1]
+        from engrams.text.features import is_question
+
+        page = self._memory.list(scope=scope, session=session, limit=4 * CHOICES)
+        return [record for record in page.records if record.role in ("user", "") and not is_question(record.text)][:1]
 
 
 def _ids(records: Sequence[Record]) -> tuple[str, ...]:

@@ -92,3 +92,12 @@ def test_forget_that_offers_what_was_told_not_the_question() -> None:
         outcome = engine.control.turn("Forget that.", scope=ANN, session="s1")
         assert outcome is not None
         assert "cashews" in outcome.reply
+
+
+def test_a_triple_does_not_quote_what_was_corrected() -> None:
+    """Contexts in triple style show the new words in place of the old quote."""
+    with temp_engine(read__line_format="triple") as engine:
+        engine.add(ALONE, scope=ANN)
+        change(engine, "edit", derived(engine, "cashews"))
+        assert "pecans" in shown(engine)
+        assert "cashews" not in shown(engine)

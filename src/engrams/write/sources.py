@@ -73,7 +73,8 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
     query = Query(Reach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
     others = [one for one in store.find(query).records if one.id not in gone]
     alone = not others and gate_text(left, min_words=min_words) is not None
-    return _GONE[action] if alone else "shortened"
+    # A purge does not yet take words out of a message that says more.
+    return _GONE[action] if alone else "kept" if action == "purge" else "shortened"
 
 
 def _find_repeats(record: Record, store: Records) -> list[str]:

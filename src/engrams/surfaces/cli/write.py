@@ -250,8 +250,7 @@ def purge(
 def _print_sources(report: ChangeReport | None) -> None:
     """Print what a change does to the messages behind the memories."""
     for one in report.sources if report else ():
-        # A purge takes the whole of a message or nothing: its other statements are the user's.
-        effect = "kept, and still says it" if report and report.action == "purge" and one.effect == "shortened" else one.effect
+        effect = "kept, and still says it" if report and report.action == "purge" and one.effect == "kept" else one.effect
         say(f"source     {paint(one.id, 'dim')}  {effect}: {fit_line('; '.join(one.quotes), 80)}")
     if report and (number := len(report.also_said_in)):
         say(f"also said in {number} {'message' if number == 1 else 'messages'}: {', '.join(report.also_said_in)}")

@@ -1,7 +1,7 @@
 """Count what one call of the engine passes through: files entered, depth of calls, calls of the store.
 
-``python scripts/hops.py``: a table of four calls on a warm engine of the default preset. Depth counts nested calls into functions of the package; a store call is
-a call of a public method of the store from outside of it.
+``python scripts/hops.py``: a table of four calls on a warm engine of the default preset. Depth counts nested calls into functions of
+the package; a store call is a call of a public method of the store from outside of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.server import address, listen, create_server
+from engrams.surfaces.http.server import address, create_server, listen
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Turn
 

@@ -5,6 +5,7 @@
 # Called by Python, pydantic, http.server, typer, prometheus, onnxruntime, PyYAML or watchfiles under these names.
 _.__getattr__
 _.model_config
+_.model_post_init
 _.do_GET
 _.do_POST
 _.log_message

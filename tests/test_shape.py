@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from scripts import house
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -47,7 +47,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Public names load when first used: the command line must start at once."""
+    """Load a public name when first used."""
     if name not in _PLACES:
         raise AttributeError(f"module 'engrams' has no attribute {name!r}")
     from importlib import import_module

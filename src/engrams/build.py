@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPlaces, BackupResult
+    from engrams.write.sources import ChangeReport as ChangeReport
 
 
 def open(
@@ -209,10 +210,10 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
 
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
-    """Put the newest backup, else the vault's files, in the place of a database that cannot be opened; a note of what came back.
+    """Replace an unreadable database by a backup or the vault's files.
+    The newest backup comes first. Returns a note of what came back.
 
-    Looks for backups in the home folder. The damaged file is kept beside it. StoreError: there is nothing to bring back.
-    """
+    Looks for backups in the home folder. The damaged file is kept beside it. StoreError: there is nothing to bring back."""
     from engrams.vault.rescue import rescue as bring_back
 
     places = _places(settings)

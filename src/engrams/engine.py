@@ -124,7 +124,7 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
-        """Erase memories, what is derived from them alone and what said only them."""
+        """Erase memories, with their only derivations and only sources."""
         owner = Scope.of(scope).owner
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         every = {one.id: one for one in sources.collect_purged(some, self._store, self.settings.write.min_words)}

@@ -34,8 +34,9 @@ LIVES = 4
 TURNS = 3
 """Writes of a session before it is ended."""
 _SETTINGS: dict[str, Any] = {
-    "jobs__lease_seconds": 0.5, "jobs__backoff_seconds": 0.1, "write__debounce_seconds": 0.05, "tiers__enabled": True, "tiers__working_size": 4, "tiers__promote_importance": 0.0,
-    "tiers__duplicate_cosine": 0.0, "tiers__check_turns": 10, "topics__enabled": True, "topics__refresh_searches": 5, "topics__names": "text", "summary__enabled": True,
+    "jobs__lease_seconds": 0.5, "jobs__backoff_seconds": 0.1, "write__debounce_seconds": 0.05, "tiers__enabled": True,
+    "tiers__working_size": 4, "tiers__promote_importance": 0.0, "tiers__duplicate_cosine": 0.0, "tiers__check_turns": 10,
+    "topics__enabled": True, "topics__refresh_searches": 5, "topics__names": "text", "summary__enabled": True,
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.faults.test_model import FAULTS
 
 import engrams
-from engrams import MemoryEngine, build
+from engrams import MemoryEngine
 from engrams.ports import CONDENSE, JUDGE, ROLL
 from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, ScriptedRequest, Ticker
 from engrams.types import Kind, Scope, Turn

@@ -80,8 +80,9 @@ def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
 def test_every_knob_of_the_cache_table_is_there() -> None:
     """The preset has the stated value of each, any of them can be changed, and a variable overrides the models and the prefix."""
     wanted = {
-        "tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0, "tiers.cold_decay": 0.2,
-        "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7, "topics.max_members": 20, "read.routing.topics": 6,
+        "tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0,
+        "tiers.cold_decay": 0.2, "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7,
+        "topics.max_members": 20, "read.routing.topics": 6,
         "read.routing.per_topic": 2, "tiers.hot_size": 20, "tiers.hot_cosine": 0.6, "read.min_scores.dense": 0.6, "read.weights.dense": 0.6,
         "read.weights.recency": 0.3, "read.weights.importance": 0.1,
     }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams import MemoryEngine, build
+from engrams import MemoryEngine
 from engrams.ports import ROLL
 from engrams.session.summary import summary_id
 from engrams.settings import load

@@ -44,7 +44,7 @@ def test_a_dict_and_pairs_name_the_same_memory_and_nobody_elses() -> None:
         assert engine.search("When do we meet?", scope=Scope(("shared",))).hits
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("odd", ODD, ids=[f"{type(odd).__name__}-{place}" for place, odd in enumerate(ODD)])
 def test_anything_else_is_refused_with_the_right_form(odd: Any) -> None:
     """Nothing is stored for it, whichever method was called."""
     with temp_engine() as engine:

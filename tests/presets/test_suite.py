@@ -132,7 +132,10 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
     [
         ("cache", {"read.weights.dense": 0.6, "read.weights.recency": 0.3, "read.weights.importance": 0.1, "read.recency_days": 7.0}),
         ("cache", {"read.limit": 6, "read.min_scores.dense": 0.6, "usage.co_occurs_cosine": 0.6, "jobs.workers": 4}),
-        ("engine", {"read.weights.dense": 0.7, "read.weights.bm25": 0.3, "read.min_score": 0.1, "read.limit": 10, "read.half_life_days": 30.0}),
+        (
+            "engine",
+            {"read.weights.dense": 0.7, "read.weights.bm25": 0.3, "read.min_score": 0.1, "read.limit": 10, "read.half_life_days": 30.0},
+        ),
         ("engine", {"write.min_confidence": 0.7, "read.context_tokens": 2000, "vault.memory_items": 50, "write.debounce_seconds": 30.0}),
         ("proxy", {"read.limit": 5, "read.recency_weight": 0.2, "read.mmr_lambda": 0.7, "rerank.threshold": 0.35, "serve.top_k": 5}),
         ("proxy", {"vault.enabled": True, "vault.git": True, "serve.port": 8100, "read.recency_days": 30.0}),
@@ -143,7 +146,13 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
         ("graph", {"delivery.mode": "pending", "delivery.shown_minutes": 45.0, "delivery.prefetch_ttl_seconds": 120.0, "read.limit": 5}),
         (
             "layers",
-            {"read.rrf_k": 60.0, "read.limit": 5, "read.min_scores.recall": 0.33, "read.min_scores.dense": 0.5, "write.dedup_jaccard": 0.85},
+            {
+                "read.rrf_k": 60.0,
+                "read.limit": 5,
+                "read.min_scores.recall": 0.33,
+                "read.min_scores.dense": 0.5,
+                "write.dedup_jaccard": 0.85,
+            },
         ),
     ],
 )

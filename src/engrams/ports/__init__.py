@@ -18,11 +18,11 @@ from engrams.ports.memory import MemoryApi as MemoryApi
 from engrams.ports.memory import MemoryReader as MemoryReader
 from engrams.ports.models import Answer as Answer
 from engrams.ports.models import Ask as Ask
-from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import Chat as Chat
 from engrams.ports.models import Clock as Clock
 from engrams.ports.models import Closable as Closable
 from engrams.ports.models import Embedder as Embedder
+from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import Message as Message
 from engrams.ports.models import Rank as Rank
 from engrams.ports.models import Reranker as Reranker

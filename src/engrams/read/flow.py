@@ -55,7 +55,8 @@ class StageTimer:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFloors:
-    """Cosine floor, mask of candidates that pass, stale episodes, how many to read."""
+    """Outcome of the floors.
+    Cosine floor, mask of candidates that pass, stale episodes, number to read."""
 
     cosine: float
     passes: Flags
@@ -68,7 +69,8 @@ class CandidateFloors:
 
 
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
-    """Find records that answer the request, best first; of a very long query its head and tail count."""
+    """Find records that answer the request, best first.
+    Of a very long query its head and tail count."""
     most = deps.query_chars
     if len(request.text) <= most:
         return _search_short(request, deps)
@@ -183,7 +185,7 @@ def _trace_notes(pool: Pool, prepared: PreparedQuery, judging: str) -> tuple[str
 def _fetch_hits(
     request: ReadRequest, deps: ReadDeps, pool: Pool, scored: ScoredPool, order: Integers, edges: NodeEdges
 ) -> tuple[list[Hit], Mapping[str, Record]]:
-    """Hits at these places; their records and those of facts derived from them."""
+    """Hits at these places, with records and derived facts."""
     ids = [pool.ids[place] for place in order]
     records = deps.records.get(request.scope.owner, list(dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids))))))
     if deps.skills is not None:

@@ -1,4 +1,4 @@
-"""Links of hits: expansion along them (003), facts joined to their source turns."""
+"""Expansion of hits along links; facts joined to their turns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ class NodeEdges:
         return [edge for node in nodes for edge in self._known[node]]
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
-        """Edges that lend score: a fact and its turn become one hit anyway."""
+        """Edges that lend score.
+        Links of a fact and its turn do not: they become one hit."""
         return [edge for edge in self.fetch(nodes) if edge.type is not EdgeType.DERIVED_FROM]
 
     def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:

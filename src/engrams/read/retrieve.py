@@ -1,4 +1,4 @@
-"""Retrieval: all in reach, or recent memories and then topics (000), and skills."""
+"""Retrieval over everything in reach, or by tiers and topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Fusion of raw source scores into one absolute score; floors, dates and decay."""
+"""Fusion of source scores into one absolute score.
+Floors, dates and decay are applied here too."""
 
 from __future__ import annotations
 

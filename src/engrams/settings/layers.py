@@ -79,10 +79,10 @@ class Settings(Section):
 
     @property
     def owner(self) -> str:
-        """The owner where a call names nobody: ``user``, else the login name as it was when the settings were made.
+        """Default owner of a call that names none.
+        ``user``, else the login name as it was when the settings were made.
 
-        SettingsError: neither is known, as in a container whose user has no name.
-        """
+        SettingsError: neither is known, as in a container whose user has no name."""
         if not (self.user or self._login):
             raise SettingsError("Nobody says whose memory this is: `user` is not set, and this login has no name.", hint=_NAME_HINT)
         return self.user or self._login

@@ -135,11 +135,11 @@ class Scope:
 
     @classmethod
     def of(cls, value: ScopeInput | None, **variables: str) -> Scope:
-        """A scope from pairs of labels, as a tuple or a dict, or from one string (a one-label scope).
+        """Make a scope from pairs of labels or one string.
+        Pairs come as a tuple or a dict.
 
-        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``. A variable that is missing
-        raises ScopeError naming the ones that were given; so does everything that is no such pairs.
-        """
+        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``. A variable that is missing raises ScopeError
+        naming the ones that were given; so does everything that is no such pairs."""
         if isinstance(value, Scope):
             labels, paired = value.labels, len(value.labels) != 1
         elif isinstance(value, str):

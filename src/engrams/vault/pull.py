@@ -33,7 +33,7 @@ def _age_key(item: FoundFile) -> tuple[float, bool, str]:
 
 
 def _leaves_owner(told: VaultEntry, place: FilePlace, row: FileRow | None) -> bool:
-    """Detect a scope that lies neither in the folder's owner nor in the row's."""
+    """Detect a scope of neither the folder's nor the row's owner."""
     scope = told.fields.get("scope")
     if not isinstance(scope, Scope) or (row is not None and scope.owner == row.owner):
         return False

@@ -1,4 +1,4 @@
-"""Bring memory back from a backup or the files, where its database is lost."""
+"""Rescue of memory from a backup or the vault's files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NO_WAY = "Restore a backup into a fresh home: engrams recover FILE --home FOLDE
 
 
 def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> str:
-    """Put the newest readable backup of the home, else what the files say, in the database's place; a note.
+    """Replace the database by the newest backup or the files.
+    Returns a note.
 
-    ``suffix``: of the damaged file's new name. ``read_files``: opens memory anew from the vault; how many memories it has then.
-    """
+    ``suffix``: of the damaged file's new name. ``read_files``: opens memory anew from the vault; how many memories it has then."""
     database = places.database
     for source in _list_backups(database.parent):
         with tempfile.TemporaryDirectory(prefix="engrams-rescue-", dir=database.parent) as folder:
@@ -44,7 +44,8 @@ def _list_backups(home: Path) -> list[Path]:
 
 
 def _move_aside(places: BackupPlaces, suffix: str) -> str:
-    """Rename the database and its logs; the state of the files goes with it, since it tells of rows that are gone."""
+    """Rename the database, its WAL and the files' state.
+    That state tells of rows that are gone."""
     kept = places.database.name + f".{suffix}.rescued"
     for path in (places.database, places.state):
         for end in ("-wal", "-shm", ""):

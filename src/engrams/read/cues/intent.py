@@ -1,4 +1,4 @@
-"""Kind of answer that a query wants, and the role it asks about."""
+"""Kind of answer and role that a query asks for."""
 
 from __future__ import annotations
 

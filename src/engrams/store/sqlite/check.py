@@ -49,7 +49,8 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
 
 
 def _merge_aside(database: Database, path: Path) -> list[str]:
-    """Bring back rows of damaged files that lie aside; a store that was never written is made first."""
+    """Bring back rows of damaged files that lie aside.
+    A store that was never written is made first."""
     notes = database.run_exclusive(lambda _: repair.merge_damaged(path, database.settings))
     database.reload()
     return notes

@@ -154,7 +154,7 @@ class Database:
             return work(self._connection())
 
     def reload(self) -> None:
-        """Void all caches of the file, after its content was changed from outside."""
+        """Void all caches after the file changed from outside."""
         with self._write_lock, self._guard:
             self._identity = None
         self._refresh()

@@ -29,7 +29,8 @@ class UnreadableCellError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Place of one row in a page: ``start`` of its record and ``size`` as written; ``bytes`` it takes in the page."""
+    """Place of one row in a page.
+    ``start`` of its record and ``size`` as written; ``bytes`` it takes in the page."""
 
     number: int | None
     start: int
@@ -38,7 +39,8 @@ class Cell:
 
 
 class RawPages:
-    """Pages of a database file with those of its log, by number from 1."""
+    """Pages of a database file and its WAL.
+    Numbers begin at 1."""
 
     def __init__(self, path: Path, size: int = 0) -> None:
         self.data = path.read_bytes()
@@ -52,7 +54,8 @@ class RawPages:
         self.count = max(-(-len(self.data) // self.size), *self._logged, 0)
 
     def page(self, number: int) -> bytes:
-        """Bytes of a page, filled up with zeros where the file is cut."""
+        """Read a page; a truncated one is padded with zeros.
+        The WAL's page wins."""
         held = self._logged.get(number)
         return held or self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
 
@@ -67,14 +70,16 @@ class RawPages:
                     continue
 
     def suspect_pages(self) -> Iterator[int]:
-        """Numbers of pages that do not add up, or hold an unreadable row: rows may lie in them that no pointer finds."""
+        """Numbers of inconsistent pages.
+        rows may lie in them that no pointer finds."""
         for number in range(1, self.count + 1):
             page = self.page(number)
             if any(page) and not self._is_sound(page, number == 1):
                 yield number
 
     def payload(self, page: bytes, cell: Cell) -> bytes:
-        """Bytes of a record, with those of its overflow pages. UnreadableCellError: a page of it is missing."""
+        """Read a record with its overflow pages.
+        UnreadableCellError: a page of it is missing."""
         local = _local_size(cell.size, self.size, cell.number is not None)
         taken = page[cell.start : cell.start + local]
         if local == cell.size:
@@ -115,7 +120,7 @@ class RawPages:
 
 
 def list_cells(page: bytes, first: bool) -> list[Cell]:
-    """List the rows that a page points to; empty for pages without rows."""
+    """List the rows that a page points to."""
     start = 100 if first else 0
     kind = page[start]
     if kind not in (_LEAF, _KEY_LEAF, _KEY_INNER):
@@ -207,7 +212,8 @@ def _decode_value(kind: int, data: bytes) -> Any:
 
 
 def _local_size(size: int, page: int, numbered: bool) -> int:
-    """Bytes of a record that lie in its own page (SQLite's file format, 1.6)."""
+    """Bytes of a record in its own page.
+    Source: SQLite's file format, 1.6."""
     most = page - 35 if numbered else (page - 12) * 64 // 255 - 23
     if size <= most:
         return size

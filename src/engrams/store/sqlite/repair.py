@@ -59,7 +59,8 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
 
 
 def is_damaged(path: Path, settings: StoreSettings) -> bool:
-    """Test whether SQLite cannot read the file; a small one is read whole."""
+    """True if SQLite cannot read the file.
+    A small one is read whole."""
     connection = None
     try:
         connection = connect.open_reader(path, settings)
@@ -98,10 +99,10 @@ def find_problems(connection: apsw.Connection) -> list[str]:
 
 
 def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
-    """Put what can be read of a damaged file in its place; a note, empty where another process did it.
+    """Replace a damaged file by what can be read of it.
+    Returns a note, empty where another process did it.
 
-    StoreError: nothing of ours can be read from it. The file is left as it is.
-    """
+    StoreError: nothing of ours can be read from it. The file is left as it is."""
     from engrams.store.sqlite.salvage import copy_readable
 
     with lock_folder(path.parent):
@@ -121,7 +122,8 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
 
 
 def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], lost: Sequence[str]) -> str:
-    """Put a rescued copy in a file's place, under the folder's lock; a note of what came back."""
+    """Put a rescued copy in a file's place.
+    Under the folder's lock; returns a note of what came back."""
     kept = rename_with_logs(path, f"{damaged_suffix(clock)}{RESCUED}")
     fresh.rename(path)
     summary = ", ".join(f"{total:,} {_NAMES.get(name, name)}" for name, total in copied.items() if total and name != "models")
@@ -131,7 +133,8 @@ def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int
 
 
 def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
-    """Bring back what damaged files that lie aside hold and memory does not; notes."""
+    """Bring back missing rows from damaged files that lie aside.
+    Returns notes."""
     from engrams.store.sqlite.salvage import copy_readable
 
     notes = []
@@ -148,7 +151,7 @@ def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
 
 
 def has_rows(held: Path, path: Path, settings: StoreSettings) -> bool:
-    """Test whether a file holds memories that can be read, though all may be known already."""
+    """True if a file holds readable memories, known or not."""
     from engrams.store.sqlite.salvage import read_rows, read_shapes
 
     connection = connect.open_reader(path, settings)

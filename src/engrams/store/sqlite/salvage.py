@@ -59,14 +59,16 @@ class TableShape:
 
 @dataclass(slots=True)
 class RescuedRows:
-    """Rows of each table; ``lost``: ids of records that an index names and no page holds."""
+    """Rows of each table.
+    ``lost``: ids of records that an index names and no page holds."""
 
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
 
 def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
-    """Read all rows of our tables from a file and its log; none from a file that is not ours."""
+    """Read all rows of our tables from a file and its WAL.
+    None from a file that is not ours."""
     found = _read_pages(RawPages(path), shapes)
     if not any(found.rows.values()):
         found = _read_pages(RawPages(path, 4096), shapes)
@@ -74,10 +76,10 @@ def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
 
 
 def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Copy readable rows into the database ``target``, made if missing, beside the rows it holds.
+    """Copy readable rows into the database ``target``.
+    It is made if missing; its own rows stay.
 
-    Counts by table, and the ids of records that are lost.
-    """
+    Counts by table, and the ids of records that are lost."""
     connect.create_file(target)
     new = connect.open_writer(target, settings)
     try:
@@ -164,7 +166,8 @@ def _carve(pages: RawPages, page: bytes, shape: TableShape) -> Iterator[tuple[An
 
 
 def _mend_values(record: bytes, size: int, shape: TableShape, tries: int | None = None) -> list[Any]:
-    """Decode a record with one overwritten byte in its header; empty where nothing fits."""
+    """Decode a record with one damaged byte in its header.
+    Empty where nothing fits."""
     for types, start in islice(_guess_types(record, size, shape), tries):
         if 0 <= start + sum(map(value_size, types)) <= len(record):
             try:
@@ -177,7 +180,7 @@ def _mend_values(record: bytes, size: int, shape: TableShape, tries: int | None 
 
 
 def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[tuple[list[int], int]]:
-    """Serial types that a record may have had, and where its values begin."""
+    """Possible serial types of a record, with its values' start."""
     width, types, at = len(shape.types), list[int](), 1
     while len(types) < width and at < len(record):
         kind, at = read_varint(record, at)
@@ -200,7 +203,7 @@ def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[tuple[
 
 
 def _serial_type(kinds: tuple[type, ...], length: int) -> int:
-    """Serial type of a value of a column's types with so many bytes."""
+    """Serial type of a column's value by its length."""
     if str in kinds:
         return 13 + 2 * length
     if bytes in kinds:
@@ -209,7 +212,8 @@ def _serial_type(kinds: tuple[type, ...], length: int) -> int:
 
 
 def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[int, tuple[str, str]]) -> list[tuple[Any, ...]]:
-    """Correct owners, scopes and enumerations by what the rest says; drop what is still no record."""
+    """Correct owners, scopes and enumerations.
+    By what the rest says; what is still no record is dropped."""
     columns = shape.columns
     number, id, owner, scope = (columns.index(name) for name in ("number", "id", "owner", "scope"))
     owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])
@@ -280,7 +284,8 @@ def _insert_all(new: apsw.Connection, found: RescuedRows) -> dict[str, int]:
 
 
 def _place_row(shape: TableShape, row: tuple[Any, ...], offset: int, models: dict[int, Any], held: set[int]) -> tuple[Any, ...] | None:
-    """Give a row the numbers of the new file; None where its record did not come."""
+    """Renumber a row for the new file.
+    None where its record did not come."""
     if shape.name == "records":
         return (row[0] + offset, *row[1:])
     if shape.number:

@@ -85,7 +85,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
 
 
 def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[CheckResult]:
-    """Bring memory back from a backup or the vault where nothing of the database can be opened."""
+    """Bring memory back from a backup or the vault."""
     try:
         with options.open():
             return

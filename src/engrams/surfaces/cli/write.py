@@ -17,9 +17,9 @@ from engrams.surfaces.cli.output import confirm_erase, emit, fit_line, note, pai
 from engrams.surfaces.cli.render import print_receipt
 
 if TYPE_CHECKING:
+    from engrams.build import ChangeReport
     from engrams.engine import MemoryEngine
     from engrams.types import Kind, Receipt, Role, Turn
-    from engrams.write.sources import ChangeReport
 
 app = new_app()
 

@@ -116,7 +116,8 @@ class RateLimit:
 
 
 class KeyFailures:
-    """Wrong keys by address: each one is answered later than the last, up to two seconds."""
+    """Growing delay of wrong keys, by address.
+    Up to two seconds."""
 
     def __init__(self) -> None:
         self._places: OrderedDict[str, tuple[int, float]] = OrderedDict()

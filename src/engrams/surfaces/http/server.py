@@ -93,7 +93,8 @@ def create_server(app: FastAPI, settings: ServeSettings | None = None) -> uvicor
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse unsafe settings: reachable without a key, its own upstream, nobody's memory (SettingsError)."""
+    """Refuse unsafe settings.
+    SettingsError: reachable without a key, its own upstream, nobody's memory."""
     serve = settings.serve
     _ = settings.owner  # Refuses to start where nobody's memory would be meant.
     host = serve.host.strip("[]").casefold()

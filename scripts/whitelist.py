@@ -53,7 +53,7 @@ _.get_memories
 _.get_memory
 _.search_memories
 _.update_memory
-ResearchTools
+SearchTools
 MemoryTools
 _.memory_add
 _.memory_context

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,13 @@ def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path / "home"))
     space: dict[str, object] = {"__name__": "page"}
-    for line, code in blocks(page):
-        exec(compile("\n" * line + code, name(page), "exec"), space)
+
+    def run() -> None:
+        for line, code in blocks(page):
+            exec(compile("\n" * line + code, name(page), "exec"), space)
+
+    with ThreadPoolExecutor(1) as alone:  # a page may start an event loop of its own
+        alone.submit(run).result()
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)

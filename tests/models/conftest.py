@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pytest
 
 from engrams.models.chat.meter import ModelBudget
-from engrams.models.chat.model import RequestLimits, ServedChat
+from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.ollama import OllamaChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.retry import RetryPolicy
@@ -47,7 +47,7 @@ def connect() -> Iterator[Connect]:
     def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat:
         clock: Clock = options.pop("clock", Ticker())
         kind: Callable[..., Any] = OllamaChat if provider == "ollama" else OpenAIChat
-        limits = RequestLimits(
+        limits = AskLimits(
             timeout=options.pop("timeout", 5.0),
             corrections=options.pop("corrections", 3),
             retry=RetryPolicy(retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)),

@@ -93,7 +93,7 @@ def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]],
 
     day = home / f"vault/memory/users/alice/{datetime.now(UTC):%Y-%m-%d}.md"
     assert "Doctor Brown" in run("dream", "--plan")[1] and "- My dentist is Doctor Brown." in day.read_text()
-    assert "Nothing to dream of." in run("dream", "--user", "nobody")[1]
+    assert "Nothing new." in run("dream", "--user", "nobody")[1]
     day.write_text("# Day\n\n## note\n\n- The parrot is called Zephyr.\n")
     assert "Zephyr" in run("dream", "--plan")[1] and not (day.parent / "MEMORY.md").exists()
     assert run("dream", "--apply")[0] == 0 and "Zephyr" in (day.parent / "MEMORY.md").read_text()

@@ -9,11 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engrams.ports.files import DAILY as DAILY
-from engrams.ports.files import Flush as Flush
-from engrams.ports.files import MemoryFiles as MemoryFiles
-from engrams.ports.files import Notes as Notes
-from engrams.ports.files import Reason as Reason
 from engrams.ports.memory import MemoryApi as MemoryApi
 from engrams.ports.memory import MemoryReader as MemoryReader
 from engrams.ports.models import Answer as Answer
@@ -53,6 +48,11 @@ from engrams.ports.search import Seek as Seek
 from engrams.ports.skills import SKILL as SKILL
 from engrams.ports.skills import Skills as Skills
 from engrams.ports.skills import is_skill as is_skill
+from engrams.ports.vault import DAILY as DAILY
+from engrams.ports.vault import Flush as Flush
+from engrams.ports.vault import MemoryFiles as MemoryFiles
+from engrams.ports.vault import Notes as Notes
+from engrams.ports.vault import Reason as Reason
 from engrams.ports.work import CONDENSE as CONDENSE
 from engrams.ports.work import EMBED as EMBED
 from engrams.ports.work import ENFORCE as ENFORCE

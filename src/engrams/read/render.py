@@ -107,9 +107,9 @@ def triple_lines(hit: Hit) -> list[str]:
 
 
 def _triple_line(record: Record) -> str:
-    # A quote from before a correction would still say the old object.
-    words = frozenset(terms(record.object))
-    quote = next((item.quote for item in record.evidence if item.quote and words & set(terms(item.quote))), record.text)
+    # After an edit, a quote without the object would still say the old one.
+    words = frozenset(terms(record.object)) if record.version > 1 else frozenset()
+    quote = next((item.quote for item in record.evidence if item.quote and (not words or words & set(terms(item.quote)))), record.text)
     said = f"{record.subject or 'User'} {record.predicate.upper()} {record.object} - '{quote}'"
     ended = f" (no longer so since {record.valid_to:%Y-%m-%d})" if record.valid_to and record.status is not Status.ACTIVE else ""
     return f"- [{escape(record.category or record.kind)}] {escape(said)}{ended}"

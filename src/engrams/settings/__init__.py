@@ -36,8 +36,8 @@ from engrams.settings.read import ReadSettings as ReadSettings
 from engrams.settings.read import ReadWeights as ReadWeights
 from engrams.settings.read import RerankSettings as RerankSettings
 from engrams.settings.read import RouteSettings as RouteSettings
+from engrams.settings.serve import CrisisLogSettings as CrisisLogSettings
 from engrams.settings.serve import FeedbackSettings as FeedbackSettings
-from engrams.settings.serve import SafetySettings as SafetySettings
 from engrams.settings.serve import ServeSettings as ServeSettings
 from engrams.settings.serve import UpstreamSettings as UpstreamSettings
 from engrams.settings.serve import VaultSettings as VaultSettings

@@ -29,7 +29,7 @@ from engrams.settings.background import (
 )
 from engrams.settings.core import ChatSettings, EmbedSettings, Limits, Section, StoreSettings
 from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
-from engrams.settings.serve import AuditSettings, FeedbackSettings, SafetySettings, ServeSettings, SkillSettings, VaultSettings
+from engrams.settings.serve import AuditSettings, CrisisLogSettings, FeedbackSettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
 
 _NAME_HINT = 'Give `--user NAME`, or `user = "NAME"` in config.toml (ENGRAMS_USER in the environment).'
@@ -69,7 +69,7 @@ class Settings(Section):
     vault: VaultSettings = VaultSettings()
     skills: SkillSettings = SkillSettings()
     audit: AuditSettings = AuditSettings()
-    safety: SafetySettings = SafetySettings()
+    safety: CrisisLogSettings = CrisisLogSettings()
     feedback: FeedbackSettings = FeedbackSettings()
 
     _login: str = PrivateAttr("")

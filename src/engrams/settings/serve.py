@@ -79,7 +79,7 @@ class AuditSettings(Section):
     reads: bool = Field(True, description="Also record searches and reads, not only changes.")
 
 
-class SafetySettings(Section):
+class CrisisLogSettings(Section):
     """The log of crises; always on, and apart from memory."""
 
     days: int = Field(90, ge=1, le=36_500, description="Days that its records are kept.")

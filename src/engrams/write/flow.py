@@ -134,7 +134,7 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
 
 
 def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
-    """Return the record without echoes, or None if the gate refuses it."""
+    """Strip echoes from a record; None if nothing is to be learned."""
     # A turn is learned from even if it left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
     if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engrams.models.chat.meter import ModelBudget
-from engrams.models.chat.model import RequestLimits, ServedChat
+from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.rerank.listwise import JudgementCase, JudgementPace, JudgementStatus, ListwiseReranker
 from engrams.models.retry import RetryPolicy
@@ -47,7 +47,7 @@ def judge(server: ScriptedModel, clock: Ticker, chats: list[ServedChat]) -> List
 
 
 def chat(server: ScriptedModel, clock: Ticker, chats: list[ServedChat], **budget: int) -> ServedChat:
-    limits = RequestLimits(timeout=5, corrections=1, retry=RetryPolicy(retries=0, first_wait=0.005))
+    limits = AskLimits(timeout=5, corrections=1, retry=RetryPolicy(retries=0, first_wait=0.005))
     chats.append(ServedChat(OpenAIChat("m", clock, server.url), ModelBudget(clock, **budget), limits=limits))
     return chats[-1]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.run import HookCall, HookEvent, answer_event, format_reply, parse_event, project_name, read_messages
+from engrams.surfaces.hook.run import HookEvent, HookOptions, answer_event, format_reply, parse_event, project_name, read_messages
 from engrams.types import Kind
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
@@ -21,8 +21,8 @@ REX = "My dog is called Rex and he is a greyhound."
 
 
 @pytest.fixture
-def call(home: Path) -> HookCall:
-    return HookCall({"home": str(home), "user": "ann"})
+def call(home: Path) -> HookOptions:
+    return HookOptions({"home": str(home), "user": "ann"})
 
 
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
@@ -39,7 +39,7 @@ def line(kind: str, content: Any, **more: Any) -> str:
     return json.dumps({"type": kind, "message": {"role": kind, "content": content}, **more})
 
 
-def test_a_session_from_start_to_end(call: HookCall, home: Path) -> None:
+def test_a_session_from_start_to_end(call: HookOptions, home: Path) -> None:
     """A prompt is kept, the answer is kept, and the next session begins with the profile and gets what its prompt needs."""
     assert answer_event(call, HookEvent("SessionStart", "s1")) == ""
     assert answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
@@ -52,7 +52,7 @@ def test_a_session_from_start_to_end(call: HookCall, home: Path) -> None:
     assert told(home)[-1] == ("user", "What is my dog called?", "s2")
 
 
-def test_what_the_hooks_missed_is_in_the_transcript(call: HookCall, home: Path, tmp_path: Path) -> None:
+def test_what_the_hooks_missed_is_in_the_transcript(call: HookOptions, home: Path, tmp_path: Path) -> None:
     """At the end of a turn all that was said and not yet kept is taken from the transcript, once however often it is read."""
     file = tmp_path / "t.jsonl"
     lines = [
@@ -71,7 +71,7 @@ def test_what_the_hooks_missed_is_in_the_transcript(call: HookCall, home: Path, 
     assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
 
 
-def test_the_end_of_a_session_ends_it_here(call: HookCall, home: Path) -> None:
+def test_the_end_of_a_session_ends_it_here(call: HookOptions, home: Path) -> None:
     """SessionEnd finalises the session; one in which nothing was said is no error."""
     answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX))
     answer_event(call, HookEvent("SessionEnd", "s1"))
@@ -98,7 +98,7 @@ def test_a_transcript_that_is_not_there(path: str) -> None:
 
 def test_projects_are_apart_when_asked(home: Path) -> None:
     """--project . keeps each folder's memory in a project of its name; another folder does not see it."""
-    call = HookCall({"home": str(home), "user": "ann"}, project=".")
+    call = HookOptions({"home": str(home), "user": "ann"}, project=".")
     answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
     assert answer_event(call, HookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
@@ -108,7 +108,8 @@ def test_projects_are_apart_when_asked(home: Path) -> None:
 def test_disabled_is_silent(home: Path) -> None:
     """With memory off nothing is read, written or made."""
     assert (
-        answer_event(HookCall({"home": str(home), "user": "ann", "enabled": False}), HookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
+        answer_event(HookOptions({"home": str(home), "user": "ann", "enabled": False}), HookEvent("UserPromptSubmit", "s1", prompt=REX))
+        == ""
     )
     assert not (home / "memory.db").exists()
 

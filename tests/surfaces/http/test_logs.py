@@ -14,7 +14,7 @@ from tests.surfaces.http.running import running
 from engrams import build
 from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
-from engrams.settings import FeedbackSettings, SafetySettings
+from engrams.settings import CrisisLogSettings, FeedbackSettings
 from engrams.surfaces.http.app import create_app
 from engrams.testing import Ticker, temp_engine
 from engrams.types import Scope
@@ -176,7 +176,7 @@ def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: Ticker) -> 
     build.safety(engine.settings, clock).append_once("s1", classifier="rules", severity="low")
     build.feedback(engine.settings, clock).add("s1", "skip")
     ever = engine.settings.model_copy(
-        update={"safety": SafetySettings(days=9999), "feedback": FeedbackSettings(days=9999)},
+        update={"safety": CrisisLogSettings(days=9999), "feedback": FeedbackSettings(days=9999)},
     )
 
     def left(days: int, expected: tuple[int, int]) -> tuple[int, int]:

@@ -61,11 +61,11 @@ def _make_model(
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.meter import ModelBudget
-    from engrams.models.chat.model import RequestLimits, ServedChat
+    from engrams.models.chat.model import AskLimits, ServedChat
     from engrams.models.chat.structured import JsonModeLadder
     from engrams.models.retry import RetryPolicy
 
     modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)
     budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger)
-    limits = RequestLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
+    limits = AskLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
     return ServedChat(server, budget, limits=limits, modes=modes, meter=meter)

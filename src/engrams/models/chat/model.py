@@ -34,7 +34,7 @@ _CLOSED = "The model was closed."
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLimits:
+class AskLimits:
     """Limits: ``timeout`` seconds for one request, ``corrections`` of an unusable answer."""
 
     timeout: float = 60.0
@@ -71,12 +71,12 @@ class ServedChat:
         server: ChatServer,
         budget: ModelBudget,
         *,
-        limits: RequestLimits | None = None,
+        limits: AskLimits | None = None,
         modes: JsonModeLadder | None = None,
         meter: UsageMeter | None = None,
     ) -> None:
         self._server = server
-        self._limits = limits or RequestLimits()
+        self._limits = limits or AskLimits()
         self._modes = modes or JsonModeLadder()
         self._closed = threading.Event()
         self._reported = ""

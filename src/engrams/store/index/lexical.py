@@ -31,7 +31,7 @@ class PostingSegment:
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
+        """Bytes of memory that the arrays take."""
         return self.terms.nbytes + self.starts.nbytes + self.slots.nbytes + self.counts.nbytes
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:

@@ -65,9 +65,6 @@ SELECT 1 FROM vocabulary WHERE term = ?;
 -- name: all_terms
 SELECT id, term FROM lexicon;
 
--- name: columns
-SELECT name, pk FROM pragma_table_info(?) ORDER BY cid;
-
 -- name: some_texts
 SELECT number, text, caption FROM records WHERE number > ? AND status <> 'purged' ORDER BY number LIMIT 1000;
 

@@ -106,7 +106,7 @@ def fit_line(text: str, columns: int) -> str:
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
-    """Print rows under their headings; the last column fills the line."""
+    """Print an aligned table; the last column is cut to fit."""
     cells = [[*(fit_line(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
     sizes = [max(text_width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
     room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))

@@ -66,7 +66,7 @@ def diff(
     commit: Annotated[str, typer.Argument(help="Show this commit; without one, uncommitted changes.", show_default=False)] = "",
     other: Annotated[str, typer.Argument(help="Show the changes from the first commit to this one.", show_default=False)] = "",
 ) -> None:
-    """Show changes in the files."""
+    """Show the git diff of the memory files."""
     with _open_vault(options) as (_, vault, _owner):
         told = vault.git.diff(commit, other)
     if options.json:

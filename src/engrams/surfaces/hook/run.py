@@ -23,7 +23,7 @@ _LEARNING_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class HookCall:
+class HookOptions:
     """Hold the options of a call.
 
     ``settings``: dotted names to values, as ``engrams.settings.load`` takes them.
@@ -35,7 +35,7 @@ class HookCall:
     seconds: float = SECONDS
 
 
-def run_hook(call: HookCall) -> int:
+def run_hook(call: HookOptions) -> int:
     """Read the event, print the answer, and always return 0.
 
     Failures are reported on standard error. After ``call.seconds`` the process ends without an answer.
@@ -58,7 +58,7 @@ def run_hook(call: HookCall) -> int:
     return 0
 
 
-def answer_event(call: HookCall, event: HookEvent) -> str:
+def answer_event(call: HookOptions, event: HookEvent) -> str:
     """Recall memory for the event, store its messages, return the answer."""
     from engrams.build import open as open_engine
     from engrams.settings import load
@@ -118,7 +118,7 @@ def _to_turn(session: str, role: str, text: str) -> Turn:
     return Turn(text, "assistant" if role == "assistant" else "user", session=session, external_id=f"hook-{digest}")
 
 
-def _answer_stdin(call: HookCall, told: list[str]) -> None:
+def _answer_stdin(call: HookOptions, told: list[str]) -> None:
     try:
         event = parse_event(sys.stdin.buffer.read())
         if event is None:
@@ -157,7 +157,9 @@ def main(arguments: Sequence[str]) -> int:
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return run_hook(HookCall({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds))
+    return run_hook(
+        HookOptions({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds)
+    )
 
 
 RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")

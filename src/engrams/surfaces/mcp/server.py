@@ -34,7 +34,7 @@ PROFILES = {
     "mem0": ("mem0", "Mem0Tools"),
     "actions": ("actions", "ActionTools"),
     "graph": ("graph", "GraphTools"),
-    "search": ("research", "ResearchTools"),
+    "search": ("search", "SearchTools"),
     "garden": ("garden", "GardenTools"),
 }
 """Profile -> module and class of its tools; only the chosen one is loaded."""

@@ -33,12 +33,12 @@ def router(settings: Settings) -> APIRouter:
         return shapes.ControlStatus(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
 
     @routes.patch("/recall", responses=error_responses())
-    def recall(body: shapes.RecallSwitch, caller: ScopedCaller) -> shapes.RecallState:
+    def recall(body: shapes.RecallSwitch, caller: ScopedCaller) -> shapes.RecallAnswer:
         """Turn recall of facts and session summaries on or off.
 
         Rules are always recalled, and turns are stored either way.
         """
-        return shapes.RecallState(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
+        return shapes.RecallAnswer(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
 
     @routes.get("/{product}", responses=error_responses(404))
     def list_product(product: Product, caller: ScopedCaller) -> shapes.NumberedList:

@@ -160,7 +160,7 @@ class NumberedList(BaseModel):
     items: list[NumberedMemory]
 
 
-class RecallState(BaseModel):
+class RecallAnswer(BaseModel):
     recall_enabled: bool
 
 

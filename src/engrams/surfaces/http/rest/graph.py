@@ -66,7 +66,7 @@ def router(settings: Settings) -> APIRouter:
 
 
 class GraphWalk:
-    """Set of nodes, expanded along links up to a limit."""
+    """Walk along links from start nodes, limited in depth and nodes."""
 
     def __init__(self, caller: Caller, asked: requests.GraphQuery, most: int) -> None:
         self._caller, self._asked, self._most = caller, asked, most

@@ -42,6 +42,7 @@ function address(path, query = {}) {
 /** The raw answer of a request; a Problem where it failed. `body`: JSON; `raw`: bytes. */
 export async function ask(method, path, { body, raw, query, headers = {}, signal } = {}) {
   for (let again = 0; ; again += 1) {
+    const used = getForWindow("key");
     const answer = await sent(address(path, query), {
       method,
       signal,
@@ -49,7 +50,8 @@ export async function ask(method, path, { body, raw, query, headers = {}, signal
       body: body === undefined ? raw : JSON.stringify(body),
     });
     if (answer.ok) return answer;
-    if (answer.status === 401 && again < 2 && (await key())) continue;
+    // A late refusal of an older key is no reason to ask for another.
+    if (answer.status === 401 && again < 4 && (getForWindow("key") !== used || (await key()))) continue;
     throw await problem(answer);
   }
 }

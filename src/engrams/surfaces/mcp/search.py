@@ -35,7 +35,7 @@ class MemoryDocument:
     metadata: dict[str, str]
 
 
-class ResearchTools:
+class SearchTools:
     """Serve search, which returns ids, and fetch, which returns texts."""
 
     def __init__(self, bound: ScopedEngine) -> None:

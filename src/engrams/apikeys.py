@@ -30,8 +30,7 @@ _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
 class ApiKey:
     """Hold one key's owner, rights and times.
 
-    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed.
-    """
+    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed."""
 
     id: str
     name: str
@@ -53,8 +52,7 @@ class ApiKey:
 class ApiKeyStore:
     """Store the keys of one home, one file each.
 
-    Adding and revoking rename one file, and take effect at once in every process.
-    """
+    Adding and revoking rename one file, and take effect at once in every process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,8 +64,7 @@ class ApiKeyStore:
     def add(self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0) -> tuple[ApiKey, str]:
         """Add a key and return it with its secret.
 
-        The secret cannot be shown again. ``days`` until it expires; 0: never. InputError: there is no such right.
-        """
+        The secret cannot be shown again. ``days`` until it expires; 0: never. InputError: there is no such right."""
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
             raise InputError(f"There is no right {', '.join(wrong) or 'given'}.", hint=f"Rights are {', '.join(RIGHTS)}.")

@@ -54,10 +54,9 @@ def open(
     ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat``
     replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client.
 
-    Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is
-    unknown or out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an
-    optional part that is not installed.
-    """
+    Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is unknown or
+    out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an optional part
+    that is not installed."""
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
@@ -89,8 +88,7 @@ def open(
 
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     """The given or the configured embedder.
-    Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was
-    given."""
+    Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
     if given is not None:

@@ -20,8 +20,7 @@ def now() -> datetime:
 def utc(moment: datetime) -> datetime:
     """Convert a time to UTC; a naive time is UTC.
 
-    InputError: the result is before the year 1 or after 9999.
-    """
+    InputError: the result is before the year 1 or after 9999."""
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
@@ -60,9 +59,8 @@ _id_sequence = _IdSequence()
 def new_id(moment: datetime) -> str:
     """Make a ULID of ``moment``: 26 lower-case letters and digits.
 
-    It sorts by time and ends in 80 random bits. Ids of one millisecond sort in the order they were made, so messages of one time
-    keep their order.
-    """
+    It sorts by time and ends in 80 random bits. Ids of one millisecond sort in the order they were made, so messages of one time keep their
+    order."""
     stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
     value = stamp << 80 | _id_sequence.next_tail(stamp)
     digits = []
@@ -75,8 +73,7 @@ def new_id(moment: datetime) -> str:
 def parse_time(text: str) -> datetime:
     """Parse an ISO 8601 time or date; UTC without a zone.
 
-    ValueError: it is neither. InputError: as ``utc``.
-    """
+    ValueError: it is neither. InputError: as ``utc``."""
     moment = datetime.fromisoformat(text.strip())
     utc(moment)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -40,10 +40,8 @@ class MemoryEngine:
 
     Thread safe; several processes may work on one home.
 
-    A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads
-    everything the owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, or an
-    ``AsOf(valid=…, known=…)``.
-    """
+    A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads everything the
+    owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, or an ``AsOf(valid=…, known=…)``."""
 
     def __init__(self, deps: EngineDeps) -> None:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
@@ -56,10 +54,8 @@ class MemoryEngine:
     def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
         """Remember a statement. It is durable and searchable when this returns.
 
-        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is
-        always a job. InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and
-        ``write.secrets`` is ``refuse``.
-        """
+        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
+        InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
         parts = self._open()
         turn = Turn(what) if isinstance(what, str) else what
         default = Kind.NOTE if isinstance(what, str) else Kind.TURN
@@ -86,8 +82,7 @@ class MemoryEngine:
     ) -> Record:
         """Change a memory's text or other fields.
 
-        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``.
-        """
+        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``."""
         record = self.inspect.get_editable(id, scope)
         values = edits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
         values, vectors = self._components.ingest.prepare_edit(record, values)
@@ -102,8 +97,7 @@ class MemoryEngine:
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Put a memory away: no read finds it until ``restore``.
 
-        Memories derived from it alone go with it. RefusedError: it is purged already.
-        """
+        Memories derived from it alone go with it. RefusedError: it is purged already."""
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
@@ -154,8 +148,7 @@ class MemoryEngine:
     ) -> Found:
         """Find the memories that answer ``query``, best first.
 
-        ``kinds`` and ``where`` filter; ``history`` includes superseded and archived memories. The trace tells how hits were chosen.
-        """
+        ``kinds`` and ``where`` filter; ``history`` includes superseded and archived memories. The trace tells how hits were chosen."""
         parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
         request = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), tuple(kinds), where, history)
         found = flow.search(parts.restrict_if_silent(request), parts.read_deps)
@@ -181,8 +174,7 @@ class MemoryEngine:
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
 
-        ``helpful``: they helped; False lowers their confidence.
-        """
+        ``helpful``: they helped; False lowers their confidence."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
@@ -191,9 +183,7 @@ class MemoryEngine:
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
-        With ``summary.enabled`` the summary of the conversation comes first: of ``scope``,
-        if it is one, or of this session of it.
-        """
+        With ``summary.enabled`` the summary of the conversation comes first: of ``scope``, if it is one, or of this session of it."""
         parts, place, now = self._open(), Scope.of(scope), as_of is None
         number = self.settings.read.limit if limit is None else limit
         latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if now else ((), "")
@@ -204,9 +194,8 @@ class MemoryEngine:
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """Render the context of one turn of a conversation.
 
-        With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this
-        conversation was shown lately or said itself (``delivery.shown_minutes``).
-        """
+        With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this conversation
+        was shown lately or said itself (``delivery.shown_minutes``)."""
         parts, place = self._open(), Scope.of(scope)
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
@@ -226,8 +215,7 @@ class MemoryEngine:
     def list(self, *, scope: Place, **fields: Any) -> Page:
         """List memories by their fields, newest first.
 
-        ``fields``: those of ``ports.Query``. InputError: an unknown field.
-        """
+        ``fields``: those of ``ports.Query``. InputError: an unknown field."""
         return self.inspect.list(scope=scope, **fields)
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
@@ -241,8 +229,7 @@ class MemoryEngine:
     ) -> LoadReport:
         """Import a file (``-``: standard input); a repeated import stores nothing twice.
 
-        Pieces that cannot be read are in the report. InputError: the file cannot be read at all, or its format is unknown.
-        """
+        Pieces that cannot be read are in the report. InputError: the file cannot be read at all, or its format is unknown."""
         from engrams.tend.transfer import ImportTarget, load
 
         target = ImportTarget(self._open().write_turns, self._store, self._clock)
@@ -292,8 +279,7 @@ class MemoryEngine:
     def close(self) -> None:
         """Let running jobs finish and close the store. Idempotent.
 
-        Waiting jobs go on in the next process. A model that takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
-        """
+        Waiting jobs go on in the next process. A model that takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits."""
         if not self._closed:
             self._closed = True
             parts = self._components

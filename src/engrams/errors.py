@@ -11,8 +11,7 @@ EngramsError
 ├── ModelError        an embedding, chat or rerank model failed; ``retryable`` says whether waiting helps
 ├── BudgetError       a configured budget (calls, tokens, queue depth) is used up
 ├── ClosedError       the engine was closed
-└── ExtraError        an optional dependency is not installed
-"""
+└── ExtraError        an optional dependency is not installed"""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ class ModelError(EngramsError):
     def __init__(self, message: str = "", *, hint: str = "", retryable: bool = True, retry_after: float = 0.0) -> None:
         """Set the message, the hint, and the chance of a retry.
 
-        ``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for.
-        """
+        ``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for."""
         super().__init__(message, hint=hint)
         self.retryable = retryable
         self.retry_after = retry_after

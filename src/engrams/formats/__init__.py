@@ -1,8 +1,7 @@
 """Read and write files: foreign exports, plain text, own exchange format.
 
-``read`` recognises a file by its contents and yields its pieces one by one, in the same order each time. A malformed piece becomes
-an ``UnreadablePiece`` and reading goes on. A list of any length is read without holding it in memory.
-"""
+``read`` recognises a file by its contents and yields its pieces one by one, in the same order each time. A malformed piece becomes an
+``UnreadablePiece`` and reading goes on. A list of any length is read without holding it in memory."""
 
 from __future__ import annotations
 
@@ -64,9 +63,8 @@ def detect(origin: Path | str) -> Format:
 def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
     """Yield the pieces of a file or open stream, in order.
 
-    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or one of FORMATS. InputError: the
-    file cannot be read at all, or the format is unknown.
-    """
+    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or one of FORMATS. InputError: the file
+    cannot be read at all, or the format is unknown."""
     if format != "auto" and format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
     with open_text(origin) as feed:
@@ -97,9 +95,8 @@ def write(
 ) -> int:
     """Write an export and return the number of records.
 
-    ``jsonl``: a file that appears only when it is complete. ``markdown``: a folder to read. ``header``: JSON values for the first
-    line of the JSONL. InputError: the place cannot be written.
-    """
+    ``jsonl``: a file that appears only when it is complete. ``markdown``: a folder to read. ``header``: JSON values for the first line of
+    the JSONL. InputError: the place cannot be written."""
     try:
         match format:
             case "markdown":

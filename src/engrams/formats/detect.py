@@ -21,8 +21,7 @@ _TURN_KEYS = frozenset({"text", "content", "message", "messages", "caption"})
 class _JsonShape:
     """Describe the first object: its keys and their values' brackets.
 
-    ``root``: the first bracket of the text. ``inner``: key to the bracket that its value begins with.
-    """
+    ``root``: the first bracket of the text. ``inner``: key to the bracket that its value begins with."""
 
     root: str
     keys: frozenset[str]

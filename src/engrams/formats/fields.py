@@ -97,8 +97,7 @@ def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
 def parse_moment(value: Json) -> datetime | None:
     """Parse a time to UTC; None for no time at all.
 
-    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May, 2023". ValueError: it cannot be
-    understood.
+    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May, 2023". ValueError: it cannot be understood.
     """
     if value in (None, "", 0) or isinstance(value, bool):
         return None

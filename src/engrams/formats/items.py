@@ -12,10 +12,9 @@ from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
 class ParsedTurn:
     """Hold a message, or a memory that another system made.
 
-    ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty
-    and is the same each time the file is read. A ``kind`` other than turn makes it an explicit memory; where the source
-    knew them, ``subject``, ``predicate`` and ``object`` give its triple and ``tags`` its labels.
-    """
+    ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty and is the same
+    each time the file is read. A ``kind`` other than turn makes it an explicit memory; where the source knew them, ``subject``,
+    ``predicate`` and ``object`` give its triple and ``tags`` its labels."""
 
     turn: Turn
     conversation: str = ""

@@ -29,8 +29,7 @@ _FRONT = "---"
 def read(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str = "") -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield every line of a text, or its chat messages.
 
-    It is a chat if most of its first lines read "Name: text" and names recur.
-    """
+    It is a chat if most of its first lines read "Name: text" and names recur."""
     source = iter(lines)
     sample: list[tuple[int, str] | UnreadablePiece] = []
     for line in source:
@@ -46,9 +45,8 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str =
 def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedTurn | UnreadablePiece]:
     """Parse memories typed by hand: JSON or plain lines.
 
-    JSON: a list, or ``{"memories": [...]}``, of strings or objects, each with an optional ``conversation_id``. Text that is no
-    valid JSON is read as lines. Such a memory has an ``external_id`` only if it names one.
-    """
+    JSON: a list, or ``{"memories": [...]}``, of strings or objects, each with an optional ``conversation_id``. Text that is no valid JSON
+    is read as lines. Such a memory has an ``external_id`` only if it names one."""
     if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
         try:
             values = _find_entries(parse(text.lstrip("\ufeff")))

@@ -1,8 +1,7 @@
 """Read and write the exchange format: JSONL records, history, edges.
 
-A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing edges follow their record. Empty
-fields are left out; everything else is written, so that a file does not depend on the defaults of its reader.
-"""
+A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing edges follow their record. Empty fields
+are left out; everything else is written, so that a file does not depend on the defaults of its reader."""
 
 from __future__ import annotations
 

@@ -36,9 +36,8 @@ def parse(text: str) -> Json:
 def read_elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | UnreadablePiece]:
     """Yield numbered elements of the JSON values in a text.
 
-    A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it
-    holds under other keys; an object without such a list gives itself.
-    """
+    A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it holds under other
+    keys; an object without such a list gives itself."""
     reader = _StreamReader(pieces)
     while (char := reader.peek()) and not reader.broken:
         if char == "[":

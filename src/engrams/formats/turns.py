@@ -46,8 +46,7 @@ def read_value(
 ) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield the messages of one value.
 
-    A string is a memory; an object is a message, or a conversation if it holds ``messages``.
-    """
+    A string is a memory; an object is a message, or a conversation if it holds ``messages``."""
     where = line or place
     if isinstance(value, str):
         value, kind = {"text": value}, Kind.NOTE

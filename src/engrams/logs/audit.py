@@ -28,9 +28,8 @@ _log = logging.getLogger(__name__)
 class AuditEntry:
     """One audited event.
 
-    ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text. ``outcome``:
-    done, refused or failed. ``number``: how many things it touched. ``request``: the id in the answer's ``X-Request-Id``.
-    """
+    ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text. ``outcome``: done, refused
+    or failed. ``number``: how many things it touched. ``request``: the id in the answer's ``X-Request-Id``."""
 
     at: str
     action: str
@@ -45,9 +44,8 @@ class AuditEntry:
 class AuditLog:
     """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone, kept ``days`` days.
 
-    Without a folder: in memory. A line is one append, so that several processes may write. An event that cannot be written
-    never fails its caller; ``lost`` counts those.
-    """
+    Without a folder: in memory. A line is one append, so that several processes may write. An event that cannot be written never fails its
+    caller; ``lost`` counts those."""
 
     def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
         self._folder, self._clock, self._days = folder, clock, days
@@ -85,8 +83,7 @@ class AuditLog:
     def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditEntry, ...]:
         """List events, newest first.
 
-        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others.
-        """
+        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others."""
         found = []
         for entry in self._iter_newest(day):
             if (not owner or entry.owner == owner) and entry.action.startswith(action):

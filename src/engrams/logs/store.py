@@ -1,7 +1,6 @@
 """Keep records of crises and feedback, which no prompt reads.
 
-Each is kept once by its id, listed by day and dropped by age.
-"""
+Each is kept once by its id, listed by day and dropped by age."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ def make_private(folder: Path) -> None:
 class LogRecord:
     """Fields of every record.
 
-    ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito.
-    """
+    ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito."""
 
     id: str
     at: datetime
@@ -75,10 +73,9 @@ class LogRecord:
 class LogStore(Generic[_Record]):
     """Store of one log's records, readable by its owner alone.
 
-    The file is ``ledgers/NAME.db`` in the home; without a home, and in incognito, records stay in memory. A record that cannot
-    be written never fails its caller; ``lost`` counts those. ``words``: the closed list of a field of ``record``. Thread safe;
-    several processes may write.
-    """
+    The file is ``ledgers/NAME.db`` in the home; without a home, and in incognito, records stay in memory. A record that cannot be written
+    never fails its caller; ``lost`` counts those. ``words``: the closed list of a field of ``record``. Thread safe; several processes may
+    write."""
 
     def __init__(
         self, name: str, home: Path | None, clock: Clock, days: int, record: Callable[..., _Record], **words: type[StrEnum]
@@ -102,10 +99,9 @@ class LogStore(Generic[_Record]):
     ) -> Kept:
         """Store a record once.
 
-        ``session``: its name, of which only a hash is kept. ``owner``: a scope's key, or empty. ``id``: the same id is kept
-        once for an owner; without one, the same data at the same time is. ``at``: None is now. ``incognito``: in this
-        process only, and without an owner. InputError: no session, a word outside its list, or a time out of range.
-        """
+        ``session``: its name, of which only a hash is kept. ``owner``: a scope's key, or empty. ``id``: the same id is kept once for an
+        owner; without one, the same data at the same time is. ``at``: None is now. ``incognito``: in this process only, and without an
+        owner. InputError: no session, a word outside its list, or a time out of range."""
         self.check_words(data)
         if not session.strip():
             raise InputError("A record is about a session.", hint="Name the session.")
@@ -139,9 +135,8 @@ class LogStore(Generic[_Record]):
     ) -> tuple[_Record, ...]:
         """List records, newest first, none older than ``days``.
 
-        ``owner``: a scope's key, with the scopes below it. ``session``: its name. ``day``: only this one (UTC); ``since``,
-        ``until``: the first and the last. StoreError: the records cannot be read.
-        """
+        ``owner``: a scope's key, with the scopes below it. ``session``: its name. ``day``: only this one (UTC); ``since``, ``until``: the
+        first and the last. StoreError: the records cannot be read."""
         first = max(self._oldest_day(), day or since or date.min)
         last, most = _start_micros(day or until or date.max) + _DAY, max(0, limit)
         found: list[_Record] = []
@@ -318,9 +313,8 @@ class CrisisLog(LogStore[CrisisRecord]):
     ) -> Kept:
         """Record a noticed crisis; parameters as for ``LogStore.put``.
 
-        ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be
-        written: ``lost``. InputError: an unknown classifier or severity, or no session.
-        """
+        ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be written: ``lost``.
+        InputError: an unknown classifier or severity, or no session."""
         data = {"classifier": classifier, "severity": severity, "reason": reason[:_REASON]}
         return self.put(session, data, owner=owner, id=id, at=at, incognito=incognito)
 
@@ -354,9 +348,8 @@ class FeedbackLog(LogStore[FeedbackRecord]):
     ) -> Kept | None:
         """Record an opinion on a session; parameters as for ``LogStore.put``.
 
-        ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be
-        written: ``lost``. InputError: an unknown label, source or modality, or no session.
-        """
+        ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be written:
+        ``lost``. InputError: an unknown label, source or modality, or no session."""
         data = {"source": source, "modality": modality}
         if label is None:
             self.check_words(data)

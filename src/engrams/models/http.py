@@ -1,9 +1,8 @@
 """Post JSON over HTTP with one deadline for the whole call.
 
-It bounds name lookup, connecting and every byte of the answer. A synchronous HTTP client only bounds each single read, so a
-server that sends a byte now and then holds its caller for ever. Here calls run on an event loop of their own, where a deadline
-cancels the call and closes the socket.
-"""
+It bounds name lookup, connecting and every byte of the answer. A synchronous HTTP client only bounds each single read, so a server that
+sends a byte now and then holds its caller for ever. Here calls run on an event loop of their own, where a deadline cancels the call and
+closes the socket."""
 
 from __future__ import annotations
 
@@ -69,8 +68,7 @@ class HttpClient:
     def post(self, path: str, body: Json, seconds: float) -> HttpResponse:
         """Post JSON; return the answer, of any status.
 
-        ModelError (retryable): no complete answer within ``seconds``.
-        """
+        ModelError (retryable): no complete answer within ``seconds``."""
         response = self.fetch(path, body, seconds)
         if response is None:
             raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)

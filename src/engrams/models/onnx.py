@@ -35,10 +35,8 @@ class OnnxModel:
 def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], threads: int) -> OnnxModel:
     """Load the first of ``files`` in a folder, or its only one.
 
-    A ``name`` that is no folder is fetched from the Hugging Face hub, but only the ``fetched`` files and tokenizer.json.
-    ``threads``: 0 for all cores. ExtraError: a package is not installed. ModelError: there is no such model, or it cannot be
-    loaded.
-    """
+    A ``name`` that is no folder is fetched from the Hugging Face hub, but only the ``fetched`` files and tokenizer.json. ``threads``: 0 for
+    all cores. ExtraError: a package is not installed. ModelError: there is no such model, or it cannot be loaded."""
     try:
         import onnxruntime
         import tokenizers

@@ -38,9 +38,8 @@ _HINTS = {
 class RetryPolicy:
     """Number of retries and bounds of the waits before them.
 
-    ``retries``: after the first try. The n-th wait (from 0) is between half and all of ``first_wait`` * 2^n seconds, at most
-    ``max_wait``, and never shorter than the server asked for.
-    """
+    ``retries``: after the first try. The n-th wait (from 0) is between half and all of ``first_wait`` * 2^n seconds, at most ``max_wait``,
+    and never shorter than the server asked for."""
 
     retries: int = 3
     first_wait: float = 0.5
@@ -56,9 +55,8 @@ class RetryPolicy:
 def with_retries(call: Callable[[], _Result], retry: RetryPolicy, deadline: float, closed: Event) -> _Result:
     """Repeat ``call`` while its ModelError is worth a wait.
 
-    The error is raised when it is permanent, after ``retry.retries`` repetitions, once ``closed`` is set, or at once where the
-    next wait would pass ``deadline`` (``time.monotonic``). Setting ``closed`` ends a wait.
-    """
+    The error is raised when it is permanent, after ``retry.retries`` repetitions, once ``closed`` is set, or at once where the next wait
+    would pass ``deadline`` (``time.monotonic``). Setting ``closed`` ends a wait."""
     attempt = 0
     while True:
         try:
@@ -76,8 +74,7 @@ def status_error(
 ) -> ModelError:
     """Build the error for an HTTP answer other than 200.
 
-    It carries the server's error code but none of its prose, which may quote the request, that is, somebody's memory.
-    """
+    It carries the server's error code but none of its prose, which may quote the request, that is, somebody's memory."""
     code = error_code(body)
     detail = f" ({code})" if code else ""
     retryable = (status in _WORTH_WAITING or status >= 500) and code not in _SPENT

@@ -178,9 +178,8 @@ class Query:
 
     ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
 
-    ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada
-    lovelace"; one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the
-    id begins."""
+    ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada lovelace";
+    one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins."""
 
     reach: Reach
     kinds: tuple[Kind, ...] = ()

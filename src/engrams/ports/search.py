@@ -90,12 +90,11 @@ class Pool:
     """Candidates as columns of one length, in no order.
     Scores are absolute and 0 where a source saw nothing.
 
-    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one
-    after it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the
-    query could score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks,
-    (name, role) each; ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said).
-    ``aging``: which ones are long known, and fade more slowly (None: none).
-    ``kinds``: no record of the owner is of another kind (None: unknown)."""
+    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one after
+    it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the query could
+    score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks, (name, role) each;
+    ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
+    are long known, and fade more slowly (None: none). ``kinds``: no record of the owner is of another kind (None: unknown)."""
 
     ids: Ids
     cos: Floats

@@ -38,8 +38,7 @@ def lifetime_days(record: Record) -> float:
 def decayed_confidence(record: Record, now: datetime) -> float:
     """Confidence after decay, 0..1.
 
-    ``confidence * exp(-age / lifetime) * (1 + 0.1 * ln(accesses + 1)) * trust``
-    """
+    ``confidence * exp(-age / lifetime) * (1 + 0.1 * ln(accesses + 1)) * trust``"""
     used = 1.0 + 0.1 * math.log(max(record.access_count, 0) + 1)
     return min(record.confidence * math.exp(-age_days(record, now) / lifetime_days(record)) * used * record.trust, 1.0)
 
@@ -47,9 +46,8 @@ def decayed_confidence(record: Record, now: datetime) -> float:
 def ambient_score(record: Record, now: datetime) -> float:
     """Score without a query, by age, use, kind, trust and strength.
 
-    0 for a record that is not active, else
-    ``(100 / (1 + age_hours / 24) + 10 * sqrt(accesses) + {50, 30, 20, 10, 5} by kind) * {1.5, 1, 0.7} by trust + 5 * ln(strength)``
-    """
+    0 for a record that is not active, else ``(100 / (1 + age_hours / 24) + 10 * sqrt(accesses) + {50, 30, 20, 10, 5} by kind) * {1.5, 1,
+    0.7} by trust + 5 * ln(strength)``"""
     if record.status is not Status.ACTIVE:
         return 0.0
     base = (

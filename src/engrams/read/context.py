@@ -88,8 +88,7 @@ def _assemble(
 def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
     """Render recalled items, oldest first except in role style.
 
-    A long item may use a third of the budget, at about four characters a token.
-    """
+    A long item may use a third of the budget, at about four characters a token."""
     words = frozenset(terms(query))
     if style == "role":
         return recalled_frame([role_line(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)

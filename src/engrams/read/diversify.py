@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Map ids of repeats to the better hit with the same content.
 
-    Repeats have equal text, or word sets of Jaccard >= ``threshold``. Stops after ``wanted`` different hits.
-    """
+    Repeats have equal text, or word sets of Jaccard >= ``threshold``. Stops after ``wanted`` different hits."""
     seen: list[Record] = []
     out: dict[str, str] = {}
     for hit in hits:
@@ -53,9 +52,8 @@ def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
     """Select places by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of
-    zeros (no vector) is similar to nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none.
-    """
+    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of zeros (no vector) is
+    similar to nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none."""
     if limit <= 0 or not len(scores):
         return []
     relevance = np.asarray(scores, np.float32)

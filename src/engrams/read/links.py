@@ -29,8 +29,7 @@ def cascade_scores(
     """Score nodes within ``depth`` steps of the seeds by their best path.
 
     A step multiplies the score it starts from by the link's factor and by ``decay`` to the power of its depth, counted from 1 (003:
-    0.7 ** (depth + 1) with depth from 0). ``depth`` 0 gives the seeds. Links are followed in both directions.
-    """
+    0.7 ** (depth + 1) with depth from 0). ``depth`` 0 gives the seeds. Links are followed in both directions."""
     best = dict(seeds)
     front = dict(seeds)
     for step in range(1, depth + 1):
@@ -85,8 +84,7 @@ class NodeEdges:
 def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSettings) -> dict[str, float]:
     """Score bonuses by links: a share of the best cascade score.
 
-    Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway.
-    """
+    Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway."""
     if not settings.depth or not settings.bonus or not seeds:
         return {}
     extra: dict[str, float] = {}
@@ -113,8 +111,7 @@ class GroupedHits:
 def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]]) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
-    ``derived``: facts by the id of what they are derived from.
-    """
+    ``derived``: facts by the id of what they are derived from."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:

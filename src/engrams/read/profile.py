@@ -30,8 +30,7 @@ def fits_profile(record: Record) -> bool:
     """Test for a rule, or a lasting description of the user (001).
 
     Of the user: about ``user`` or ``user's …``, in the owner's scope or a conversation of theirs, not in a project. Lasting: no event,
-    hearsay or supposition, no end, a lasting category. Description: a fact, preference or correction. Rules always pass.
-    """
+    hearsay or supposition, no end, a lasting category. Description: a fact, preference or correction. Rules always pass."""
     if record.kind not in _DESCRIBING:
         return True
     theirs = record.subject == _USER or record.subject.startswith(f"{_USER}'s ")

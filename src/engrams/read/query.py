@@ -72,8 +72,7 @@ def asked_predicates(query: str) -> tuple[str, ...]:
 def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) -> Mapping[str, float]:
     """Find current statements with an asked predicate: id -> subject fit.
 
-    The fit is 1, or 0.5 where the query names nobody.
-    """
+    The fit is 1, or 0.5 where the query names nobody."""
     predicates = asked_predicates(query)
     if not predicates:
         return {}

@@ -25,10 +25,9 @@ FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
 class ReadRequest:
     """One search; ``limit`` 0 finds nothing.
 
-    ``history``: superseded and archived records too. ``already_shown``: ids that the reader has seen; ``session``: the conversation
-    whose own records are left out. For a context: ``last_turns`` are always shown, ``summary`` precedes the hits, ``catch_up`` adds
-    the latest episode.
-    """
+    ``history``: superseded and archived records too. ``already_shown``: ids that the reader has seen; ``session``: the conversation whose
+    own records are left out. For a context: ``last_turns`` are always shown, ``summary`` precedes the hits, ``catch_up`` adds the latest
+    episode."""
 
     text: str
     scope: Scope

@@ -27,9 +27,8 @@ _TAU_DAYS = 30.0
 def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()) -> tuple[Pool, tuple[str, ...]]:
     """Find the candidates, with notes for the trace.
 
-    Reads of the past, and those without a vector, are not routed by topic. ``hot``: ids of hot memories near the query, which are
-    found without a topic and take no place from its members.
-    """
+    Reads of the past, and those without a vector, are not routed by topic. ``hot``: ids of hot memories near the query, which are found
+    without a topic and take no place from its members."""
     section = deps.settings.routing
     if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
         return deps.search.seek(seek), ()
@@ -128,8 +127,7 @@ def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps,
 def member_score(likeness: float, record: Record, now: datetime) -> float:
     """Score of a topic member (000).
 
-    ``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance``
-    """
+    ``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance``"""
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance
 
 

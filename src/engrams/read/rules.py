@@ -30,8 +30,7 @@ def find_triggered(
 ) -> tuple[Record, ...]:
     """Find active rules with a trigger in the query, longest trigger first.
 
-    ``present``: kinds of records that there are, where known.
-    """
+    ``present``: kinds of records that there are, where known."""
     kinds = tuple(kind for kind in KINDS if not request.kinds or kind in request.kinds)
     if not settings.triggers or not kinds or (present is not None and present.isdisjoint(kinds)):
         return ()
@@ -46,16 +45,14 @@ def find_triggered(
 def longest_trigger(triggers: Sequence[str], asked: Sequence[str], said: Sequence[str]) -> int:
     """Number of words of the longest trigger in the query; 0: none.
 
-    ``asked``: the query's index terms; ``said``: its words.
-    """
+    ``asked``: the query's index terms; ``said``: its words."""
     return max((match_trigger(trigger, asked, said) for trigger in triggers), default=0)
 
 
 def match_trigger(trigger: str, asked: Sequence[str], said: Sequence[str]) -> int:
     """Number of a trigger's words, if found as a phrase, else 0.
 
-    Stemmed or literal.
-    """
+    Stemmed or literal."""
     for words, there in ((terms(trigger), asked), (tokens(trigger), said)):
         if words and any(list(there[at : at + len(words)]) == words for at in range(len(there) - len(words) + 1)):
             return len(words)

@@ -57,8 +57,7 @@ class ScoredPool:
 def score_pool(pool: Pool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
     """Fuse the sources into scores.
 
-    ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 / (k + rank) of each list
-    (Cormack 2009).
+    ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009).
     """
     features = _build_features(pool, cues, settings, now)
     if answering:
@@ -182,9 +181,8 @@ def raise_spoken_dates(
 ) -> list[Hit]:
     """Raise date scores of hits whose text names one of ``spans``.
 
-    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text names no time. Overlap counts in
-    full, as being said at that time does.
-    """
+    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text names no time. Overlap counts in full, as
+    being said at that time does."""
     asked = [span for span in spans if (span.end - span.start).days <= _LONGEST_SPAN]
     if not asked or weights.date <= 0:
         return list(hits)
@@ -227,9 +225,8 @@ def dense_floor(floors: FloorSettings, card: EmbedderCard) -> float:
 def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
     """Mask of candidates that reach the floor of a source in use.
 
-    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a weight, or where the query or the
-    memory has no vector.
-    """
+    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a weight, or where the query or the memory
+    has no vector."""
     weights, floors = settings.weights, settings.min_scores
     if not (cosine or floors.lexical or floors.recall):
         return np.ones(len(pool.ids), np.bool_)
@@ -242,8 +239,7 @@ def passes_floors(pool: Pool, settings: ReadSettings, cosine: float, meaning: bo
 def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
     """Test for enough common words (004).
 
-    Enough is ``share`` of the query's, or two that are 0.4 of the text's.
-    """
+    Enough is ``share`` of the query's, or two that are 0.4 of the text's."""
     asked, own = set(query), set(terms(text))
     common = len(asked & own)
     return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(own)))
@@ -252,8 +248,7 @@ def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
 def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
     """Count the scores, best first, before the first gap; at least one.
 
-    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95).
-    """
+    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95)."""
     for place in range(1, len(scores)):
         if scores[place] < top * scores[0] - EDGE or scores[place] < drop * scores[place - 1] - EDGE:
             return place
@@ -263,8 +258,7 @@ def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
 def saturate_bm25(r: Floats) -> Floats:
     """Map BM25 ``r`` to 0.3..0.99 (001).
 
-    ``0.3 + 0.69 * |r| / (1 + |r|)``
-    """
+    ``0.3 + 0.69 * |r| / (1 + |r|)``"""
     size = np.abs(r)
     return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)
 

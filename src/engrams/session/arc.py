@@ -43,8 +43,7 @@ _LOW = word_set("""
 class SessionArc:
     """Account of a session, with the evidence it rests on.
 
-    ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it.
-    """
+    ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it."""
 
     themes: tuple[str, ...]
     summary: str
@@ -107,8 +106,7 @@ SCHEMA: dict[str, Any] = {
 def find_substantive(turns: Sequence[Record]) -> list[Record]:
     """Select the user's turns with content.
 
-    Small talk, noise and requests about memory itself are left out.
-    """
+    Small talk, noise and requests about memory itself are left out."""
     return [
         turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate_text(turn.text) is None
     ]
@@ -117,8 +115,7 @@ def find_substantive(turns: Sequence[Record]) -> list[Record]:
 def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     """Build an account from the session's own sentences.
 
-    Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary.
-    """
+    Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary."""
     mine = find_substantive(turns)
     themes = _find_themes(mine)
     stems = {term for theme in themes for term in terms(theme)}
@@ -151,8 +148,7 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
 def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
     """Ask a model for the account; None where it finds nothing.
 
-    It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used.
-    """
+    It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used."""
     prompt = load("arc")
     lines: list[str] = []
     shown: list[Record] = []
@@ -190,8 +186,7 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
 def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
     """Build the account of a session; rules replace a failed model.
 
-    Returns the account (None: nothing worth one) and the model's error message (empty: none).
-    """
+    Returns the account (None: nothing worth one) and the model's error message (empty: none)."""
     if chat is None:
         return build_by_rules(turns, limit), ""
     try:

@@ -1,7 +1,6 @@
 """Memory commands in conversation: list, switch recall, forget after confirmation (004).
 
-Commands and answers to them are never stored: a conversation about what is to be forgotten would keep it.
-"""
+Commands and answers to them are never stored: a conversation about what is to be forgotten would keep it."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ class RecallSetting(Protocol):
 class PendingChoice:
     """Open question that the next turn may answer.
 
-    ``step``: ``shown`` (a numbered list), ``choose`` (one of several to forget), ``confirm`` (forget them or not).
-    """
+    ``step``: ``shown`` (a numbered list), ``choose`` (one of several to forget), ``confirm`` (forget them or not)."""
 
     owner: str
     step: Literal["shown", "choose", "confirm"]
@@ -48,8 +46,7 @@ class PendingChoice:
     def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingChoice:
         """Parse the result of ``to_dict``.
 
-        InputError: it is malformed. RefusedError: it belongs to another owner.
-        """
+        InputError: it is malformed. RefusedError: it belongs to another owner."""
         owner, step, ids = (data.get(name) for name in ("owner", "step", "ids"))
         sound = isinstance(owner, str) and isinstance(ids, list) and bool(ids) and all(isinstance(one, str) and one for one in ids)
         if set(data) != {"owner", "step", "ids"} or step not in ("shown", "choose", "confirm") or not sound:
@@ -71,8 +68,7 @@ class CommandOutcome:
 class MemoryControl:
     """Memory commands of a conversation, reached as ``engine.control``.
 
-    Stateless: open questions travel in ``CommandOutcome.pending``.
-    """
+    Stateless: open questions travel in ``CommandOutcome.pending``."""
 
     def __init__(self, door: MemoryApi, switch: RecallSetting | None = None) -> None:
         self._memory, self._switch = door, switch
@@ -80,8 +76,7 @@ class MemoryControl:
     def turn(self, text: str, *, scope: ScopeInput, session: str = "", pending: Mapping[str, Any] | None = None) -> CommandOutcome | None:
         """Answer a request about memory; None where the text is none.
 
-        With None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it belongs to another owner.
-        """
+        With None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it belongs to another owner."""
         place = Scope.of(scope)
         open_ = None if pending is None else PendingChoice.from_dict(pending, place)
         if open_ is not None and open_.step != "shown" and (found := self._answer_open(text, open_, place)) is not None:

@@ -51,8 +51,7 @@ class ContextDelivery:
     def deliver(self, session: str, query: str, read: ContextReader) -> Context:
         """Return the context of this turn.
 
-        One turn late, ``read`` runs in the background for the next turn; without a result this turn gets an empty context.
-        """
+        One turn late, ``read`` runs in the background for the next turn; without a result this turn gets an empty context."""
         if self._settings.mode == "sync":
             return self._record_shown(session, self._read_context(session, query, read))
         ready = self._pending.take(session)
@@ -117,8 +116,7 @@ class RecentlyShown:
     def detect_topic_change(self, session: str, about: Floats | None) -> bool:
         """Record the turn's topic, a unit vector. True: it changed.
 
-        A change of topic clears what counts as shown.
-        """
+        A change of topic clears what counts as shown."""
         with self._lock:
             seen = self._get_state(session)
             before, seen.about = seen.about, about if about is not None else seen.about
@@ -131,8 +129,7 @@ class RecentlyShown:
     def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
         """Return ids that may be shown now, in their order.
 
-        Empty where they repeat the last set: the same set waits 90 seconds, one that overlaps it by 0.8 waits 180.
-        """
+        Empty where they repeat the last set: the same set waits 90 seconds, one that overlaps it by 0.8 waits 180."""
         now = self._clock()
         with self._lock:
             seen = self._get_state(session)

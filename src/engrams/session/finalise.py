@@ -1,9 +1,8 @@
 """End of a session: extract the remainder, account, promote held statements, commit.
 
-Each step happens once however often it is tried. Remaining extraction is a job of its own. Everything after it is one transaction
-with the session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash after it finds
-nothing left to do.
-"""
+Each step happens once however often it is tried. Remaining extraction is a job of its own. Everything after it is one transaction with the
+session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash after it finds nothing left to
+do."""
 
 from __future__ import annotations
 
@@ -186,8 +185,7 @@ class SessionFinaliser:
     def _review_held(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
         """Ask the model about held statements that await its review.
 
-        Returns those that stay held, and the ids that it commits at once.
-        """
+        Returns those that stay held, and the ids that it commits at once."""
         kept: list[Record] = []
         ready: set[str] = set()
         for record in held:

@@ -47,8 +47,7 @@ class TurnIngest:
         """Set up the ingest of one engine.
 
         ``working``: the tier that turns pass through (None: directly into the store). ``model``: a chat model extracts, so that its work is
-        debounced. ``injected``: fingerprints of memory in prompts.
-        """
+        debounced. ``injected``: fingerprints of memory in prompts."""
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
@@ -63,8 +62,7 @@ class TurnIngest:
         """Store turns in order, with the jobs that follow.
 
         ``lease``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
-        extracts (None: the setting). RefusedError: a single turn was refused, as by a secret.
-        """
+        extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
         now = self._clock()
         if not self._settings.enabled:
             return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
@@ -97,8 +95,7 @@ class TurnIngest:
     def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
         """Clean an edit's fields, and embed the record where its text changes.
 
-        RefusedError: the new text holds a secret.
-        """
+        RefusedError: the new text holds a secret."""
         for name in ("text", "caption", "summary"):
             if fields.get(name):
                 fields = {**fields, name: self._clean_text(clean_text(fields[name], self._settings.limits.text_bytes))}

@@ -1,7 +1,6 @@
 """Fingerprints of memory injected into prompts, to recognise its echo. Per process.
 
-A turn that echoes some of it is stored with the shared fingerprints, and extraction, in any process, leaves those pieces out.
-"""
+A turn that echoes some of it is stored with the shared fingerprints, and extraction, in any process, leaves those pieces out."""
 
 from __future__ import annotations
 

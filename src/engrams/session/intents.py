@@ -97,8 +97,7 @@ _LONGEST = 400
 class MemoryCommand:
     """Command to memory.
 
-    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none).
-    """
+    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none)."""
 
     verb: Verb
     about: str = ""

@@ -23,8 +23,7 @@ _TRIES = 20
 class OwnerProfile:
     """Rules and recall setting of an owner.
 
-    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules always are.
-    """
+    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules always are."""
 
     rules: tuple[Record, ...]
     recall: bool

@@ -44,8 +44,7 @@ def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
 def require_incognito(component: object) -> None:
     """Raise RefusedError unless the component's class declares ``incognito = True``.
 
-    Neither a base class, nor the instance, nor a merely truthy value counts.
-    """
+    Neither a base class, nor the instance, nor a merely truthy value counts."""
     if vars(type(component)).get("incognito") is not True:
         raise RefusedError(
             f"{type(component).__name__} does not say that it keeps nothing.", hint="Its class must say so itself: `incognito = True`."

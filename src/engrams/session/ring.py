@@ -41,8 +41,7 @@ class RingItem:
 class RingBuffer:
     """Ring buffer of ``size`` items; the oldest leaves through ``evicted``. Thread safe.
 
-    ``writing`` is a lock for callers that must store items in the order of insertion; no method here takes it.
-    """
+    ``writing`` is a lock for callers that must store items in the order of insertion; no method here takes it."""
 
     def __init__(self, size: int, evicted: Callable[[RingItem], None] = lambda _item: None) -> None:
         self._size, self._evicted = size, evicted
@@ -61,8 +60,7 @@ class RingBuffer:
     def preview_evictions(self, number: int) -> tuple[RingItem, ...]:
         """Return items that adding ``number`` entries would evict, oldest first.
 
-        Of more entries than fit, the first new ones are not included.
-        """
+        Of more entries than fit, the first new ones are not included."""
         with self._lock:
             over = len(self._items) + number - self._size
             return tuple(self._items)[: max(over, 0)]
@@ -124,8 +122,7 @@ class HotCache:
     def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
         """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
 
-        Rows have unit length, or are zeros, which match nothing.
-        """
+        Rows have unit length, or are zeros, which match nothing."""
         with self._lock:
             for hit, vector in zip(hits, vectors, strict=True):
                 self._kept[hit.record.id] = (hit, vector)
@@ -136,8 +133,7 @@ class HotCache:
     def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
         """Return copies of hits with a cosine at the floor or above.
 
-        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch`` is off.
-        """
+        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch`` is off."""
         if vector is None:
             return ()
         with self._lock:

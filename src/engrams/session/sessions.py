@@ -32,9 +32,8 @@ _MINE = 10_000
 class SessionRegistry:
     """Sessions of all owners, kept in the store. Thread safe.
 
-    Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; these methods are for callers that lead
-    a session. A session belongs to an owner: the same name under another owner is another session.
-    """
+    Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; these methods are for callers that lead a
+    session. A session belongs to an owner: the same name under another owner is another session."""
 
     def __init__(
         self,
@@ -61,8 +60,7 @@ class SessionRegistry:
     def owner(user_id: str = "", session_id: str = "") -> Scope:
         """Return the owner scope: the user's, else the session's own.
 
-        ScopeError (a ValueError): neither is named; nothing is shared by default. With a user, memory lasts from session to session.
-        """
+        ScopeError (a ValueError): neither is named; nothing is shared by default. With a user, memory lasts from session to session."""
         if user_id and user_id.strip():
             return Scope(("user", user_id))
         if session_id and session_id.strip():
@@ -73,8 +71,7 @@ class SessionRegistry:
         """Begin a session, or take it over from its previous leader.
 
         A lapsed or ended session continues with its next part, after what was finalised. ``mode``: incognito (guest) keeps nothing of it;
-        nothing raises the configured mode. ConflictError: another caller is ending it right now.
-        """
+        nothing raises the configured mode. ConflictError: another caller is ending it right now."""
         place, name = Scope.of(scope), _clean_name(session)
         if privacy.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
             return self._begin_incognito(place, name)
@@ -92,8 +89,7 @@ class SessionRegistry:
         """Keep a session alive; its new ``token`` is for the next step.
 
         NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is outdated. ``crisis``: the
-        caller's own description of the situation; the session's account repeats it.
-        """
+        caller's own description of the situation; the session's account repeats it."""
         place, name = Scope.of(scope), _clean_name(session)
         if (quiet := self._incognito_sessions.get((place.owner.key, name))) is not None:
             return quiet
@@ -111,8 +107,7 @@ class SessionRegistry:
         """End a session: extract, keep an account, promote supported statements.
 
         It happens once for each part, whoever asks. ``wait``: until that is done; None: where no model is asked. Without waiting it is a
-        job. NotFoundError, ConflictError: as in ``touch``.
-        """
+        job. NotFoundError, ConflictError: as in ``touch``."""
         place, name = Scope.of(scope), _clean_name(session)
         quiet = self._incognito_sessions.pop((place.owner.key, name), None)
         if quiet is not None:
@@ -190,8 +185,7 @@ class SessionRegistry:
     def sweep(self) -> int:
         """Enqueue the end of idle and interrupted sessions; returns how many.
 
-        Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds`` while there are workers.
-        """
+        Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds`` while there are workers."""
         asked = IdleSweeper(self._store, self._clock, self._settings).sweep()
         if asked:
             self._runner.wake()
@@ -200,8 +194,7 @@ class SessionRegistry:
     def close(self) -> None:
         """End the sessions begun here within ``sessions.shutdown_seconds``.
 
-        The rest are jobs that the next process runs.
-        """
+        The rest are jobs that the next process runs."""
         with self._lock:
             mine, self._begun_here = dict(self._begun_here), {}
         self._incognito_sessions.clear()

@@ -27,9 +27,8 @@ class Session:
     """A session with its state.
 
     ``token``: changes with each step of the caller that leads it; a step with an older one is refused. ``turns``: how many turns were
-    finalised before this part began (its transcript starts there). ``ended``: results of the last end: ids of ``episodes``,
-    ``promoted``, ``dropped`` and ``held`` memories, and ``why`` and when (``at``) it ended.
-    """
+    finalised before this part began (its transcript starts there). ``ended``: results of the last end: ids of ``episodes``, ``promoted``,
+    ``dropped`` and ``held`` memories, and ``why`` and when (``at``) it ended."""
 
     id: str
     scope: Scope
@@ -46,8 +45,7 @@ class Session:
 def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
     """Return whether the idle time is reached; unreadable times count as lapsed.
 
-    InputError: one of the two times names a zone and the other does not.
-    """
+    InputError: one of the two times names a zone and the other does not."""
     if isinstance(last, str):
         try:
             last = parse_time(last)
@@ -90,8 +88,7 @@ def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
 def require_active(id: str, state: SessionState) -> None:
     """Raise the error that fits the state, unless the session is active.
 
-    NotFoundError: absent. ConflictError: expired, interrupted or ended.
-    """
+    NotFoundError: absent. ConflictError: expired, interrupted or ended."""
     match state:
         case SessionState.ACTIVE:
             return
@@ -122,8 +119,7 @@ class IdleSweeper:
     def sweep(self) -> int:
         """Enqueue the end of idle and interrupted sessions; returns how many.
 
-        Dead finalise jobs stay in the dead-letter list and hold up no other session.
-        """
+        Dead finalise jobs stay in the dead-letter list and hold up no other session."""
         if not self._settings.enabled:
             return 0
         now = self._clock()

@@ -33,9 +33,8 @@ _log = logging.getLogger(__name__)
 class MessageWindow:
     """Messages within a budget: system messages, summary, newest messages.
 
-    ``summary``: its text, empty where nothing was summarised. ``last``: the id of the last message it covers. ``dropped``: messages
-    neither kept nor summarised; their text is in memory. ``notes``: problems on the way.
-    """
+    ``summary``: its text, empty where nothing was summarised. ``last``: the id of the last message it covers. ``dropped``: messages neither
+    kept nor summarised; their text is in memory. ``notes``: problems on the way."""
 
     messages: tuple[Message, ...]
     summary: str = ""
@@ -81,13 +80,12 @@ class ConversationSummaries:
         """Fit messages into ``max_tokens`` by the configured counter.
 
         Messages that fit are returned as they came. Otherwise the older ones go into the running summary of this scope and session, by one
-        call to the chat model, which sees the previous summary and the messages after the last one it covers. Leading system messages
-        stay, and are not summarised; a tool call and its results stay together. Without a model, or where it fails, the oldest turns are
-        dropped; dropped messages are stored first, and written into the daily note where there are notes. ``limits``: ``max_tokens``,
+        call to the chat model, which sees the previous summary and the messages after the last one it covers. Leading system messages stay,
+        and are not summarised; a tool call and its results stay together. Without a model, or where it fails, the oldest turns are dropped;
+        dropped messages are stored first, and written into the daily note where there are notes. ``limits``: ``max_tokens``,
         ``start_tokens``, ``tokens``, in place of the settings of ``summary``.
 
-        InputError (a ValueError): a message has no id or a duplicate one; one was summarised before; the limits are invalid.
-        """
+        InputError (a ValueError): a message has no id or a duplicate one; one was summarised before; the limits are invalid."""
         section = _apply_limits(self._settings, limits)
         window.check_ids(messages)
         place = Scope.of(scope)
@@ -178,8 +176,7 @@ class ConversationSummaries:
     ) -> bool:
         """Store messages, once by id, and enqueue the daily note (001).
 
-        False: there is nothing to write. Never waits for a model.
-        """
+        False: there is nothing to write. Never waits for a model."""
         place = Scope.of(scope)
         said = [message for message in messages if text_of(message).strip() and message.get("role") in _ROLES]
         turns = [Turn(text_of(one), role=one["role"], session=session, external_id=str(one.get("id") or "")) for one in said]
@@ -228,8 +225,7 @@ class ConversationSummaries:
     def roll(self, job: Job) -> None:
         """Update a conversation's summary with newly learned statements.
 
-        Without news or a model it stays. ModelError, BudgetError: the model failed; the summary stays, and the job is tried again.
-        """
+        Without news or a model it stays. ModelError, BudgetError: the model failed; the summary stays, and the job is tried again."""
         parts = self._deps
         scope, session = Scope.parse(job.payload["scope"]), str(job.payload.get("session", ""))
         current = self._find_summary(scope, session, "rolling")
@@ -329,8 +325,7 @@ def find_summary(store: Store, scope: Scope, session: str = "", what: Running = 
 def _find_latest(store: Store, scope: Scope, session: str, what: Running) -> tuple[Record | None, str]:
     """Find the newest generation, and the id of the next one.
 
-    A forgotten or purged summary is not overwritten. ConflictError: too many generations.
-    """
+    A forgotten or purged summary is not overwritten. ConflictError: too many generations."""
     record: Record | None = None
     for generation in range(_KEPT):
         name = summary_id(scope, session, what, generation)
@@ -346,8 +341,7 @@ def _find_latest(store: Store, scope: Scope, session: str, what: Running) -> tup
 def summary_id(scope: Scope, session: str, what: Running, generation: int = 0) -> str:
     """Return the stable id of a conversation's summary.
 
-    ``generation`` counts summaries that were forgotten or purged.
-    """
+    ``generation`` counts summaries that were forgotten or purged."""
     text = "\x1f".join((scope.key, session, what, str(generation)))
     return "0" * 10 + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

@@ -1,8 +1,7 @@
 """Queue of memory updates for callers: debounced, limited, flushed, cancelled (001).
 
-``observe`` feeds the same queue and never refuses; ``add`` has a limit. Every turn is stored before anything else happens to it, so
-nothing here can lose one.
-"""
+``observe`` feeds the same queue and never refuses; ``add`` has a limit. Every turn is stored before anything else happens to it, so nothing
+here can lose one."""
 
 from __future__ import annotations
 
@@ -40,9 +39,8 @@ class UpdateQueue:
         """Store turns; extract after ``after`` seconds of quiet (None: the setting).
 
         One update waits for each scope and session: another call for the same one postpones it and adds its turns. BudgetError:
-        ``jobs.max_queued`` updates wait and this would be one more; nothing was stored then. Turns that correct or confirm something
-        always enter. InputError: ``after`` is negative.
-        """
+        ``jobs.max_queued`` updates wait and this would be one more; nothing was stored then. Turns that correct or confirm something always
+        enter. InputError: ``after`` is negative."""
         some = [turns] if isinstance(turns, Turn) else list(turns)
         place = Scope.of(scope)
         if after is not None and not 0 <= after < float("inf"):
@@ -66,8 +64,7 @@ class UpdateQueue:
     def hasten(self, *, scope: ScopeInput, session: str = "") -> bool:
         """Make the waiting update of a scope and session due now.
 
-        False: none waits. Returns at once.
-        """
+        False: none waits. Returns at once."""
         key = make_update_key(Scope.of(scope), session)
         if all(job.key != key for job in self._list_jobs(("waiting",))):
             return False
@@ -78,8 +75,7 @@ class UpdateQueue:
     def flush_sync(self, timeout: float = 30.0) -> bool:
         """Run all waiting updates once, due or not. True: none is left.
 
-        False: the time is up, or some failed and wait for a retry. Running ones continue.
-        """
+        False: the time is up, or some failed and wait for a retry. Running ones continue."""
         stop = threading.Event()
         drained: list[bool] = []
         thread = threading.Thread(target=self._run_flush, args=(stop, drained), name="engrams-flush", daemon=True)
@@ -91,8 +87,7 @@ class UpdateQueue:
     def cancel(self, *, scope: ScopeInput | None = None, session: str | None = None) -> int:
         """Cancel waiting updates of a scope or session; returns how many.
 
-        Their turns stay stored, and are not extracted.
-        """
+        Their turns stay stored, and are not extracted."""
         whole = None if scope is None else Scope.of(scope).key
         keys = None if session is None or scope is None else make_update_key(Scope.of(scope), session)
         jobs = self._list_jobs(("waiting",))
@@ -101,8 +96,7 @@ class UpdateQueue:
     def shutdown(self, *, cancel: bool = False, timeout: float = 30.0) -> bool:
         """Flush or cancel waiting updates before the end. True: none is left.
 
-        Without this call waiting updates continue in the next process.
-        """
+        Without this call waiting updates continue in the next process."""
         if cancel:
             self.cancel()
             return not self._list_jobs(("waiting", "running"))

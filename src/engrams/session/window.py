@@ -1,8 +1,7 @@
 """Token window over prompt messages: counting, cutting, trimming. Pure.
 
 A message is a mapping as chat APIs have it: ``id``, ``role``, ``content`` (text, or parts with ``text``), ``tool_calls`` (each with an
-``id``) and ``tool_call_id``.
-"""
+``id``) and ``tool_call_id``."""
 
 from __future__ import annotations
 
@@ -55,9 +54,8 @@ def count_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
 def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> int:
     """Find the index from which the newest messages fit ``room`` tokens.
 
-    The last message is always included. A call and its results are never separated: they go to the older side, or to the newer one
-    where nothing would be left of it.
-    """
+    The last message is always included. A call and its results are never separated: they go to the older side, or to the newer one where
+    nothing would be left of it."""
     place, cost = len(messages), 0
     while place > 0 and (cost := cost + count_tokens(messages[place - 1 : place], counter)) <= room:
         place -= 1
@@ -69,9 +67,8 @@ def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> i
 def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
     """Trim messages to ``room`` tokens; returns kept and dropped, in order (001).
 
-    Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; in a last turn
-    that is too long, the longest texts are shortened. A turn begins with a user message.
-    """
+    Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; in a last turn that
+    is too long, the longest texts are shortened. A turn begins with a user message."""
     kept: list[Message] = [_shorten(message, characters) if message.get("role") == "tool" else message for message in messages]
     dropped: list[Message] = []
     while count_tokens(kept, counter) > room and len(turns := _split_turns(kept)) > 1:

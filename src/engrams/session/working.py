@@ -1,8 +1,7 @@
 """Working tier of latest turns; evicted ones become recent or archived (000).
 
-Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important
-they are. Eviction is a change of the row, in the transaction of the write that caused it.
-"""
+Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important they
+are. Eviction is a change of the row, in the transaction of the write that caused it."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ Kept = TypeVar("Kept")
 class TierResult:
     """Result of a write through the tier.
 
-    ``skipped``: by record, why it did not enter. ``twins``: by record, the recent memory that it repeats.
-    """
+    ``skipped``: by record, why it did not enter. ``twins``: by record, the recent memory that it repeats."""
 
     done: Committed = field(default_factory=Committed)
     skipped: Mapping[str, Decision] = field(default_factory=dict)
@@ -67,8 +65,7 @@ class WorkingTier:
     def commit(self, batch: Batch, scope: Scope) -> TierResult:
         """Commit a write; its turns enter the tier and evict older ones.
 
-        Jobs that follow are enqueued in the same transaction.
-        """
+        Jobs that follow are enqueued in the same transaction."""
         puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
         jobs = self._make_caps_jobs(scope, len(batch.puts))
         if not self._tiers.enabled or not puts or batch.actor in OFFLINE_CHANNELS:

@@ -1,8 +1,7 @@
 """Every setting of engrams, in one frozen object.
 
-Precedence, weakest first: the defaults, a preset (``presets/*.toml``), ``config.toml`` in the home folder,
-``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments.
-"""
+Precedence, weakest first: the defaults, a preset (``presets/*.toml``), ``config.toml`` in the home folder, ``ENGRAMS_*`` variables
+(``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments."""
 
 from engrams.settings.background import JOBS as JOBS
 from engrams.settings.background import CapSettings as CapSettings

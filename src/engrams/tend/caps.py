@@ -28,8 +28,7 @@ _DAY = 86_400.0
 def score_worth(record: Record, now: datetime) -> float:
     """Return a fact's worth from confidence, age and last use (001).
 
-    ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use.
-    """
+    ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use."""
     used = half_life_decay((now - record.last_accessed).total_seconds() / _DAY, _USED_HALF_LIFE) if record.last_accessed else 0.0
     return _CONFIDENCE * record.confidence + _RECENCY * half_life_decay(age_days(record, now), _HALF_LIFE) + _USE * used
 
@@ -37,8 +36,7 @@ def score_worth(record: Record, now: datetime) -> float:
 def select_excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime) -> tuple[Record, ...]:
     """Select the facts beyond ``cap``: least confident first, oldest of equals first.
 
-    ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections (001).
-    """
+    ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections (001)."""
     number = len(records) - cap
     if number <= 0:
         return ()

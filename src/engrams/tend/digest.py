@@ -27,8 +27,7 @@ _NEW = frozenset({"add", "replace", "refine", "conflict"})
 class DigestJob:
     """Handler of the extract job. No lock is held across model calls.
 
-    Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again.
-    """
+    Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again."""
 
     kind = EXTRACT
 
@@ -62,8 +61,7 @@ class DigestJob:
     def learn(self, job: Job, records: tuple[Record, ...], *, last: bool = True, fresh: bool = False) -> flow.DigestResult:
         """Extract from records and commit.
 
-        ``last``: the job is done then. ``fresh``: nothing was learned from the records before.
-        """
+        ``last``: the job is done then. ``fresh``: nothing was learned from the records before."""
         gaps, lane = self._load_gaps(records) if job.payload.get("end") else (), str(job.payload.get("lane", ""))
         heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=lane) if gaps or lane else self._deps, fresh=fresh)
         deps = replace(self._deps, chat=CachedChat(self._deps.chat)) if self._deps.chat is not None else self._deps
@@ -86,8 +84,7 @@ class DigestJob:
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Postpone a batch job that is not due; True: it was postponed.
 
-        At the end of a session with next to nothing in it the turns are dropped from the job.
-        """
+        At the end of a session with next to nothing in it the turns are dropped from the job."""
         trigger, end = job.payload.get("trigger"), bool(job.payload.get("end"))
         if trigger != "batch" or not items:
             return False

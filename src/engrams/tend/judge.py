@@ -28,8 +28,7 @@ def parse_importance(reply: str) -> float | None:
 def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, score: SetImportance) -> None:
     """Ask a model for an item's importance; update row and tier.
 
-    An unreadable reply changes nothing. ModelError: the job is tried again, and the importance stays meanwhile.
-    """
+    An unreadable reply changes nothing. ModelError: the job is tried again, and the importance stays meanwhile."""
     scope, record = _load_item(job, store)
     value = None if record is None or chat is None else parse_importance(_ask_model(chat, "judge", record))
     if record is not None and value is not None and _store_answer(job, record, {"importance": value}, store, clock):

@@ -29,8 +29,7 @@ _LABEL = 200
 class MemoryLinks:
     """Links and tags, reached as ``engine.links``.
 
-    Every call is bound to its scope: another owner's ids do not exist.
-    """
+    Every call is bound to its scope: another owner's ids do not exist."""
 
     def __init__(
         self, reader: MemoryReader, search: Callable[[str, Scope, int], Found], store: Store, clock: Clock, settings: GraphSettings
@@ -41,8 +40,7 @@ class MemoryLinks:
     def link(self, source: str, target: str, *, scope: ScopeInput, type: str = EdgeType.RELATES_TO, weight: float = WEIGHT) -> Edge:
         """Link two memories; repeating sets the weight (0 to 1) and counts.
 
-        NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight.
-        """
+        NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight."""
         if isinstance(weight, bool) or not 0 <= weight <= 1:
             raise InputError(f"A weight is a number from 0 to 1, not {weight!r}.")
         edge = self._make_edge(source, target, Scope.of(scope), type, weight)
@@ -92,8 +90,7 @@ class MemoryLinks:
         """Recall memories by ``mode``, best first.
 
         recent: the newest, whatever the query. semantic: search hits. cascade: search hits and memories linked to them. Default: cascade
-        where there is a query, else recent.
-        """
+        where there is a query, else recent."""
         place = Scope.of(scope)
         chosen = mode or ("cascade" if query.strip() else "recent")
         if limit < 1:

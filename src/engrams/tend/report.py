@@ -17,8 +17,7 @@ _DEAD, _LIVE = 100, 1000
 def build_stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """Count memories, vectors and scopes; add today's model use.
 
-    Memories by status, kind, layer and tier; vectors by model.
-    """
+    Memories by status, kind, layer and tier; vectors by model."""
     counts = store.counts(None if scope is None else visible_scopes(scope))
     scopes = store.scopes(None if scope is None else scope.owner)
     return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
@@ -27,8 +26,7 @@ def build_stats(store: Store, scope: Scope | None, settings: Settings, models: M
 def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """Count jobs, with lag, dead jobs and today's model use.
 
-    ``jobs``: by kind and state. ``lag_seconds``: how long the oldest has been due. ``dead``: each with its error.
-    """
+    ``jobs``: by kind and state. ``lag_seconds``: how long the oldest has been due. ``dead``: each with its error."""
     dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
     due = (max(job.created_at, job.due) for job in live if job.created_at)
     oldest = min((moment for moment in due if moment <= now), default=None)

@@ -89,8 +89,7 @@ class _ReviewFacts:
 class FactReview:
     """Review of one owner's facts; holds no lock while a model works.
 
-    Changes made meanwhile make ``apply`` raise.
-    """
+    Changes made meanwhile make ``apply`` raise."""
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: ReviewSettings) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
@@ -107,8 +106,7 @@ class FactReview:
     def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
         """Plan a review without changing anything; needs a chat model.
 
-        ``stale``, ``merge``: which parts (None: as configured). ModelError, BudgetError: the model failed.
-        """
+        ``stale``, ``merge``: which parts (None: as configured). ModelError, BudgetError: the model failed."""
         now, chat = self._clock(), self._chat
         plan = ReviewPlan(new_id(now), owner.owner)
         if chat is None:
@@ -130,8 +128,7 @@ class FactReview:
     def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[Derived, ...]:
         """Apply a plan in one transaction; returns the results by fact.
 
-        ConflictError: one of its facts changed since.
-        """
+        ConflictError: one of its facts changed since."""
         now = self._clock()
         changes: list[Change] = []
         puts: list[Put] = []
@@ -162,8 +159,7 @@ class FactReview:
     def undo(self, owner: Scope, id: str) -> int:
         """Undo a review; returns how many memories were restored or archived.
 
-        ConflictError: one of them changed since.
-        """
+        ConflictError: one of them changed since."""
         now, own = self._clock(), owner.owner
         query = Query(Reach(own, (own,), tree=True), statuses=(Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED), order="oldest")
         changed = [record for record in self._iter_records(query) if record.meta.get(MARK) == id]

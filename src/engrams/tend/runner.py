@@ -37,8 +37,7 @@ class WorkerPool:
         """Set up the pool.
 
         ``first``: called once, before the first job, to look for unrequested work. ``timers``: callables that look for work whenever their
-        number of seconds has passed, and at every ``drain``.
-        """
+        number of seconds has passed, and at every ``drain``."""
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
         self._first = first
         self._timers = dict(timers or {})
@@ -65,8 +64,7 @@ class WorkerPool:
     def run(self, id: str = "") -> Job | None:
         """Claim one due job (or just this one) and run it here.
 
-        None: there was none, or the models were cut off.
-        """
+        None: there was none, or the models were cut off."""
         if self._cut_off:
             return None
         job = self._jobs.claim(Claim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
@@ -97,8 +95,7 @@ class WorkerPool:
     def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
         """Stop the workers after their current jobs; waiting jobs stay queued.
 
-        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure.
-        """
+        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure."""
         self._stop.set()
         self._wake.set()
         until = time.monotonic() + seconds

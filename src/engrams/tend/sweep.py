@@ -51,17 +51,15 @@ class TurnPair:
 def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
     """Return whether ``exp(-age / tau) < threshold`` and age exceeds ``minutes``.
 
-    ``tau`` in days; at either edge the item stays (000).
-    """
+    ``tau`` in days; at either edge the item stays (000)."""
     return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
 
 
 def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
     """Pair each turn with the nearest answer of its session.
 
-    Pairs are at most ``minutes`` apart, nearest first; answers after a turn go before earlier ones. A turn without a partner is a pair
-    by itself. Oldest first.
-    """
+    Pairs are at most ``minutes`` apart, nearest first; answers after a turn go before earlier ones. A turn without a partner is a pair by
+    itself. Oldest first."""
     said = sorted(records, key=lambda record: (record.recorded_at, record.id))
     answers = [record for record in said if record.role == "assistant"]
     asked = [record for record in said if record.role != "assistant"]
@@ -79,8 +77,7 @@ def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...
 def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
     """Yield close turn pairs: (answer before question, gap, distance, user, agent).
 
-    Sorted, answers after questions come first, then the nearest.
-    """
+    Sorted, answers after questions come first, then the nearest."""
     turns = [record for record in said if record.session == session]
     times = [record.recorded_at for record in turns]
     for at, user in enumerate(turns):
@@ -170,8 +167,7 @@ class TierMover:
     def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
         """Store exchanges, regroup topics, then archive the items.
 
-        In this order reads find the items until their exchange can be found.
-        """
+        In this order reads find the items until their exchange can be found."""
         if not some and not notes:
             return
         now, grouped = self._clock(), self._settings.topics.enabled

@@ -54,8 +54,7 @@ class MemoryTiers:
         """Count memories by tier, with caps and jobs in flight.
 
         ``working`` and ``hot`` of this process; ``recent`` and ``longterm`` active ones in reach of ``scope``; ``caps`` (0: none), ``on``,
-        and ``in_flight``, the jobs that run or wait for a worker.
-        """
+        and ``in_flight``, the jobs that run or wait for a worker."""
         place = Scope.of(scope)
         held = self._store.counts(reach_of(place)).get("active", {})
         section, caps = self._settings.tiers, self._settings.caps
@@ -77,8 +76,7 @@ class MemoryTiers:
     def working(self, scope: Place) -> tuple[dict[str, Any], ...]:
         """List the working tier of exactly this scope, oldest first.
 
-        Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``.
-        """
+        Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``."""
         names = ("id", "source", "text", "importance")
         return tuple(dict(zip(names, item, strict=True)) for item in self._live.items(Scope.of(scope)))
 
@@ -98,8 +96,7 @@ class MemoryTiers:
     def consolidate(self, scope: Place) -> dict[str, int]:
         """Move the working and recent tier to the long term now.
 
-        Of an owner, in all scopes. ``left``: items that left the working tier; ``moved``: items that went to the long term.
-        """
+        Of an owner, in all scopes. ``left``: items that left the working tier; ``moved``: items that went to the long term."""
         done = {"left": 0, "moved": 0}
         for each in self._list_scopes(Scope.of(scope)):
             done["left"] += self._live.release(each) + self._evict_strays(each, timedelta(0))

@@ -68,8 +68,7 @@ def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget,
 def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
     """Export everything in reach, oldest first, as JSONL or Markdown.
 
-    JSONL holds edges and history too. Returns the number of records.
-    """
+    JSONL holds edges and history too. Returns the number of records."""
     return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
 
 

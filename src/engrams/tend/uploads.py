@@ -33,8 +33,7 @@ class FileUpload:
     """One uploaded file.
 
     ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1: unknown until it is
-    complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport.
-    """
+    complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport."""
 
     id: str
     scope: str

@@ -42,8 +42,7 @@ _STRONGER = 0.1
 class SearchUse:
     """Use of one search. ``gap``: nothing came near.
 
-    Ids of selected hits, of those a reranker passed and rejected, and of all candidates.
-    """
+    Ids of selected hits, of those a reranker passed and rejected, and of all candidates."""
 
     query: str
     scope: Scope
@@ -67,9 +66,8 @@ class SearchUse:
 def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
     """Return the fields that an event changes (003).
 
-    used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02.
-    Confidence stays within 0..1. All but rejected are an access.
-    """
+    used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02. Confidence stays
+    within 0..1. All but rejected are an access."""
     by: Mapping[str, float] = {"used": 0.05, "unhelpful": -0.1, "verified": 0.05, "rejected": -0.02}
     fields: dict[str, Any] = {"confidence": round(min(max(record.confidence + by[event], 0.0), 1.0), 6)}
     if event == "used":

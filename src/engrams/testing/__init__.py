@@ -4,8 +4,7 @@ from engrams.testing import ScriptedModel, Ticker, temp_engine
 
 with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model="m", chat__url=model.url) as engine:
     model.say({"facts": []})
-    model.fail("http_429", times=2)
-"""
+    model.fail("http_429", times=2)"""
 
 from engrams.testing.engine import Ticker as Ticker
 from engrams.testing.engine import temp_engine as temp_engine

@@ -22,9 +22,8 @@ def temp_engine(**settings: Any) -> Iterator[MemoryEngine]:
 
     The caller's own settings are ignored.
 
-    ``settings`` by name, two underscores before a section's setting: ``temp_engine(read__limit=3)``. ``clock``, ``embedder``
-    and ``chat`` take objects. Without ``embedder`` it is the engine's own default. SettingsError: a name is unknown.
-    """
+    ``settings`` by name, two underscores before a section's setting: ``temp_engine(read__limit=3)``. ``clock``, ``embedder`` and ``chat``
+    take objects. Without ``embedder`` it is the engine's own default. SettingsError: a name is unknown."""
     from engrams.build import open as open_engine
     from engrams.settings import load
 
@@ -44,9 +43,7 @@ class Ticker:
 
     It may go backwards. ``step``: seconds it advances after each reading.
 
-    clock = Ticker("2026-03-01T12:00")
-    clock.forward(days=2); clock.back(minutes=5); clock.set("2025-01-01")
-    """
+    clock = Ticker("2026-03-01T12:00") clock.forward(days=2); clock.back(minutes=5); clock.set("2025-01-01")"""
 
     def __init__(self, start: datetime | str = _START, *, step: float = 0.0) -> None:
         """Set the start; a time without a zone is UTC."""

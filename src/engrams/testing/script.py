@@ -23,13 +23,12 @@ _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
 class ScriptedFault:
     """Describe one faulty call.
 
-    In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it),
-    ``thinking`` (a <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``,
-    ``deletes_only`` (every decision becomes a removal). In the transport: ``http_<status>`` (``http_429`` with Retry-After:
-    ``seconds``), ``html`` (200, not JSON), ``hang`` (answers after ``seconds``; 0: never, but ends when the server closes),
-    ``reset`` (the connection is cut before an answer), ``disconnect`` (in the middle of it), ``slow`` (``seconds`` between pieces),
-    ``error`` (an error object in the middle of a stream, or instead of the answer). For a closed port see ``ScriptedModel.down``.
-    """
+    In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it), ``thinking`` (a
+    <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``, ``deletes_only`` (every decision
+    becomes a removal). In the transport: ``http_<status>`` (``http_429`` with Retry-After: ``seconds``), ``html`` (200, not JSON), ``hang``
+    (answers after ``seconds``; 0: never, but ends when the server closes), ``reset`` (the connection is cut before an answer),
+    ``disconnect`` (in the middle of it), ``slow`` (``seconds`` between pieces), ``error`` (an error object in the middle of a stream, or
+    instead of the answer). For a closed port see ``ScriptedModel.down``."""
 
     kind: str
     seconds: float = 0.0
@@ -62,8 +61,7 @@ class ScriptedToolCall:
 class ScriptedReply:
     """Hold a full answer.
 
-    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty: as usual).
-    """
+    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty: as usual)."""
 
     text: str = ""
     tools: tuple[ScriptedToolCall, ...] = ()
@@ -75,8 +73,7 @@ class ScriptedReply:
 class ScriptedRequest:
     """Hold a received request.
 
-    ``headers``: names in lower case. ``body``: empty if it was no JSON object.
-    """
+    ``headers``: names in lower case. ``body``: empty if it was no JSON object."""
 
     route: Route
     method: str
@@ -229,8 +226,7 @@ _DEEPEST = 16
 def sample_value(schema: Mapping[str, Json], text: str = "") -> Any:
     """Build a deterministic value that satisfies a schema.
 
-    Required properties, first alternatives, least numbers; strings hold ``text``.
-    """
+    Required properties, first alternatives, least numbers; strings hold ``text``."""
     return _build_sample(schema, text, schema, 0)
 
 

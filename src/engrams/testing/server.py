@@ -51,10 +51,9 @@ class ScriptedModel:
 
     ``url``: its base address (an OpenAI client wants ``url + "/v1"``). ``requests``: what came in, in order.
 
-    Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern in the prompt, ``answer``
-    is a function from the request. Otherwise free text is echoed and a schema gets its smallest instance. ``fail`` queues
-    faults; a fault in how the answer comes leaves the queued answer for the next call.
-    ``lacks``: what it refuses with status 400, as servers without that feature do.
+    Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern in the prompt, ``answer`` is a function
+    from the request. Otherwise free text is echoed and a schema gets its smallest instance. ``fail`` queues faults; a fault in how the
+    answer comes leaves the queued answer for the next call. ``lacks``: what it refuses with status 400, as servers without that feature do.
     """
 
     def __init__(
@@ -96,8 +95,7 @@ class ScriptedModel:
     def fail(self, fault: ScriptedFault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
         """Queue a fault for the next ``times`` calls.
 
-        ``only``: one route (chat, responses, ollama, embeddings, embed, rerank). ``when``: only prompts that this pattern matches.
-        """
+        ``only``: one route (chat, responses, ollama, embeddings, embed, rerank). ``when``: only prompts that this pattern matches."""
         self._script.fail(fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds), times, only, when)
         return self
 

@@ -35,8 +35,7 @@ _ASKING_AT_END = re.compile(r"(?:吗|嗎|呢|么|か)\W*$")
 def is_question(text: str) -> bool:
     """Detect a question.
 
-    It ends with a question mark of any script, or is one sentence that opens like a question.
-    """
+    It ends with a question mark of any script, or is one sentence that opens like a question."""
     if _MARK_AT_END.search(text[-40:]):
         return True
     folded = fold(text[:400]).strip()
@@ -48,8 +47,7 @@ def is_question(text: str) -> bool:
 def word_count(text: str) -> int:
     """Count words.
 
-    A character of a script without blanks counts half a word; the sum is rounded up.
-    """
+    A character of a script without blanks counts half a word; the sum is rounded up."""
     found = tokens(text)
     halves = sum(1 if is_unspaced(token) else 2 for token in found)
     return (halves + 1) // 2

@@ -56,11 +56,10 @@ _LETTERS = _LetterTable()
 def fold(text: str) -> str:
     """Fold ``text`` for comparison: NFKC, case, diacritics. Idempotent.
 
-    Removed: the accents of Latin, Greek and Cyrillic letters (й and ї stay: they are letters of their own; ø, ł, æ, ß
-    become o, l, ae, ss), Hebrew points, Arabic vowel signs, tatweel and alef variants, variation selectors, skin
-    tones, direction marks, soft hyphens, NUL and lone surrogates. Kept: the vowels of Thai and the Indic scripts, the
-    dakuten of kana, Hangul. Digits of every script become 0-9, typographic quotes and dashes their ASCII forms.
-    """
+    Removed: the accents of Latin, Greek and Cyrillic letters (й and ї stay: they are letters of their own; ø, ł, æ, ß become o, l, ae, ss),
+    Hebrew points, Arabic vowel signs, tatweel and alef variants, variation selectors, skin tones, direction marks, soft hyphens, NUL and
+    lone surrogates. Kept: the vowels of Thai and the Indic scripts, the dakuten of kana, Hangul. Digits of every script become 0-9,
+    typographic quotes and dashes their ASCII forms."""
     if text.isascii():
         return text.lower().replace("\x00", "")
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)

@@ -1,8 +1,7 @@
 """Split text into words and index terms.
 
-A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that
-splits at those alone (FTS5's ``ascii``) gives terms joined by blanks back unchanged.
-"""
+A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that splits at those alone
+(FTS5's ``ascii``) gives terms joined by blanks back unchanged."""
 
 from __future__ import annotations
 
@@ -84,9 +83,8 @@ def tokens(text: str) -> list[str]:
 
     No stop words are dropped and nothing is stemmed.
 
-    Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other
-    apostrophes stay (``don't``); hyphenated words are split; ``1,000`` is ``1000``.
-    """
+    Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other apostrophes stay (``don't``);
+    hyphenated words are split; ``1,000`` is ``1000``."""
     found: list[str] = []
     for piece in _split_words(fold(text)):
         if is_unspaced(piece):
@@ -101,12 +99,10 @@ def terms(text: str) -> list[str]:
 
     The same for documents and queries.
 
-    Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as
-    English, Cyrillic as Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their
-    overlapping pairs of characters (a lone character itself) and, for Han, each character that can be a word: Chinese
-    chat is full of one-character words, which pairs alone would lose. A text of function words only keeps them, so
-    that "The Who" can be found.
-    """
+    Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as English, Cyrillic as
+    Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their overlapping pairs of characters (a lone
+    character itself) and, for Han, each character that can be a word: Chinese chat is full of one-character words, which pairs alone would
+    lose. A text of function words only keeps them, so that "The Who" can be found."""
     folded = fold(text)
     found: list[str] = []
     for word in _split_words(folded):

@@ -119,9 +119,8 @@ _SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "
 class Scope:
     """Whose memory, and which part of it: ``Scope(("user", "alice", "project", "x"))``.
 
-    Any non-empty tuple of labels; the first pair (or the only label) is the owner. Owner comes first in every key and
-    index of a store. ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``.
-    """
+    Any non-empty tuple of labels; the first pair (or the only label) is the owner. Owner comes first in every key and index of a store.
+    ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``."""
 
     labels: tuple[str, ...]
 
@@ -219,9 +218,8 @@ def _parsed(key: str) -> Scope:
 class Turn:
     """One thing somebody said, as it comes in.
 
-    ``at``: when it was said (None: now). ``external_id``: the sender's own id for it; the same one twice in a scope is
-    stored once. ``caption``: text describing an attached picture or file; it is searchable.
-    """
+    ``at``: when it was said (None: now). ``external_id``: the sender's own id for it; the same one twice in a scope is stored once.
+    ``caption``: text describing an attached picture or file; it is searchable."""
 
     text: str
     role: Role = "user"
@@ -258,11 +256,9 @@ class Provenance:
 class Record:
     """One memory of any kind.
 
-    ``valid_from``/``valid_to``: when it was true in the world. ``recorded_at``/``retired_at``: when we knew it; for
-    something said in the past and imported now, ``recorded_at`` is when it was said. ``ended_at``: when we learned of
-    ``valid_to``. Importance, confidence and trust are 0..1; strength counts repeated statements; ``version`` grows by
-    one with each change. ``meta`` holds JSON values only.
-    """
+    ``valid_from``/``valid_to``: when it was true in the world. ``recorded_at``/``retired_at``: when we knew it; for something said in the
+    past and imported now, ``recorded_at`` is when it was said. ``ended_at``: when we learned of ``valid_to``. Importance, confidence and
+    trust are 0..1; strength counts repeated statements; ``version`` grows by one with each change. ``meta`` holds JSON values only."""
 
     id: str
     scope: Scope

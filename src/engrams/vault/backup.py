@@ -45,9 +45,8 @@ class BackupResult:
 def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupResult:
     """Write a backup and read it again to verify it.
 
-    Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the vault.
-    StoreError: there is nothing to back up, or what was written cannot be read back.
-    """
+    Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the vault. StoreError:
+    there is nothing to back up, or what was written cannot be read back."""
     if target.exists():
         raise ConflictError(f"{target} exists already.", hint="Choose another name.")
     if not places.database.exists() and not places.vault.exists():
@@ -73,9 +72,7 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
 def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     """Restore a backup into a home without memory; return its file count.
 
-    InputError: it is no backup, or is damaged. ConflictError: there is memory already. RefusedError: the passphrase is wrong or
-    missing.
-    """
+    InputError: it is no backup, or is damaged. ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing."""
     if places.database.exists() or (places.vault.exists() and any(places.vault.iterdir())):
         raise ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
     home = places.database.parent
@@ -261,8 +258,7 @@ def seal(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
 def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
     """Decrypt a stream, after the magic was read.
 
-    RefusedError: the passphrase is wrong. InputError: the file was changed or cut.
-    """
+    RefusedError: the passphrase is wrong. InputError: the file was changed or cut."""
     salt = source.read(_SALT)
     cipher = _make_cipher(passphrase, salt)
     from cryptography.exceptions import InvalidTag

@@ -50,8 +50,7 @@ class DailyNotes:
     def summarise(self, owner: Scope, day: date) -> bool:
         """Append the summary of a whole day.
 
-        False: nothing was said, or nothing new since the last one.
-        """
+        False: nothing was said, or nothing new since the last one."""
         parts = self._parts
         said = drop_scheduled(self._find_turns(owner, day))
         mark = f"summary:{owner.key}:{day}"
@@ -66,8 +65,7 @@ class DailyNotes:
     def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
         """Append a section to a day's note, without lines it holds.
 
-        A new note gets its title. False: it holds all of them.
-        """
+        A new note gets its title. False: it holds all of them."""
         disk, path = self._parts.disk, daily_path(owner, day)
         old = disk.read(path)
         text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"

@@ -75,9 +75,8 @@ class VaultDisk:
     def write(self, files: Sequence[FileWrite], secure: bool = True) -> dict[str, bytes]:
         """Write files, each whole or not at all, in place on return.
 
-        ``secure``: after a power loss too. Returns what was replaced without being what was expected, by path: somebody wrote
-        to those files just then.
-        """
+        ``secure``: after a power loss too. Returns what was replaced without being what was expected, by path: somebody wrote to those
+        files just then."""
         with map_errors():
             made = [(self._write_temporary(file, secure and len(files) <= _MANY), self.locate(file.path), file) for file in files]
             if secure and len(files) > _MANY:
@@ -128,8 +127,7 @@ class VaultDisk:
     def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, FileStat]]:
         """Yield the Markdown files below a folder, or ``every`` file.
 
-        Hidden ones, temporary ones, links and names that are no text are passed over; the last are added to ``odd``, as they
-        can be shown.
+        Hidden ones, temporary ones, links and names that are no text are passed over; the last are added to ``odd``, as they can be shown.
         """
         stack = [top]
         while stack:

@@ -52,8 +52,7 @@ _STATED = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.CORRECTIO
 class DreamPlan:
     """Changes that a dream would make.
 
-    ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made from. ``source``: the hash of
-    day and notes.
+    ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made from. ``source``: the hash of day and notes.
     """
 
     owner: str
@@ -77,9 +76,8 @@ class DreamRunner:
     ) -> bool:
         """Plan a dream and apply it, or hold it for confirmation.
 
-        False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same
-        notes are dreamed again next time.
-        """
+        False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same notes are
+        dreamed again next time."""
         plan = self.plan(owner, days, force, today)
         if plan is None:
             return False
@@ -92,8 +90,7 @@ class DreamRunner:
     def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
         """Plan a dream over the last days (30 at most).
 
-        None: there is nothing to dream of.
-        """
+        None: there is nothing to dream of."""
         parts = self._parts
         today = today or parts.clock().date()
         notes = self._read_notes(owner, today, min(days, _MOST_DAYS))
@@ -145,8 +142,7 @@ class DreamRunner:
     def undo(self, owner: Scope) -> None:
         """Restore the MEMORY.md from before the last dream.
 
-        NotFoundError: there is none. ConflictError: it was changed since.
-        """
+        NotFoundError: there is none. ConflictError: it was changed since."""
         parts = self._parts
         with parts.lock:
             told = json.loads(parts.state.get_fact(f"undo:{owner.key}") or "{}")

@@ -1,8 +1,7 @@
 """Convert one memory to one file and back, with its links.
 
-The text alone is the body; every other field that differs from its default is front matter. ``parse_entry(render_entry(record,
-edges))`` gives equal fields and edges.
-"""
+The text alone is the body; every other field that differs from its default is front matter. ``parse_entry(render_entry(record, edges))``
+gives equal fields and edges."""
 
 from __future__ import annotations
 
@@ -104,8 +103,7 @@ class VaultEntry:
     def to_record(self, fallback: Mapping[str, Any]) -> Record:
         """Return the described record.
 
-        ``fallback``: id, kind, scope, time and layer where the file leaves them open.
-        """
+        ``fallback``: id, kind, scope, time and layer where the file leaves them open."""
         given = {name: value for name, value in fallback.items() if name in _NEEDED}
         values = {**_DEFAULTS, **given, **self.fields}
         if "layer" not in self.fields and ("layer" not in given or "kind" in self.fields):

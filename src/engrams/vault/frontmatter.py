@@ -1,7 +1,6 @@
 """Read and write front matter: YAML between two lines of ``---``.
 
-Every text that is written comes back exactly; dates are read as texts.
-"""
+Every text that is written comes back exactly; dates are read as texts."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ class FrontMatterError(ValueError):
 def split(text: str) -> tuple[str | None, str]:
     """Split a file into front matter (None: it has none) and body.
 
-    The body is everything after it but one last line end. FrontMatterError: it begins and never ends.
-    """
+    The body is everything after it but one last line end. FrontMatterError: it begins and never ends."""
     begin = _FENCE.match(text)
     if begin is None:
         return None, text.removesuffix("\n")
@@ -81,8 +79,7 @@ def dump(items: Iterable[tuple[str, Json]]) -> str:
 def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
     """Set the ``known`` names in front matter; those without value go.
 
-    Everything else stays as it stands, byte for byte: other names, comments, order, and how an equal value is written.
-    """
+    Everything else stays as it stands, byte for byte: other names, comments, order, and how an equal value is written."""
     try:
         held = load(old)
     except FrontMatterError:

@@ -64,9 +64,8 @@ class GitHistory:
     def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = (), title: str = "") -> list[str]:
         """Commit files as they are, one commit an author; return the ids.
 
-        A clean tree makes no commit. The repository and its ignore file are made where there are none. ``also``: further
-        parents of the last commit.
-        """
+        A clean tree makes no commit. The repository and its ignore file are made where there are none. ``also``: further parents of the
+        last commit."""
         paths = set(notes)
         with self._open(create=True) as (repo, made):
             if made:

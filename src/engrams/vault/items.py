@@ -65,10 +65,8 @@ def render(items: Sequence[MemoryItem]) -> str:
 def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collection[str], topics: dict[str, str], most: int) -> TidyResult:
     """Tidy items by rules: drop the outdated, merge the repeated.
 
-    Repeated items are kept once, in the longer form; new items take the topic of what they resemble; at most ``most`` stay:
-    every correction, then the newest. ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by
-    hash.
-    """
+    Repeated items are kept once, in the longer form; new items take the topic of what they resemble; at most ``most`` stay: every
+    correction, then the newest. ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by hash."""
     kept: list[tuple[MemoryItem, frozenset[str]]] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []

@@ -109,8 +109,7 @@ COMPLETE = "complete"
 class Outbox:
     """Writer of outbox entries. Call with the vault's lock held.
 
-    ``written`` is called with the owner of each batch.
-    """
+    ``written`` is called with the owner of each batch."""
 
     def __init__(self, parts: VaultDeps, intake: VaultPull, written: Callable[[Scope], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written

@@ -1,9 +1,8 @@
 """Run the six file commands of models trained on memory directories.
 
-They are view, create, str_replace, insert, delete and rename. Paths begin with ``/memories``. Below it lie the owner's free
-documents, and in ``/memories/entries`` the files of memories, whose changes flow into memory at once. Answers and errors are
-worded as such models know them.
-"""
+They are view, create, str_replace, insert, delete and rename. Paths begin with ``/memories``. Below it lie the owner's free documents, and
+in ``/memories/entries`` the files of memories, whose changes flow into memory at once. Answers and errors are worded as such models know
+them."""
 
 from __future__ import annotations
 
@@ -41,9 +40,8 @@ def _keep_text(text: str) -> str:
 class MemoryTool:
     """File commands over one owner's folder.
 
-    ``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere. ``changed``
-    is told of every file written or removed; ``clean`` gives a text as it may be written.
-    """
+    ``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere. ``changed`` is told of
+    every file written or removed; ``clean`` gives a text as it may be written."""
 
     root: Path
     mounts: Mapping[str, Path] = field(default_factory=dict)
@@ -53,8 +51,7 @@ class MemoryTool:
     def run(self, asked: Mapping[str, Any]) -> str:
         """Run a model's call, such as ``{"command": "view", "path": "/memories"}``.
 
-        EngramsError: it cannot be done; the message is meant for the model.
-        """
+        EngramsError: it cannot be done; the message is meant for the model."""
         given = {name: value for name, value in asked.items() if name != "command" and value is not None}
         if asked.get("command") not in COMMANDS:
             raise InputError(f"Unknown command: {asked.get('command')!r:.80}", hint=f"The commands are {', '.join(COMMANDS)}.")
@@ -76,8 +73,7 @@ class MemoryTool:
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """Show a folder two levels deep, or a file's numbered lines.
 
-        ``view_range``: first and last line, from 1 (-1: the end).
-        """
+        ``view_range``: first and last line, from 1 (-1: the end)."""
         place = self._locate(path)
         if place.is_dir() and not place.is_symlink():
             return self._list_folder(path, place)

@@ -1,7 +1,6 @@
 """Index MEMORY.md, daily notes and documents for search.
 
-They are cut into overlapping pieces, each a record that names its file and lines and has no file of its own. Dream diaries are
-not indexed.
+They are cut into overlapping pieces, each a record that names its file and lines and has no file of its own. Dream diaries are not indexed.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ def split_pieces(
 ) -> Iterator[NotePiece]:
     """Split a text into pieces of at most ``size`` tokens.
 
-    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split.
-    """
+    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split."""
     held: list[tuple[int, str, int]] = []
     fresh = False
     for number, line in enumerate(text.split("\n"), 1):

@@ -33,9 +33,8 @@ FORMAT = 1
 class VaultRules:
     """Rules of the engine for what hands write.
 
-    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others.
-    ``embed``: the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent.
-    """
+    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others. ``embed``:
+    the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
 
     prepare: Prepare
     find_jobs: Follow
@@ -74,8 +73,7 @@ class VaultDeps:
     def is_there(self) -> bool:
         """Return True where the known vault's folder exists.
 
-        StoreError: it should exist and does not, or is another one.
-        """
+        StoreError: it should exist and does not, or is another one."""
         told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
         if form.isdigit() and int(form) > FORMAT:
             raise StoreError(f"The vault has format {form}; this engrams knows {FORMAT}.", hint="Install the newest engrams.")
@@ -119,8 +117,7 @@ class VaultDeps:
     def replace_file(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
         """Write a file that is no memory's, noted for the history first.
 
-        ``old``: what it held when it was read; what somebody wrote to it since is kept aside.
-        """
+        ``old``: what it held when it was read; what somebody wrote to it since is kept aside."""
         self.state.touch([(path, told)])
         late = self.disk.write([FileWrite(path, data, old or b"")]).get(path)
         if late is not None and late != data:

@@ -1,8 +1,7 @@
 """Map memories and notes to file paths, and paths to scopes.
 
-A memory's file is ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``. Paths are relative to the vault, with ``/``. Every
-part is safe on Windows, macOS and Linux: two labels, or two ids, that differ only in case or Unicode form, or share a slug,
-have different names.
+A memory's file is ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``. Paths are relative to the vault, with ``/``. Every part is
+safe on Windows, macOS and Linux: two labels, or two ids, that differ only in case or Unicode form, or share a slug, have different names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Write memories to files.
 
-What is about to be written is noted first, so that after a crash our own work is told from a hand's.
-"""
+What is about to be written is noted first, so that after a crash our own work is told from a hand's."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class _FilePlan:
 class PushResult:
     """Result of writing files.
 
-    ``blocked``: ids whose file somebody changed or removed meanwhile. ``neighbours``: ids whose links name a file that moved.
-    """
+    ``blocked``: ids whose file somebody changed or removed meanwhile. ``neighbours``: ids whose links name a file that moved."""
 
     count: int = 0
     blocked: tuple[str, ...] = ()

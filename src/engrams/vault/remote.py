@@ -1,8 +1,7 @@
 """Exchange the vault with another place through a git remote.
 
-Fetch, merge memory by memory, push; the git program is needed. Conflicts of text never reach git: two versions of one memory
-are merged field by field, and a tombstone on either side wins over whatever the other side did to it.
-"""
+Fetch, merge memory by memory, push; the git program is needed. Conflicts of text never reach git: two versions of one memory are merged
+field by field, and a tombstone on either side wins over whatever the other side did to it."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def fetch(parts: VaultDeps, git: GitHistory) -> str:
 def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
     """Merge the remote's changes into the files.
 
-    Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether there is a merge to commit.
-    """
+    Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether there is a merge to commit."""
     with git.open_repository() as repo:
         from dulwich.graph import find_merge_base
         from dulwich.objects import ObjectID

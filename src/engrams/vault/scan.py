@@ -41,9 +41,8 @@ class FoundFile:
 class FileEdit:
     """Changes that one file asks of memory.
 
-    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be
-    learned from again.
-    """
+    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
+    again."""
 
     found: FoundFile
     put: Record | None = None

@@ -53,9 +53,8 @@ class _SkillFile:
 class SkillFolder:
     """Skills of a folder; checked at every read, thread safe.
 
-    A file is read only when it has changed. Skills are searched in a store in memory, made by ``make``, so that words and
-    meaning count for them as for memories.
-    """
+    A file is read only when it has changed. Skills are searched in a store in memory, made by ``make``, so that words and meaning count for
+    them as for memories."""
 
     def __init__(self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock) -> None:
         self._folder, self._make, self._embedder, self._clock = folder, make, embedder, clock

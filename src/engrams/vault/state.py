@@ -1,9 +1,7 @@
 """Keep the state of the files as of their last synchronisation.
 
-Which memory each one is, and what it held then. A small database beside the memory's own, outside the folder of the files, so
-that a folder that is not mounted can be told from an empty one. It is derived: without it, every file is compared with its
-memory.
-"""
+Which memory each one is, and what it held then. A small database beside the memory's own, outside the folder of the files, so that a folder
+that is not mounted can be told from an empty one. It is derived: without it, every file is compared with its memory."""
 
 from __future__ import annotations
 
@@ -44,9 +42,8 @@ _UNSEEN = FileStat(0, 0)
 class FileRow:
     """State of one memory's file.
 
-    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``, ``next_hash``: what is being
-    written now. ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none.
-    """
+    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``, ``next_hash``: what is being written now.
+    ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none."""
 
     owner: Scope
     id: str

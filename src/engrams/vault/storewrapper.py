@@ -117,8 +117,7 @@ class VaultStore(ForwardingStore):
 def outbox_entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """Make one outbox entry for each memory whose file changes.
 
-    Counts of use, and edges that only count what was found together, make none: they are written with the next change.
-    """
+    Counts of use, and edges that only count what was found together, make none: they are written with the next change."""
     touched: dict[tuple[Scope, str], str] = {}
     for put in batch.puts:
         if PIECE in put.record.meta:

@@ -1,8 +1,7 @@
 """Merge what two places did to the files, memory by memory.
 
-A memory is matched whatever its files are called. A tombstone on either side wins over whatever the other side did to it, and
-what was purged here stays away.
-"""
+A memory is matched whatever its files are called. A tombstone on either side wins over whatever the other side did to it, and what was
+purged here stays away."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class SideChange:
 class MergedFiles:
     """Result of a merge.
 
-    ``files``: content by path afterwards (None: no file). ``conflicts``: paths where words of ours were put aside.
-    """
+    ``files``: content by path afterwards (None: no file). ``conflicts``: paths where words of ours were put aside."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)

@@ -25,9 +25,8 @@ class MergedFields:
 def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
     """Merge two versions of a record, field by field.
 
-    What one side changed is taken from it; what both changed is theirs, except that texts are joined line by line where the
-    changes do not touch.
-    """
+    What one side changed is taken from it; what both changed is theirs, except that texts are joined line by line where the changes do not
+    touch."""
     changed: dict[str, Any] = {}
     lost: dict[str, Any] = {}
     for item in fields(Record):

@@ -68,8 +68,7 @@ class Vault:
     def start(self, work: VaultWorkers | None = None) -> None:
         """Apply what changed meanwhile, write missing files, and watch if set.
 
-        A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly.
-        """
+        A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly."""
         self._work = work
         try:
             if self.parts.state.exists or self.parts.disk.root.is_dir():
@@ -185,9 +184,8 @@ class Vault:
     def flush(self, asked: Flush) -> bool:
         """Append to the owner's daily note and index it at once.
 
-        False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end
-        of a session. Waits for the model where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead.
-        """
+        False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end of a
+        session. Waits for the model where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead."""
         done = self.days.daily.flush(asked)
         if done:
             with self.parts.lock:
@@ -257,8 +255,7 @@ class Vault:
     def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
         """Erase memories and their files, also links to them and quotes.
 
-        What is to go is noted first: a crash in between leaves nothing.
-        """
+        What is to go is noted first: a crash in between leaves nothing."""
         parts = self.parts
         with parts.lock:
             rows = parts.state.get(owner, ids)

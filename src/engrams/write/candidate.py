@@ -22,13 +22,12 @@ class Candidate:
     """One statement extracted from a text.
 
     ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject, predicate) holds one value at a time.
-    ``effect``: ``states`` describes how things are, ``changes`` reports the event that made them so (moved, joined), ``ends`` says they
-    are no longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a correction rejects. ``said_at``:
-    when it was said; ``valid_from``/``valid_to``: when it is true, if stated; ``effective_at``: the end of the dated span, compared with
-    known statements. ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else. Confidence, importance
-    and trust are 0..1. ``reason``: why it was extracted. ``origin``: its first text, if a later step reworded it. ``id``: of the record
-    that already holds it. ``avoid``: what a correction asks not to do again.
-    """
+    ``effect``: ``states`` describes how things are, ``changes`` reports the event that made them so (moved, joined), ``ends`` says they are
+    no longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a correction rejects. ``said_at``: when
+    it was said; ``valid_from``/``valid_to``: when it is true, if stated; ``effective_at``: the end of the dated span, compared with known
+    statements. ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else. Confidence, importance and
+    trust are 0..1. ``reason``: why it was extracted. ``origin``: its first text, if a later step reworded it. ``id``: of the record that
+    already holds it. ``avoid``: what a correction asks not to do again."""
 
     text: str
     kind: Kind = Kind.FACT

@@ -19,8 +19,7 @@ def restate_object(record: Record, text: str) -> dict[str, Any]:
     """Find the new object where only the object's words changed.
 
     Returns fields: the new ``object``, emptied ``predicate`` and ``object`` where the text differs elsewhere, or none where nothing
-    changes. Pure.
-    """
+    changes. Pure."""
     if not record.object or record.object in text or record.object not in record.text:
         return {}
     before, _, after = record.text.partition(record.object)

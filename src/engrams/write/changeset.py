@@ -47,8 +47,7 @@ class ChangeSet:
     """Changes of one digest, seen by its later statements.
 
     ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before the changes; ``actions``: action and
-    reason by id.
-    """
+    reason by id."""
 
     owner: Scope
     scope: Scope
@@ -112,8 +111,7 @@ class ChangeSet:
         """Fit an older value between the known past values.
 
         It ends where the next value begins, and the value before it ends where it begins. The slot's superseded statements must be
-        registered.
-        """
+        registered."""
         candidate = outcome.candidate
         begun = candidate.valid_from or candidate.said_at or source.recorded_at
         slot = [

@@ -12,9 +12,8 @@ from engrams.settings import Limits, WriteSettings
 class WriteDeps:
     """Stores, models and settings of the write flow.
 
-    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model
-    to watch for. ``lane``: the one extraction lane to repeat.
-    """
+    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
+    watch for. ``lane``: the one extraction lane to repeat."""
 
     records: Records
     settings: WriteSettings

@@ -86,8 +86,7 @@ def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Co
 
     The result stays valid whatever else is learned meanwhile. The records must share one owner. ``echoes``: fingerprints of what was
     injected into prompts, besides those that a turn carries. ``fresh``: nothing was learned from the records before. Raises ModelError
-    where the chat model fails for good, so that the job is retried; the records are safe in the journal.
-    """
+    where the chat model fails for good, so that the job is retried; the records are safe in the journal."""
     if not records:
         return Extraction()
     decisions: list[Decision] = []

@@ -83,10 +83,9 @@ _NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not
 def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> Decision | None:
     """Return why nothing is learned from ``text``, or None.
 
-    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory
-    itself), ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words``
-    words with content).
-    """
+    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself),
+    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with
+    content)."""
     reason = _find_refusal(text, min_words, echoes)
     return Decision("gate", "skip", reason, text[:80]) if reason else None
 

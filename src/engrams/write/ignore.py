@@ -25,8 +25,7 @@ def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
     """Return the rule that excludes the file at ``path``, else empty.
 
     ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; the last match counts, and ``!`` lets a file
-    in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name.
-    """
+    in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name."""
     plain = path.replace("\\", "/").lstrip("/").removeprefix("./")
     found = ""
     for rule in (*ALWAYS, *rules):

@@ -61,8 +61,7 @@ def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explic
     """Decide on one candidate under the policy ``mode``.
 
     ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored. With ``llm`` and no model's
-    decision yet, what the guards let through is held: never written unreviewed.
-    """
+    decision yet, what the guards let through is held: never written unreviewed."""
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
@@ -110,9 +109,8 @@ def clamp_decision(candidate: Candidate, ruling: PolicyDecision) -> PolicyDecisi
 def has_support(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
     """True if a held candidate has the support to be stored (004).
 
-    Said twice; or said once and confirmed twice by the session's arc or by an earlier session. ``repetition``: it was held for
-    repetition, so an arc alone does not count.
-    """
+    Said twice; or said once and confirmed twice by the session's arc or by an earlier session. ``repetition``: it was held for repetition,
+    so an arc alone does not count."""
     if support >= 2:
         return True
     if repetition:

@@ -56,8 +56,7 @@ class PromotionEvidence:
     """Records that may support a held candidate.
 
     ``transcript``: turns of the session; ``account``: parts of its account; ``earlier``: statements of earlier sessions; ``vectors``: by
-    record id.
-    """
+    record id."""
 
     transcript: Sequence[Record] = ()
     account: Sequence[str] = ()
@@ -83,9 +82,8 @@ def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = 
 def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
     """Compare two held statements by key, words or vectors.
 
-    The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning. Near in meaning alone is
-    not enough: "allergic to nuts" and "allergic to shellfish" stay apart. A denial never equals an affirmation.
-    """
+    The same key; or objects that overlap by half or by three words; or equal objects that are near in meaning. Near in meaning alone is not
+    enough: "allergic to nuts" and "allergic to shellfish" stay apart. A denial never equals an affirmation."""
     rules = one.layer is Layer.PROCEDURAL, other.layer is Layer.PROCEDURAL
     about = fold(one.subject) == fold(other.subject)
     if one.meta.get("polarity") != other.meta.get("polarity") or (not about and rules[0] == rules[1]):
@@ -142,8 +140,7 @@ def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence
     """Return the changes that make each cluster one active memory.
 
     ``held``: every held candidate; they do not see each other. The batch holds changes only: repeating it after a crash asks for the same
-    ones, and raises a conflict where they were made.
-    """
+    ones, and raises a conflict where they were made."""
     first = held[0]
     changes = ChangeSet(first.scope.owner, first.scope, deps.clock())
     changes.originals = {record.id: record for record in held}

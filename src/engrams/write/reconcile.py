@@ -26,9 +26,8 @@ MARGIN = 0.2
 class Reconciliation:
     """Effect of one candidate on known records.
 
-    ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather
-    than true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it.
-    """
+    ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather than
+    true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it."""
 
     verdict: Verdict
     candidate: Candidate
@@ -44,8 +43,7 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
 
     ``threshold``: Jaccard for near duplicates. ``synonyms``: records of a synonymous slot. Only what is asserted, first-hand and trusted
     enough replaces anything. A slot that holds one value gives way to a newer one; an older one becomes history; an opinion gives way to
-    its contrary; a correction retracts.
-    """
+    its contrary; a correction retracts."""
     open_ = [record for record in known if record.status in (Status.ACTIVE, Status.CANDIDATE)]
     if (twin := find_exact(candidate, open_)) is not None:
         return Reconciliation("keep", candidate, (twin,), reason="said before")

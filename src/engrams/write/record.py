@@ -48,8 +48,7 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
     """Convert turns to records, redacted, with receipts.
 
     No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
-    malformed; then none is journaled.
-    """
+    malformed; then none is journaled."""
     now = deps.clock()
     entries = [ingest_turn(turn, scope, now, deps.settings, deps.limits, kind=kind, channel=channel, ignore=deps.ignore) for turn in turns]
     records = [entry.record for entry in entries if entry.record is not None]
@@ -92,8 +91,7 @@ def ingest_turn(
 
     Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata first. ``channel`` sets the trust
     (empty: the turn's role). A text from a file names it in ``meta["file"]`` (or several in ``meta["files"]``); one that an ignore rule
-    matches is refused. Raises InputError for what is empty, too large or not text.
-    """
+    matches is refused. Raises InputError for what is empty, too large or not text."""
     files = _source_files(turn.meta)
     for file in files:
         if rule := match_ignore_rule(file, ignore):

@@ -1,8 +1,7 @@
 """Detection and redaction of keys, passwords and tokens.
 
 Each rule names the literals of which one must occur before its pattern is tried, so that a text without them costs a few substring
-searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
-"""
+searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack."""
 
 from __future__ import annotations
 

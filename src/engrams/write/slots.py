@@ -151,9 +151,8 @@ def has_synonyms(candidate: Candidate, embedder: Embedder) -> bool:
 def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
     """Find records whose slot name is a synonym of the candidate's.
 
-    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and the same owner of the slot; names
-    that share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError.
-    """
+    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and the same owner of the slot; names that
+    share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError."""
     floors = embedder.card.floors
     name = _slot_name(candidate.subject, candidate.predicate)
     floor = floors["related"] + _SHARE * (floors["duplicate"] - floors["related"])

@@ -22,8 +22,7 @@ _LONGEST = 86_400.0
 class CallableChat:
     """Chat server over a user's function.
 
-    It is called as ``function(messages: list[dict]) -> str`` with messages ``{"role": …, "content": …}``. JSON is asked for in
-    the prompt.
+    It is called as ``function(messages: list[dict]) -> str`` with messages ``{"role": …, "content": …}``. JSON is asked for in the prompt.
     """
 
     def __init__(self, function: Callable[[list[dict[str, str]]], Any]) -> None:
@@ -93,8 +92,7 @@ class OpenAIClientChat:
 def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
     """Run foreign code; return its result or its exception.
 
-    After ``seconds`` a ModelError is raised and the code runs on, because a thread cannot be stopped.
-    """
+    After ``seconds`` a ModelError is raised and the code runs on, because a thread cannot be stopped."""
     results: list[tuple[Any, Exception | None]] = []
 
     def run() -> None:
@@ -114,8 +112,7 @@ def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tup
 def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChat | OpenAIClientChat:
     """Wrap a user's function or client.
 
-    SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a model's name.
-    """
+    SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a model's name."""
     create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)
     if any(inspect.iscoroutinefunction(inspect.unwrap(call)) for call in (create, thing) if callable(call)):
         raise SettingsError("The chat model is asynchronous.", hint="Give a synchronous function or client, such as openai.OpenAI().")

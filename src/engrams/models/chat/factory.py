@@ -19,9 +19,8 @@ def choose_chat(
 ) -> ServedChat | None:
     """Build the configured model, None where there is none; calls nothing.
 
-    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or
-    name is missing or wrong.
-    """
+    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or name is
+    missing or wrong."""
     server: ChatServer
     if settings.provider == "none":
         return None
@@ -41,9 +40,8 @@ def choose_chat(
 def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: UsageMeter | None = None) -> Chat:
     """Build a chat model from a user's object.
 
-    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client,
-    gets the retries, checks, meter and budget of a configured model. SettingsError: it is none of these.
-    """
+    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
+    retries, checks, meter and budget of a configured model. SettingsError: it is none of these."""
     if callable(getattr(thing, "ask", None)):
         chat: Chat = thing
         return chat

@@ -16,9 +16,8 @@ from engrams.ports import Clock, Ledger
 class CallUsage:
     """Usage of a model for one purpose.
 
-    ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer. ``corrections``: answers that
-    the model had to give again. ``tokens``: of prompts and answers, as the server counts them, or estimated where it does not.
-    """
+    ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer. ``corrections``: answers that the model had
+    to give again. ``tokens``: of prompts and answers, as the server counts them, or estimated where it does not."""
 
     calls: int = 0
     failures: int = 0
@@ -88,9 +87,8 @@ class InMemorySpend:
 class ModelBudget:
     """Daily limit of calls and tokens; 0 is no limit.
 
-    Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the
-    last call of a day can exceed the token limit, by no more than its own answer.
-    """
+    Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the last call of a
+    day can exceed the token limit, by no more than its own answer."""
 
     def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: Ledger | None = None) -> None:
         self._clock = clock

@@ -63,8 +63,7 @@ class _AskRun:
 class ServedChat:
     """Chat port over one server; threads share it.
 
-    One ``ask`` lasts at most its ``timeout``, waits and corrections included; one request at most ``limits.timeout``.
-    """
+    One ``ask`` lasts at most its ``timeout``, waits and corrections included; one request at most ``limits.timeout``."""
 
     def __init__(
         self,
@@ -90,9 +89,8 @@ class ServedChat:
     def ask(self, ask: Ask) -> Answer:
         """Return the model's answer; with a schema, its ``data`` satisfies it.
 
-        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls
-        or tokens are used up.
-        """
+        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
+        are used up."""
         run = _AskRun(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
         for _ in range(1 + self._limits.corrections):

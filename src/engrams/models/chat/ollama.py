@@ -25,8 +25,7 @@ class OllamaChat:
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
         """Connect to the root of a server; calls nothing.
 
-        SettingsError: ``url`` is no http(s) address.
-        """
+        SettingsError: ``url`` is no http(s) address."""
         base = parse_address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
         self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
         self._model = model

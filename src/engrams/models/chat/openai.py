@@ -43,9 +43,8 @@ class OpenAIChat:
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
         """Connect to a server; calls nothing.
 
-        ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError:
-        it is no http(s) address.
-        """
+        ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError: it is no
+        http(s) address."""
         base = parse_address(url or _DEFAULT)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"

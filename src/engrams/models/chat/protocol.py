@@ -23,9 +23,8 @@ class JsonMode(StrEnum):
 class ServerCall:
     """One request.
 
-    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already.
-    ``seconds``: until there must be a complete answer.
-    """
+    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already. ``seconds``:
+    until there must be a complete answer."""
 
     messages: tuple[Message, ...]
     seconds: float

@@ -27,9 +27,8 @@ _CLOSER = {"{": "}", "[": "]"}
 class ParsedJson:
     """JSON found in an answer.
 
-    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early: ``data``
-    holds what was complete before the end, None where nothing was).
-    """
+    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early: ``data`` holds what
+    was complete before the end, None where nothing was)."""
 
     data: Json
     how: Literal["exact", "inside", "repaired", "cut"]
@@ -38,11 +37,9 @@ class ParsedJson:
 def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | None:
     """Parse the JSON object or array in an answer; never raises.
 
-    None: there is none. Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model
-    corrects itself downwards), else the longest. An answer that stops in the middle is never completed by guessing, because
-    half a sentence would become a memory: only list items that were complete before the cut are returned, as ``cut``. An answer
-    is read up to its 200,000th character.
-    """
+    None: there is none. Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model corrects itself
+    downwards), else the longest. An answer that stops in the middle is never completed by guessing, because half a sentence would become a
+    memory: only list items that were complete before the cut are returned, as ``cut``. An answer is read up to its 200,000th character."""
     whole = text[:_LONGEST].strip().removeprefix("\ufeff")
     found, data = _loads(whole)
     if found and isinstance(data, str):

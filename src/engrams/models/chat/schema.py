@@ -1,9 +1,8 @@
 """Check data against a small JSON schema dialect.
 
-Own code instead of the ``jsonschema`` package: that one brings four more packages and a compiled extension for a dozen
-keywords, and its messages quote the offending value, which here is somebody's memory. These messages name only places and what
-the schema says; a model can act on them and a log may hold them.
-"""
+Own code instead of the ``jsonschema`` package: that one brings four more packages and a compiled extension for a dozen keywords, and its
+messages quote the offending value, which here is somebody's memory. These messages name only places and what the schema says; a model can
+act on them and a log may hold them."""
 
 from __future__ import annotations
 
@@ -21,9 +20,8 @@ def check(data: Json, schema: Mapping[str, Json]) -> list[str]:
     """List at most 8 problems of ``data``; none quotes the data.
 
     Understood: type, enum, const, required, properties, additionalProperties, items, minItems, maxItems, minimum, maximum,
-    exclusiveMinimum, exclusiveMaximum, minLength, maxLength, anyOf, oneOf (as anyOf), allOf and local ``$ref``. Other keywords
-    are ignored. Stricter than the standard in one thing: 3.0 is no integer, because callers index with it.
-    """
+    exclusiveMinimum, exclusiveMaximum, minLength, maxLength, anyOf, oneOf (as anyOf), allOf and local ``$ref``. Other keywords are ignored.
+    Stricter than the standard in one thing: 3.0 is no integer, because callers index with it."""
     found: list[str] = []
     for problem in _check(data, schema, "$", schema, 0):
         found.append(problem)

@@ -35,9 +35,8 @@ class JsonModeLadder:
     def record_answer(self, mode: JsonMode, *, json: bool) -> None:
         """Keep the mode that an answer came by; drop those above it.
 
-        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt. Some servers accept a
-        schema and ignore it: two answers in a row without any JSON count as a refusal.
-        """
+        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt. Some servers accept a schema and ignore
+        it: two answers in a row without any JSON count as a refusal."""
         with self._lock:
             place = max(self._place, _ORDER.index(mode))
             self._silent = 0 if json or place != self._place else self._silent + 1
@@ -63,9 +62,8 @@ class ValidAnswer:
 class InvalidAnswer:
     """Answer that must be given again.
 
-    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and valid in an answer that was cut
-    off, None where nothing was.
-    """
+    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and valid in an answer that was cut off, None
+    where nothing was."""
 
     problem: str
     json: bool = True

@@ -1,9 +1,8 @@
 """Embed texts with the shipped table, distilled from all-MiniLM-L6-v2.
 
-A text's vector is the sum of its word pieces' rows, which carry their own weight, at unit length. The table knows English best.
-Words of scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of their index
-terms instead: their cosine then says how many words two texts share, and unrelated texts stay apart.
-"""
+A text's vector is the sum of its word pieces' rows, which carry their own weight, at unit length. The table knows English best. Words of
+scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of their index terms instead: their
+cosine then says how many words two texts share, and unrelated texts stay apart."""
 
 from __future__ import annotations
 

@@ -78,9 +78,8 @@ def find_family(model: str) -> ModelFamily:
 def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:
     """Make the card of a model by its name.
 
-    ``dimension``: where the caller knows it; a shortened vector keeps no floors. ``query_prefix``: None takes the model's own,
-    empty means none.
-    """
+    ``dimension``: where the caller knows it; a shortened vector keeps no floors. ``query_prefix``: None takes the model's own, empty means
+    none."""
     entry = find_family(model)
     return EmbedderCard(
         id,

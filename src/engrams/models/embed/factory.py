@@ -14,9 +14,8 @@ from engrams.settings import EmbedSettings
 def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
     """Build the configured model; loads and calls nothing.
 
-    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's Retry-After date.
-    SettingsError: a model's name or an address is missing or wrong.
-    """
+    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's Retry-After date. SettingsError: a
+    model's name or an address is missing or wrong."""
     match settings.provider:
         case "builtin":
             from engrams.models.embed.builtin import BuiltinEmbedder

@@ -40,8 +40,7 @@ class OllamaApi:
 def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
     """Build the embedder of an Ollama server; calls nothing.
 
-    ``settings.url``: the server's root. SettingsError: it is no http(s) address.
-    """
+    ``settings.url``: the server's root. SettingsError: it is no http(s) address."""
     base = parse_address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
     key = settings.api_key.strip()
     client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})

@@ -41,11 +41,9 @@ class _LoadedEmbedder:
 class OnnxEmbedder:
     """Embedder port over onnxruntime; threads share it.
 
-    The model is loaded at the first use. The graph takes ``input_ids`` and ``attention_mask`` (and ``token_type_ids`` or
-    ``position_ids`` where it asks) and gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension],
-    which is pooled here: as the folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean.
-    Texts are cut at 256 tokens.
-    """
+    The model is loaded at the first use. The graph takes ``input_ids`` and ``attention_mask`` (and ``token_type_ids`` or ``position_ids``
+    where it asks) and gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension], which is pooled here: as the
+    folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut at 256 tokens."""
 
     incognito: ClassVar[bool] = True
     """It keeps nothing of what it sees."""
@@ -60,8 +58,7 @@ class OnnxEmbedder:
     def card(self) -> EmbedderCard:
         """Load the model and return its card.
 
-        ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded.
-        """
+        ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded."""
         return self._load_once().card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:

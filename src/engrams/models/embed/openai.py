@@ -49,8 +49,7 @@ class OpenAIApi:
 def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
     """Build the embedder of a server; calls nothing.
 
-    ``settings.url``: with its version path; ``/v1`` is added where there is no path. SettingsError: it is no http(s) address.
-    """
+    ``settings.url``: with its version path; ``/v1`` is added where there is no path. SettingsError: it is no http(s) address."""
     base = parse_address(settings.url or _DEFAULT).removesuffix("/embeddings")
     if "/" not in base.split("://", 1)[1]:
         base += "/v1"

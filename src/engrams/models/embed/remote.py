@@ -52,10 +52,9 @@ class _TooLongError(ModelError):
 class RemoteEmbedder:
     """Embedder port over one server; threads share it.
 
-    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and three
-    retries. Blank texts are not sent; their row is zero. A text that the server finds too long is embedded by as much of its
-    beginning as the server takes.
-    """
+    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and three retries. Blank
+    texts are not sent; their row is zero. A text that the server finds too long is embedded by as much of its beginning as the server
+    takes."""
 
     def __init__(
         self, client: HttpClient, api: EmbeddingApi, card: EmbedderCard, settings: EmbedSettings, clock: Clock, retry: RetryPolicy = _RETRY
@@ -77,8 +76,7 @@ class RemoteEmbedder:
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
         """Return unit vectors, zero for a blank text.
 
-        ModelError: the server failed, or its vectors have a wrong dimension.
-        """
+        ModelError: the server failed, or its vectors have a wrong dimension."""
         import numpy as np
 
         wanted = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]

@@ -69,9 +69,8 @@ def split_words(text: str) -> list[str]:
 class WordPiece:
     """Greedy longest match over a vocabulary of word pieces.
 
-    Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be spelled with the vocabulary;
-    None: such a word gives no id.
-    """
+    Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be spelled with the vocabulary; None: such a
+    word gives no id."""
 
     def __init__(self, vocabulary: Mapping[str, int], unknown: int | None = None) -> None:
         self._ids = vocabulary

@@ -24,9 +24,8 @@ _BATCH = 8
 class CrossEncoder:
     """Reranker of absolute relevance, sigmoid(logit); threads share it.
 
-    A score means the same for every query. The model is loaded at the first use. ``place``: a folder with an ONNX file and
-    tokenizer.json, or a model's name on the Hugging Face hub. ``timer``: seconds, monotonic.
-    """
+    A score means the same for every query. The model is loaded at the first use. ``place``: a folder with an ONNX file and tokenizer.json,
+    or a model's name on the Hugging Face hub. ``timer``: seconds, monotonic."""
 
     def __init__(self, place: str, *, batch: int = _BATCH, threads: int = 0, timer: Callable[[], float] = time.monotonic) -> None:
         self._place = place
@@ -43,8 +42,7 @@ class CrossEncoder:
     def warm(self) -> None:
         """Load the model now.
 
-        ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded.
-        """
+        ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
         with self._lock:
             if self._model is None:
                 self._model = _load(self._place, self._threads)

@@ -13,8 +13,7 @@ from engrams.ports import Chat, Clock, Reranker
 class RerankerChoice:
     """Choice of a reranker.
 
-    ``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server.
-    """
+    ``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server."""
 
     provider: Literal["none", "crossencoder", "http", "listwise"] = "none"
     model: str = ""
@@ -25,8 +24,7 @@ class RerankerChoice:
 def choose_reranker(choice: RerankerChoice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
     """Build the chosen reranker, None for ``none``; calls nothing.
 
-    SettingsError: something is missing or wrong.
-    """
+    SettingsError: something is missing or wrong."""
     match choice.provider:
         case "none":
             return None

@@ -54,8 +54,7 @@ class JudgementCase:
 class Judgement:
     """Memories that help, most helpful first.
 
-    Unless ``ran``, they are those last verified that are still candidates.
-    """
+    Unless ``ran``, they are those last verified that are still candidates."""
 
     status: JudgementStatus
     ids: tuple[str, ...] = ()
@@ -113,9 +112,8 @@ class ListwiseReranker:
     def judge(self, case: JudgementCase) -> Judgement:
         """Judge the candidates of a turn; model failures never raise.
 
-        The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it
-        fails, the memories verified last are kept.
-        """
+        The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it fails, the
+        memories verified last are kept."""
         if case.opted_out:
             return self._count(Judgement(JudgementStatus.OPTED_OUT))
         if self._chat is None:
@@ -136,9 +134,8 @@ class ListwiseReranker:
     def rank(self, rank: Rank) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
-        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the
-        model each time, except within the backoff.
-        """
+        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the model each
+        time, except within the backoff."""
         nothing = (None,) * len(rank.texts)
         if self._chat is None:
             self._count(Judgement(JudgementStatus.NO_BACKEND))

@@ -32,8 +32,7 @@ def _estimate_cached(text: str) -> int:
 def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
     """Build a counter: ``estimate``, or a tiktoken encoding; loads nothing.
 
-    SettingsError: the name is neither.
-    """
+    SettingsError: the name is neither."""
     if name == "estimate":
         return EstimateCounter()
     from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter

@@ -30,10 +30,9 @@ _BLOCK_CHARS = 1200
 def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
     """Extract the last user text, at most its last ``tail`` characters.
 
-    System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest
-    first, each cut to 1200 characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content``
-    (a text, or a list of blocks of which those with ``text`` count). Empty where no user said anything.
-    """
+    System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest first, each cut
+    to 1200 characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content`` (a text, or a list of blocks of
+    which those with ``text`` count). Empty where no user said anything."""
     if isinstance(messages, str):
         return _take_tail(_clean(messages), tail)
     said = [(role, text) for role, text in map(_role_and_text, messages) if role in ("user", "assistant") and text]

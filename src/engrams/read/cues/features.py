@@ -24,11 +24,10 @@ _OTHER_YEAR = 0.7
 def score_dates(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Score times (seconds since 1970) by distance to the spans, 0..1.
 
-    1 inside; after it (people tell of things later) exp(-days / tau) with tau = 6 days + half the span's length; before it
-    (plans) half of exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures are measured: people told of
-    days within 4 days, of weeks within 7, of months within 12 or up to 28 ahead, of years within 285. A span without a year
-    counts in every other year at 0.7. An open side has no slack. Zeros without spans.
-    """
+    1 inside; after it (people tell of things later) exp(-days / tau) with tau = 6 days + half the span's length; before it (plans) half of
+    exp(-days / tau) with tau = 5 days + 0.3 of its length, at most 30. The figures are measured: people told of days within 4 days, of
+    weeks within 7, of months within 12 or up to 28 ahead, of years within 285. A span without a year counts in every other year at 0.7. An
+    open side has no slack. Zeros without spans."""
     import numpy as np
 
     best = np.zeros(len(times), np.float32)
@@ -62,8 +61,7 @@ def _distance_score(times: npt.NDArray[np.float64], start: float, end: float) ->
 def score_speakers(cues: QueryCues, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:
     """Score 1 for speakers asked about by name or role, else 0.
 
-    By role: from ``roles``, or a speaker called user or assistant.
-    """
+    By role: from ``roles``, or a speaker called user or assistant."""
     import numpy as np
 
     wanted = set(cues.asked_about)

@@ -58,8 +58,7 @@ _COMMON = _word_set(
 class Mention:
     """Name in a query, from ``at`` to ``end`` without possessive ending.
 
-    ``speaker``: empty for an unknown name.
-    """
+    ``speaker``: empty for an unknown name."""
 
     at: int
     end: int
@@ -207,8 +206,7 @@ _JOINS = re.compile(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 def asked_speakers(query: str, named: Sequence[Mention]) -> tuple[str, ...]:
     """Speakers a query asks about, with those joined by "and".
 
-    Those whose view it wants, else the subject of its question, else the first one that is not merely an object ("to Ann").
-    """
+    Those whose view it wants, else the subject of its question, else the first one that is not merely an object ("to Ann")."""
     known = [mention for mention in named if mention.speaker]
     if len({mention.speaker for mention in known}) < 2:
         return (known[0].speaker,) if known else ()

@@ -19,12 +19,10 @@ from engrams.types import Json
 class QueryCues:
     """Parsed query for the sources and scores.
 
-    ``people``: speakers it names, in order; ``other_names``: unknown names, as written. ``asked_about``: the speakers asked
-    about (both of "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means themselves ("my
-    dog"), assistant where they address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the
-    person asked about would say it. ``lexical_text``: text for BM25. ``spans``: times meant. ``questions``: the questions it
-    consists of; itself if one.
-    """
+    ``people``: speakers it names, in order; ``other_names``: unknown names, as written. ``asked_about``: the speakers asked about (both of
+    "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means themselves ("my dog"), assistant where they
+    address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the person asked about would say it.
+    ``lexical_text``: text for BM25. ``spans``: times meant. ``questions``: the questions it consists of; itself if one."""
 
     query: str
     people: tuple[str, ...] = ()
@@ -67,9 +65,8 @@ class QueryCues:
 def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
     """Parse the cues of a query.
 
-    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``. Takes any text and reads its last
-    4000 characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged.
-    """
+    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``. Takes any text and reads its last 4000
+    characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged."""
     tail = query[-TAIL:]
     tongue = detect_language(tail)
     text = rewrite.strip_politeness(tail)

@@ -97,8 +97,7 @@ _POLITE = re.compile(
 class QuerySubject:
     """Person a query is about: ``names`` of speakers or a ``role``.
 
-    ``speaker_count``: number of named speakers in reach.
-    """
+    ``speaker_count``: number of named speakers in reach."""
 
     names: Sequence[str]
     role: str

@@ -1,7 +1,6 @@
 """In-memory search index of one owner: numpy columns, vectors and postings.
 
-Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it.
-"""
+Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it."""
 
 from engrams.store.index.columns import IndexRow as IndexRow
 from engrams.store.index.owner import OwnerIndex as OwnerIndex

@@ -40,8 +40,7 @@ def _select(found: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], bound
 def unique_sorted(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Sort slots and drop repeats.
 
-    np.unique would load numpy.ma, which takes longer than a whole search.
-    """
+    np.unique would load numpy.ma, which takes longer than a whole search."""
     ordered = np.sort(slots)
     kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
     return kept
@@ -56,8 +55,7 @@ def count_proposals(width: int, size: int) -> int:
     """Number of slots to propose for 0.98 recall of the ``width`` nearest.
 
     1.5 times ``width`` in a small index, 3.5 times in one of a million slots. Rescoring one proposal costs as much time as the
-    codes of hundreds of slots.
-    """
+    codes of hundreds of slots."""
     return round(width * (1.5 + 2 * size / 1_000_000))
 
 
@@ -71,8 +69,7 @@ class AnnIndex:
     def build(cls, vectors: npt.NDArray[np.floating[Any]]) -> AnnIndex | None:
         """Index vectors [slots, dimension].
 
-        None where turbovec is not installed or cannot take the dimension.
-        """
+        None where turbovec is not installed or cannot take the dimension."""
         try:
             from turbovec import TurboQuantIndex
         except ImportError:

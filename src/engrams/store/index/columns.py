@@ -13,8 +13,7 @@ import numpy.typing as npt
 class IndexRow(NamedTuple):
     """Fields of a row in order; stores hand over plain tuples.
 
-    Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are microseconds since 1970.
-    """
+    Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are microseconds since 1970."""
 
     rowid: int
     changed: int
@@ -65,8 +64,7 @@ _CHUNK = 20_000
 class IndexColumns:
     """Named numpy columns; ``self["said"]`` is the filled part.
 
-    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre.
-    """
+    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre."""
 
     def __init__(self, dimension: int) -> None:
         self.size = 0
@@ -94,8 +92,7 @@ class IndexColumns:
     def dots(self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Dot products of some slots' vectors with ``vector``.
 
-        Row by row: BLAS would split a matrix product among threads that wait for each other on a busy machine.
-        """
+        Row by row: BLAS would split a matrix product among threads that wait for each other on a busy machine."""
         found = self._vectors[slots]
         dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
         return dots * self["scale"][slots] + np.vecdot(self._centre, vector) if found.dtype == np.int8 else dots

@@ -1,9 +1,8 @@
 """Postings, and BM25 of records, windows of turns and whole sessions.
 
-Statistics are those of the view. Each score is divided by the most that the query could score, so that it is absolute: 1 is a text
-in which every word of the query, known or not, is as frequent as counts. (Robertson and Zaragoza 2009; k1 and b as measured on
-chats, see docs/concepts/recall.)
-"""
+Statistics are those of the view. Each score is divided by the most that the query could score, so that it is absolute: 1 is a text in which
+every word of the query, known or not, is as frequent as counts. (Robertson and Zaragoza 2009; k1 and b as measured on chats, see
+docs/concepts/recall.)"""
 
 from __future__ import annotations
 
@@ -119,8 +118,7 @@ class LexicalScores:
     def score_windows(self, size: int, some: GatheredColumns) -> npt.NDArray[np.float32]:
         """BM25 of each candidate with the two turns before it.
 
-        ``size``: number of all slots.
-        """
+        ``size``: number of all slots."""
         score = np.zeros(len(some.slots), np.float32)
         if not self.terms or not len(some.slots):
             return score

@@ -37,8 +37,7 @@ _PASSED = ("embedded", "times", "sessions", "place", "voice", "words", "question
 class OwnerIndex:
     """Columns, vectors and postings of one owner's records.
 
-    Not thread safe: the caller holds a lock. ``last_change``: number of the last change seen; ``purged_count``: purged rows seen.
-    """
+    Not thread safe: the caller holds a lock. ``last_change``: number of the last change seen; ``purged_count``: purged rows seen."""
 
     def __init__(self, dimension: int) -> None:
         self.last_change = self.purged_count = 0
@@ -257,8 +256,7 @@ class OwnerIndex:
     ) -> Pool:
         """Candidates: everything in reach up to ``exact_limit``, else the best by source.
 
-        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers.
-        """
+        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
         seen = self._get_view(seek, allowed)
         words = score_terms(self._columns, self._postings, seen, terms, unknown)
         exact = seen.total <= exact_limit

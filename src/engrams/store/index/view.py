@@ -22,9 +22,8 @@ _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
 class GatheredColumns:
     """Columns of the candidates in ``slots``.
 
-    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``, ``after``: slots of the
-    neighbours in the session, -1 for none.
-    """
+    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``, ``after``: slots of the neighbours in the
+    session, -1 for none."""
 
     slots: npt.NDArray[np.int64]
     ids: Ids
@@ -83,9 +82,8 @@ class IndexView:
     """Mask of ``total`` visible slots, with their length statistics.
 
     ``average``: terms a record. ``b``: BM25 length normalisation. ``session_terms``: terms by session number. ``sessions``: number of
-    visible sessions; ``session_length``: terms a session. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its
-    columns, once asked for.
-    """
+    visible sessions; ``session_length``: terms a session. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns,
+    once asked for."""
 
     mask: npt.NDArray[np.bool_]
     total: int

@@ -23,9 +23,8 @@ _COUNTS_PROBLEM = "The counts of records are wrong."
 def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
     """Check everything; with ``mend`` also repair it.
 
-    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening;
-    ``aside``: damaged files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table.
-    """
+    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
+    files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table."""
     problems = database.read(_find_problems)
     left = problems
     if problems and mend:

@@ -48,8 +48,7 @@ class BatchCommit:
     def run(self, connection: apsw.Connection) -> Committed:
         """Write the batch; again after a rollback.
 
-        ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record.
-        """
+        ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record."""
         batch, self._connection = self._batch, connection
         self._at = micros(batch.at)
         self._existing: dict[str, str] = {}
@@ -280,9 +279,8 @@ _FOLLOWS: Mapping[Status, frozenset[Status]] = {
 def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
     """Complete ``fields`` by what a new status implies.
 
-    InputError: that status cannot follow. A superseded record must end in one of the two times, or a read of the past would still
-    find it true today: unless ``valid_to`` or ``retired_at`` is given it is retired now. An active one is no longer retired.
-    """
+    InputError: that status cannot follow. A superseded record must end in one of the two times, or a read of the past would still find it
+    true today: unless ``valid_to`` or ``retired_at`` is given it is retired now. An active one is no longer retired."""
     moved = dict(fields)
     status = moved.get("status", record.status)
     if status is record.status:

@@ -71,8 +71,7 @@ def open_memory(settings: StoreSettings) -> apsw.Connection:
 def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
     """Wait up to ``seconds`` for other processes' locks, polling often.
 
-    SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a process that writes without a pause.
-    """
+    SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a process that writes without a pause."""
     started = [0.0]
 
     def busy(count: int) -> bool:
@@ -90,8 +89,7 @@ def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
 def close_replaced(connection: apsw.Connection) -> None:
     """Close a connection to a replaced file without a checkpoint.
 
-    Its clean-up works by name, and would remove the new file's log.
-    """
+    Its clean-up works by name, and would remove the new file's log."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
 

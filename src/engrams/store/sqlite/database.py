@@ -46,9 +46,8 @@ class _WriteTicket(Generic[T]):
 class Database:
     """Connections to one database, for any number of threads.
 
-    One thread writes at a time. Whoever holds the write lock runs all queued writes in one transaction, each in its own savepoint:
-    many writers share the cost of one sync to disk, and none can spoil another's.
-    """
+    One thread writes at a time. Whoever holds the write lock runs all queued writes in one transaction, each in its own savepoint: many
+    writers share the cost of one sync to disk, and none can spoil another's."""
 
     def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
         self.path = path
@@ -131,8 +130,7 @@ class Database:
     def write(self, work: Callable[Concatenate[apsw.Connection, P], T], *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction; creates the database if missing.
 
-        ``work`` may be run again after a rollback, so it must not have effects outside the database.
-        """
+        ``work`` may be run again after a rollback, so it must not have effects outside the database."""
         self._check_open()
         ticket = _WriteTicket(work, given, options)
         self._waiting.append(ticket)
@@ -148,8 +146,7 @@ class Database:
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.
 
-        Nobody else in this process writes meanwhile.
-        """
+        Nobody else in this process writes meanwhile."""
         with self._write_lock, map_errors(self.label):
             return work(self._connection())
 

@@ -69,8 +69,7 @@ def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
 def where_clause(filter_part: Where | None) -> SqlClause:
     """Compile a filter; empty without conditions.
 
-    InputError names an unknown field or operator and the known ones.
-    """
+    InputError names an unknown field or operator and the known ones."""
     return SqlClause() if filter_part is None else _compile_part(filter_part, 0, [0])
 
 
@@ -216,8 +215,7 @@ class _JsonValue:
 def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
     """Test a value inside JSON.
 
-    Only values of one type compare; a missing one equals null alone.
-    """
+    Only values of one type compare; a missing one equals null alone."""
     there = _JsonValue(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
     match op:
         case "exists":

@@ -49,8 +49,7 @@ def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
 def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     """Merge two payloads; the newer values win.
 
-    The lists ``items`` and ``signals`` are joined, each entry once and in order.
-    """
+    The lists ``items`` and ``signals`` are joined, each entry once and in order."""
     merged = {**old, **new}
     for name in _MERGED_LISTS & old.keys() & new.keys():
         seen = {encode_json(item): item for item in [*old[name], *new[name]]}
@@ -90,8 +89,7 @@ def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
 def fail(connection: apsw.Connection, failure: Failure) -> bool:
     """Record a failure; False if the lease was lost.
 
-    The job is dead without ``retry_at``, or when its attempts are used up.
-    """
+    The job is dead without ``retry_at``, or when its attempts are used up."""
     found = fetch_first(connection, "leased_job", failure.lease)
     if found is None:
         return False
@@ -160,9 +158,8 @@ def _find_due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None
 def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
     """Remove purged records from every job; number of jobs changed.
 
-    Their items go, and a job that names one otherwise, or has nothing left to do, is dropped. A worker that runs one loses its
-    lease, so nothing it made of the record can be stored.
-    """
+    Their items go, and a job that names one otherwise, or has nothing left to do, is dropped. A worker that runs one loses its lease, so
+    nothing it made of the record can be stored."""
     touched = 0
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)

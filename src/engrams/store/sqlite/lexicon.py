@@ -23,8 +23,7 @@ class TermLexicon:
     def start_epoch(self, epoch: object) -> None:
         """Forget everything in a new epoch.
 
-        A rollback, a purge or another file made numbers void.
-        """
+        A rollback, a purge or another file made numbers void."""
         if epoch != self._epoch or len(self._numbers) > _LARGEST:
             self._numbers.clear()
             self._epoch = epoch

@@ -22,8 +22,7 @@ def newest_version() -> int:
 def read_version(connection: apsw.Connection, place: str, known: int) -> int:
     """Schema version of a file, 0 for an empty one.
 
-    StoreError: another program's file, or one of a newer engrams.
-    """
+    StoreError: another program's file, or one of a newer engrams."""
     # In one transaction: another process may be filling the file.
     with connection:
         found = int(connection.pragma("user_version"))
@@ -43,8 +42,7 @@ def read_version(connection: apsw.Connection, place: str, known: int) -> int:
 def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[Migration] = ()) -> None:
     """Create the schema, or migrate an older one, in one transaction.
 
-    ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists.
-    """
+    ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists."""
     steps = steps or load_migrations()
     last = steps[-1].number
     found = read_version(connection, place, last)

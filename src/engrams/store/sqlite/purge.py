@@ -31,8 +31,7 @@ holds earlier pages.
 class PurgeTraces:
     """Purged ids, row numbers, words and topics, for verification.
 
-    ``words``: those that no other record uses.
-    """
+    ``words``: those that no other record uses."""
 
     owner: Scope
     records: tuple[tuple[str, int], ...]
@@ -47,8 +46,7 @@ class PurgeTraces:
 def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], PurgeTraces]:
     """Erase inside the caller's transaction.
 
-    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing.
-    """
+    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
     removed: Counter[str] = Counter()
     records = []
     known: dict[int, str] = {}

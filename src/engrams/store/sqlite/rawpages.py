@@ -1,7 +1,6 @@
 """Rows read from the bytes of a database file, without SQLite.
 
-Needs neither a header nor a schema: each leaf page of a b-tree is read by itself, with what the log holds laid over the file.
-"""
+Needs neither a header nor a schema: each leaf page of a b-tree is read by itself, with what the log holds laid over the file."""
 
 from __future__ import annotations
 

@@ -36,8 +36,7 @@ def get_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str]) -
 def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
     """History of a record, oldest first.
 
-    The first entry holds the text, kind and status that the record began with.
-    """
+    The first entry holds the text, kind and status that the record began with."""
     row = fetch_first(connection, "number_of", id, owner.key)
     if row is None:
         return ()
@@ -83,8 +82,7 @@ def count_speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int
 def count_records(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
     """Counts of records by several axes.
 
-    By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model.
-    """
+    By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
     within = SqlClause("1") if seen is None else filters.reach_clause(seen)
     found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"

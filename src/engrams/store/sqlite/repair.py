@@ -36,8 +36,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     """Make an existing file ready for use; notes on what was done.
 
     A damaged file is rescued and kept beside the new one, an older one migrated, a damaged full-text index rebuilt. StoreError: nothing
-    could be rescued, or it is another program's file, or a newer engrams'. The file then stays as it is.
-    """
+    could be rescued, or it is another program's file, or a newer engrams'. The file then stays as it is."""
     notes: list[str] = []
     try:
         bad = is_damaged(path, settings)

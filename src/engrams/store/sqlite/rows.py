@@ -57,8 +57,7 @@ def to_datetime(value: int) -> datetime:
 def encode_json(value: Json) -> str:
     """Encode compact JSON with sorted keys: equal values give equal texts.
 
-    InputError for values that JSON cannot hold.
-    """
+    InputError for values that JSON cannot hold."""
     if not value and isinstance(value, Mapping):
         return _EMPTY_MAP
     if not value and isinstance(value, list | tuple):
@@ -97,8 +96,7 @@ def encode_field(name: str, value: Any) -> Any:
 def decode_record(row: Row) -> Record:
     """Decode a row in the order of FIELDS.
 
-    Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long.
-    """
+    Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long."""
     id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
     kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
     importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest
@@ -171,8 +169,7 @@ def to_history_value(name: str, value: Any) -> Json:
 def coerce_field(name: str, value: Any) -> Any:
     """Convert a new value to the field's type.
 
-    InputError: an unknown field, or not such a value.
-    """
+    InputError: an unknown field, or not such a value."""
     try:
         return _find_coercion(name)(value)
     except (TypeError, ValueError, AttributeError) as problem:

@@ -149,8 +149,7 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
 def _release_memory(connection: apsw.Connection) -> None:
     """Give memory back after a load.
 
-    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take.
-    """
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take."""
     import ctypes
 
     connection.execute(query("shrink"))

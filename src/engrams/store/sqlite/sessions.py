@@ -25,8 +25,7 @@ def load_session(connection: apsw.Connection, owner: Scope, id: str) -> SessionR
 def save_session(connection: apsw.Connection, row: SessionRow, expect: int | None) -> SessionRow:
     """Store a session with the next token.
 
-    ConflictError where the stored token (0: none yet) is not ``expect``.
-    """
+    ConflictError where the stored token (0: none yet) is not ``expect``."""
     owner = row.scope.owner
     stored = load_session(connection, owner, row.id)
     token = stored.token if stored else 0
@@ -41,8 +40,7 @@ def save_session(connection: apsw.Connection, row: SessionRow, expect: int | Non
 def save_from_batch(connection: apsw.Connection, row: SessionRow) -> None:
     """Touch a session (token 0), or save it.
 
-    A session that was active since is reopened instead of closed; otherwise ConflictError.
-    """
+    A session that was active since is reopened instead of closed; otherwise ConflictError."""
     if not row.token:
         times = (micros(row.started_at), micros(row.last_active))
         execute(connection, "touch_session", row.scope.owner.key, row.id, row.scope.key, *times, encode_json(row.data))
@@ -80,8 +78,7 @@ def load_state(connection: apsw.Connection, owner: Scope, name: str) -> StateRow
 def save_state(connection: apsw.Connection, row: StateRow, expect: int | None) -> StateRow:
     """Store a state with the next token.
 
-    ConflictError where the stored one (0: none) is not ``expect``.
-    """
+    ConflictError where the stored one (0: none) is not ``expect``."""
     token = load_state(connection, row.owner, row.name).token
     if expect is not None and expect != token:
         raise ConflictError(f"The state {row.name!r} was changed by somebody else (token {token}, not {expect}).")

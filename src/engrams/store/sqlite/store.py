@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 class SqliteStore:
     """Every port over one SQLite database.
 
-    Safe in many threads, processes and after a fork.
-    """
+    Safe in many threads, processes and after a fork."""
 
     def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
         self._database = database
@@ -60,8 +59,7 @@ class SqliteStore:
         """Open a database file, or one in memory.
 
         Nothing is created before the first write. What can be read of a damaged file is copied to a new one, and the damaged file is kept
-        beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file.
-        """
+        beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
         place = None if path == ":memory:" else Path(path).expanduser()
         return cls(Database(place, settings, clock), settings, clock)
 

@@ -26,9 +26,8 @@ class AgentMemory:
 
     Needs no model, embedder or framework; nothing outside the scope is read or changed.
 
-    memory = AgentMemory(engine, ("user", "alice"))
-    agent.tools = [memory.manage_memory, memory.search_memory]  # or memory.schemas() and memory.call(name, arguments)
-    """
+    memory = AgentMemory(engine, ("user", "alice")) agent.tools = [memory.manage_memory, memory.search_memory]  # or memory.schemas() and
+    memory.call(name, arguments)"""
 
     def __init__(
         self,
@@ -41,8 +40,7 @@ class AgentMemory:
         """Resolve the scope.
 
         ``scope``: labels, or templates (``("memories", "{user_id}")``) for ``variables``. ``permitted``: the actions of ``manage``.
-        ScopeError: a variable is missing.
-        """
+        ScopeError: a variable is missing."""
         if wrong := set(permitted) - set(ACTIONS):
             raise InputError(f"There is no action {min(wrong)!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
         self.engine, self.scope = engine, Scope.of(scope, **(variables or {}))
@@ -51,9 +49,8 @@ class AgentMemory:
     def manage(self, content: str = "", action: Action = "create", id: str = "") -> str:
         """Create, change or forget a memory; return its id.
 
-        InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted,
-        or the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope.
-        """
+        InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted, or
+        the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope."""
         if action not in ACTIONS:
             raise InputError(f"There is no action {action!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
         if action not in self.permitted:
@@ -74,23 +71,20 @@ class AgentMemory:
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Find memories that answer a query, best first.
 
-        Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker.
-        """
+        Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker."""
         found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
         return [{**_snippet_to_dict(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
 
     def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
         """Store messages that leave the context; False: they hold nothing.
 
-        They are journaled, and written into the day's note if ``vault.enabled``.
-        """
+        They are journaled, and written into the day's note if ``vault.enabled``."""
         return self.engine.summaries.flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
         """Move lasting facts from recent notes into MEMORY.md.
 
-        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
-        """
+        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
         if self.engine.vault is None:
             return False
         from engrams.build import vault as open_vault
@@ -104,8 +98,7 @@ class AgentMemory:
     def format_for_injection(self, query: str = "", max_tokens: int | None = None) -> str:
         """Format memory as prompt text within a token budget.
 
-        ``max_tokens`` None: ``read.context_tokens``. Empty if there is no memory.
-        """
+        ``max_tokens`` None: ``read.context_tokens``. Empty if there is no memory."""
         return self.engine.context(query, scope=self.scope, tokens=max_tokens).text
 
     # --------------------------------------------------------------------------------------------------------- tools
@@ -113,15 +106,13 @@ class AgentMemory:
     def manage_memory(self, content: str = "", action: Action = "create", id: str = "") -> dict[str, Json]:
         """Remember something for later, or change or delete a memory.
 
-        To change or delete, give the id that search_memory showed.
-        """
+        To change or delete, give the id that search_memory showed."""
         return {"id": self.manage(content, action, id), "action": action}
 
     def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Search memories of earlier conversations.
 
-        Use it before saying that something is not known.
-        """
+        Use it before saying that something is not known."""
         return self.search(query, min(limit, _MOST))
 
     def schemas(self) -> list[dict[str, Json]]:

@@ -26,14 +26,12 @@ class MemoryClient:
     Each conversation has its own memory, and all see that of ``global``.
 
     async with MemoryClient.open("http://localhost:11434/v1", model="llama3") as client:
-        reply = await client.chat([{"role": "user", "content": "Where do I live?"}], conversation_id="work")
-    """
+        reply = await client.chat([{"role": "user", "content": "Where do I live?"}], conversation_id="work")"""
 
     def __init__(self, engine: MemoryEngine, *, user: str = "", top_k: int | None = None) -> None:
         """Use an engine of the caller.
 
-        ``user``: the owner (empty: the settings' owner). ``top_k``: memories put into a prompt (None: ``serve.top_k``; 0: none).
-        """
+        ``user``: the owner (empty: the settings' owner). ``top_k``: memories put into a prompt (None: ``serve.top_k``; 0: none)."""
         self.engine = engine
         self._owner = Scope(("user", user or engine.settings.owner))
         self._top_k = engine.settings.serve.top_k if top_k is None else top_k
@@ -45,8 +43,7 @@ class MemoryClient:
     ) -> MemoryClient:
         """Open a client on its own engine with the preset ``proxy``.
 
-        ``path``: the home folder. ``settings`` by name, with ``__`` for a section. SettingsError: no address is given.
-        """
+        ``path``: the home folder. ``settings`` by name, with ``__`` for a section. SettingsError: no address is given."""
         from engrams.build import open as open_engine
 
         if not openai_base_url.strip():
@@ -64,8 +61,7 @@ class MemoryClient:
 
         The messages are remembered.
 
-        SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered but what the user said.
-        """
+        SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered but what the user said."""
         return await asyncio.to_thread(self._answer, list(messages), self._scope(conversation_id), self._top_k if top_k is None else top_k)
 
     async def search(self, query: str, conversation_id: str = "default", top_k: int | None = None) -> list[dict[str, Json]]:
@@ -85,8 +81,7 @@ class MemoryClient:
     async def start(self, *, watch: bool = False) -> None:
         """Resume work of an earlier process.
 
-        ``watch``: follow edits of the files if ``vault.enabled``.
-        """
+        ``watch``: follow edits of the files if ``vault.enabled``."""
         if not self._started:
             self._started = True
             self.engine.work.wake()
@@ -96,8 +91,7 @@ class MemoryClient:
     async def stop(self) -> None:
         """Finish running work and close the engine.
 
-        Waiting work is left to the next process. A second call does nothing.
-        """
+        Waiting work is left to the next process. A second call does nothing."""
         self._started = False
         await asyncio.to_thread(self.engine.close)
 

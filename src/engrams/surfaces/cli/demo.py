@@ -31,8 +31,7 @@ def demo(options: GlobalOptions) -> None:
 
     Ends with code 1 if fewer than 17 of 20 are answered.
 
-    Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
-    """
+    Works in a temporary home, or in --home, where it leaves the memories of the user "demo"."""
     from engrams import demo
 
     with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:

@@ -50,8 +50,7 @@ def doctor(
 ) -> None:
     """Check settings, disk, store, models and jobs.
 
-    Ends with code 1 if something fails.
-    """
+    Ends with code 1 if something fails."""
     findings = list(run_checks(options, repair=repair, offline=offline))
     if options.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})

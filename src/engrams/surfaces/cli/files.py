@@ -36,8 +36,7 @@ def import_(
 
     ChatGPT, Claude, mem0, MCP memory, JSONL, Markdown, text, engrams' own export.
 
-    Doing it twice stores nothing twice; interrupted, it goes on where it was.
-    """
+    Doing it twice stores nothing twice; interrupted, it goes on where it was."""
     results = []
     if dry_run:
         results = [_preview_file(file, format) for file in files]

@@ -130,8 +130,7 @@ def wake(
 ) -> None:
     """Schedule a cycle.
 
-    `engrams serve`, or any other process that works, runs it then.
-    """
+    `engrams serve`, or any other process that works, runs it then."""
     with options.open() as (engine, scope):
         id = engine.garden.wake(scope, engine.now() + timedelta(minutes=minutes), priority=priority, why=why)
     emit({"id": id}) if options.json else say(id)

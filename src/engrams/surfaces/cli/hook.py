@@ -26,8 +26,7 @@ def hook(
 
     Its event comes on standard input, recalled memory goes to standard output. Always exits with 0.
 
-    --project . keeps every folder's memory apart; without it all projects share what they know.
-    """
+    --project . keeps every folder's memory apart; without it all projects share what they know."""
     # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the help.
     found = import_module("engrams.surfaces.hook.run")
     given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}

@@ -26,8 +26,7 @@ def add(
 ) -> None:
     """Create a key to one person's memory (--user).
 
-    It is shown once: only its hash is stored.
-    """
+    It is shown once: only its hash is stored."""
     from engrams import build, clock
     from engrams.apikeys import ApiKeyStore
     from engrams.types import Scope

@@ -2,8 +2,7 @@
 
 So `engrams --help` answers at once.
 
-Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130 interrupted.
-"""
+Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130 interrupted."""
 
 from __future__ import annotations
 

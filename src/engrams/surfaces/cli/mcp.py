@@ -30,8 +30,7 @@ def mcp(
 ) -> None:
     """Serve memory to agents over the Model Context Protocol.
 
-    For one person: --user, --project and --conversation set the scope.
-    """
+    For one person: --user, --project and --conversation set the scope."""
     # Surfaces load each other by name, so that none depends on another being installed.
     try:
         server = import_module("engrams.surfaces.mcp.server")

@@ -57,8 +57,7 @@ def context(
 ) -> None:
     """Print memory as prompt text within a token budget.
 
-    A stable profile, then memories for this question.
-    """
+    A stable profile, then memories for this question."""
     moment = times.moment()
     with options.open() as (engine, scope):
         made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
@@ -83,8 +82,7 @@ def explain(
 ) -> None:
     """Explain the results of a search.
 
-    What raised each memory's score, and what was left out and why.
-    """
+    What raised each memory's score, and what was left out and why."""
     kinds, where, moment = sift.kinds(), sift.where(), times.moment()
     with options.open() as (engine, scope):
         found = engine.explain(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)

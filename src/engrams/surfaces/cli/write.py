@@ -89,8 +89,7 @@ def add(
 ) -> None:
     """Remember something.
 
-    When this returns it is durable and the next search finds it.
-    """
+    When this returns it is durable and the next search finds it."""
     if not texts and not file:
         raise InputError("There is nothing to add.", hint="Give a text in quotes, -f FILE, or - to read standard input.")
     receipts: list[Receipt] = []
@@ -182,8 +181,7 @@ def restore(
 ) -> None:
     """Undo forget, or restore a backup file like `recover`.
 
-    A backup needs a home without memory.
-    """
+    A backup needs a home without memory."""
     from engrams.build import is_backup
 
     if len(ids) == 1 and is_backup(Path(ids[0])):
@@ -215,8 +213,7 @@ def purge(
 ) -> None:
     """Erase memories for good and show the proof.
 
-    Text, vectors, index, history and everything derived from them alone.
-    """
+    Text, vectors, index, history and everything derived from them alone."""
     if bool(ids) == everything:
         raise InputError("Nothing to purge was named.", hint="Give ids, or --all with the scope (--user, --project, …).")
     with options.open() as (engine, scope):

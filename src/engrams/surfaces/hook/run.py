@@ -26,8 +26,7 @@ _LEARNING_SHARE = 0.4
 class HookOptions:
     """Hold the options of a call.
 
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them.
-    """
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     project: str = ""
@@ -38,8 +37,7 @@ class HookOptions:
 def run_hook(call: HookOptions) -> int:
     """Read the event, print the answer, and always return 0.
 
-    Failures are reported on standard error. After ``call.seconds`` the process ends without an answer.
-    """
+    Failures are reported on standard error. After ``call.seconds`` the process ends without an answer."""
     told: list[str] = []
     worker = threading.Thread(target=_answer_stdin, args=(call, told), daemon=True)
     worker.start()
@@ -176,8 +174,7 @@ _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 class HookEvent:
     """Hold one hook call.
 
-    ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last message.
-    """
+    ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last message."""
 
     name: str
     session: str = ""
@@ -235,8 +232,7 @@ _MAX_BYTES = 20_000_000
 def read_messages(path: str) -> list[tuple[str, str]]:
     """Read (role, text) of user and agent messages, in order.
 
-    Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet.
-    """
+    Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet."""
     try:
         file = Path(path).expanduser()
         with file.open("rb") as opened:

@@ -27,8 +27,7 @@ from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount] | None = None) -> FastAPI:
     """Create the ASGI application over an open engine.
 
-    The engine stays the caller's to close. ``mounts``: None takes all. Shutdown waits for turns that are still being stored.
-    """
+    The engine stays the caller's to close. ``mounts``: None takes all. Shutdown waits for turns that are still being stored."""
     chosen = load_mounts(engine, settings) if mounts is None else tuple(mounts)
 
     @asynccontextmanager

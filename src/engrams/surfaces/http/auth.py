@@ -35,9 +35,8 @@ _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a ke
 class ApiKeyMiddleware:
     """Let requests in by the right of their key.
 
-    The key decides the owner here and only here: every engine call is bound to that owner, and the proxy gets it in a header
-    that no client can send. The key itself goes no further.
-    """
+    The key decides the owner here and only here: every engine call is bound to that owner, and the proxy gets it in a header that no client
+    can send. The key itself goes no further."""
 
     def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
@@ -92,8 +91,7 @@ class ApiKeyMiddleware:
 class RateLimit:
     """Token bucket per caller: ``rate`` a second, bursts of ten times.
 
-    0: no limit.
-    """
+    0: no limit."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

@@ -33,8 +33,7 @@ _MAX_AGE_SECONDS = 15.0
 def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount], keyed: bool = False) -> APIRouter:
     """Create ``GET /health`` and ``GET /ready``.
 
-    ``keyed``: requests without a key see only ok or not.
-    """
+    ``keyed``: requests without a key see only ok or not."""
     routes = APIRouter(tags=["health"])
     models = ModelServers(settings)
 

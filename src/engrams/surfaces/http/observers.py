@@ -48,8 +48,7 @@ def chart_observer(chart: ActivityChart, clock: Clock) -> Observer:
 def audit_observer(log: AuditLog, *, reads: bool) -> Observer:
     """Create an observer that writes the audit log.
 
-    It notes changes and exports, with ``reads`` also reads; refusals are noted by the key middleware.
-    """
+    It notes changes and exports, with ``reads`` also reads; refusals are noted by the key middleware."""
 
     def note(seen: ObservedRequest) -> None:
         if seen.permission.right in (OPEN, PROXY) or not seen.owner or seen.status in (401, 403, 429):
@@ -100,8 +99,7 @@ class ActivityMinute:
     def percentile(self, part: float) -> float:
         """Return the search time below which ``part`` of the searches stayed.
 
-        ``part``: 0..1. Milliseconds; 0 without searches.
-        """
+        ``part``: 0..1. Milliseconds; 0 without searches."""
         return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))] if self.times else 0.0
 
 
@@ -270,8 +268,7 @@ def trace_observer() -> Observer | None:
 def start_export() -> bool:
     """Export spans to the OTLP endpoint of the environment.
 
-    False: none is set, or the exporter is not installed.
-    """
+    False: none is set, or the exporter is not installed."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:

@@ -18,10 +18,9 @@ _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 class OriginMiddleware:
     """Refuse (403) foreign ``Host`` and ``Origin`` headers.
 
-    An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the
-    names under which containers know their host, ``own``, the name the server was told to listen on, and ``names``, those of a
-    reverse proxy. Pages of ``origins`` may call and read the answers (CORS).
-    """
+    An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the names under
+    which containers know their host, ``own``, the name the server was told to listen on, and ``names``, those of a reverse proxy. Pages of
+    ``origins`` may call and read the answers (CORS)."""
 
     def __init__(self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
         self._app = app

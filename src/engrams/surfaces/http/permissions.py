@@ -13,8 +13,7 @@ OPEN = ""
 class Permission:
     """Right and name of one operation.
 
-    ``operation``: its name in the GenAI conventions, if it has one.
-    """
+    ``operation``: its name in the GenAI conventions, if it has one."""
 
     name: str
     right: str
@@ -131,9 +130,8 @@ _FILES = Permission("view.page", OPEN, "/ui/")
 def find_permission(method: str, path: str) -> Permission:
     """Find the permission of a request.
 
-    Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every
-    other path is the proxy's.
-    """
+    Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every other path
+    is the proxy's."""
     method = "GET" if method == "HEAD" else method
     parts = tuple(path.split("/")[1:])
     for known, act in _PERMISSIONS.get((method, len(parts)), ()):

@@ -32,8 +32,7 @@ _BACKLOG = 2048
 def serve(settings: Settings) -> None:
     """Serve until interrupted; print the address first.
 
-    SettingsError: the address cannot or must not be listened on.
-    """
+    SettingsError: the address cannot or must not be listened on."""
     check_settings(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:

@@ -31,9 +31,8 @@ _SAFE = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-refe
 class ObservedRequest:
     """Finished request.
 
-    ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned; ``parent``: the client's
-    ``traceparent``; ``start``: nanoseconds since 1970.
-    """
+    ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned; ``parent``: the client's ``traceparent``;
+    ``start``: nanoseconds since 1970."""
 
     id: str
     permission: Permission
@@ -54,8 +53,7 @@ Observer = Callable[[ObservedRequest], None]
 class TelemetryMiddleware:
     """Give every request an id and report it to the observers.
 
-    The id is the client's own where it sent one.
-    """
+    The id is the client's own where it sent one."""
 
     def __init__(self, app: ASGIApp, observers: Sequence[Observer], clock: Clock) -> None:
         self._app, self._observers, self._clock = app, tuple(observers), clock

@@ -96,8 +96,7 @@ class GardenTools:
     def list_conflicts(self) -> ConflictsOutput:
         """List contradictions about the person.
 
-        Ask them which statement is true; never guess.
-        """
+        Ask them which statement is true; never guess."""
         return ConflictsOutput([_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)])
 
     def settle_conflict(
@@ -105,8 +104,7 @@ class GardenTools:
     ) -> DecisionOutput:
         """Resolve a contradiction as the person said.
 
-        The statement that is not kept is superseded; its history stays.
-        """
+        The statement that is not kept is superseded; its history stays."""
         dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
         return DecisionOutput(dropped.id if dropped else None)
 

@@ -72,8 +72,7 @@ class Mem0ToolReply:
 class Mem0Tools:
     """Serve mem0's tools; another user_id is refused.
 
-    app_id is a project and run_id a conversation of the owner's memory.
-    """
+    app_id is a project and run_id a conversation of the owner's memory."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -146,8 +145,7 @@ class Mem0Tools:
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
         """Return the scope of a call.
 
-        RefusedError: it names another user. InputError: an unknown filter.
-        """
+        RefusedError: it names another user. InputError: an unknown filter."""
         unknown = sorted(set(named) - set(_NAMES))
         if unknown:
             raise InputError(f"There is no filter {', '.join(unknown)}.", hint=f"The filters are: {', '.join(_NAMES)}.")

@@ -1,7 +1,6 @@
 """Output dataclasses of the tools; they make the output schemas.
 
-Without slots: the library takes a slot for a field's default and makes no schema.
-"""
+Without slots: the library takes a slot for a field's default and makes no schema."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ R = TypeVar("R")
 class ScopedEngine:
     """Bind an engine to a root scope.
 
-    A call may go deeper, to a project or conversation, and nowhere else.
-    """
+    A call may go deeper, to a project or conversation, and nowhere else."""
 
     engine: MemoryEngine
     root: Scope
@@ -37,8 +36,7 @@ class ScopedEngine:
     def call_scope(self, project: str = "", conversation: str = "") -> Scope:
         """Return the scope of a call.
 
-        RefusedError: the server is bound to another project or conversation.
-        """
+        RefusedError: the server is bound to another project or conversation."""
         held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
         for label, name in (("project", project), ("conversation", conversation)):

@@ -83,8 +83,7 @@ class StrictServer(MCPServer[Any]):
 def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
     """Create a server whose every call stays in ``scope``.
 
-    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close.
-    """
+    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close."""
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
     server = StrictServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
@@ -105,8 +104,7 @@ def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
 def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
     """Serve streamable HTTP at ``/mcp`` until interrupted.
 
-    Prints the address. SettingsError: it cannot or must not listen there.
-    """
+    Prints the address. SettingsError: it cannot or must not listen there."""
     import uvicorn
 
     with listen(host, port) as listener, LazyEngine(settings) as engine:
@@ -119,8 +117,7 @@ def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) 
 def create_app(server: MCPServer[Any]) -> Starlette:
     """Create the ASGI application.
 
-    Only names of this machine are served, so that no web page reaches it by a name of its own.
-    """
+    Only names of this machine are served, so that no web page reaches it by a name of its own."""
     hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return server.streamable_http_app(transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins))

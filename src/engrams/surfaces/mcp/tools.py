@@ -91,8 +91,7 @@ class MemoryTools:
     ) -> outputs.SearchOutput:
         """Find memories that answer a question, best first.
 
-        Use it before you say that you do not know something.
-        """
+        Use it before you say that you do not know something."""
         scope = self._bound.call_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
             raise InputError("Give query or related_to, one of them.")
@@ -184,8 +183,7 @@ class MemoryTools:
     ) -> outputs.LinkOutput:
         """Link two memories, so that finding one leads to the other.
 
-        It can be undone with remove.
-        """
+        It can be undone with remove."""
         first, second = self._bound.get(id), self._bound.get(other)
         if remove:
             gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)

@@ -23,9 +23,8 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 class RequestShape:
     """Shape of a kind of request.
 
-    ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the
-    last user message; any other: the member of that name, its end (``instructions``) or its beginning (``prompt``).
-    """
+    ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the last user
+    message; any other: the member of that name, its end (``instructions``) or its beginning (``prompt``)."""
 
     key: str
     into: Literal["message", "instructions", "prompt"]
@@ -70,8 +69,7 @@ class ChatEnvelope:
     def thread_id(self) -> str:
         """Id of the conversation or response that the request continues.
 
-        Empty where it brings its own history.
-        """
+        Empty where it brings its own history."""
         if self.shape is not INPUT:
             return ""
         named = self.fields.get("conversation")

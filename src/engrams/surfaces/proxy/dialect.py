@@ -18,8 +18,7 @@ _BROKEN = "upstream_disconnected"
 class StreamPiece:
     """Content of one part of a stream.
 
-    ``id``: that of the whole answer. ``finished``: the model said that it is done.
-    """
+    ``id``: that of the whole answer. ``finished``: the model said that it is done."""
 
     text: str = ""
     finished: bool = False
@@ -31,9 +30,8 @@ class StreamPiece:
 class ChatDialect:
     """Chat protocol.
 
-    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used.
-    ``parse_answer`` gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream.
-    """
+    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used. ``parse_answer``
+    gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream."""
 
     path: str
     shape: RequestShape

@@ -23,9 +23,8 @@ from engrams.types import Json, Scope
 class ChatCaller:
     """Caller of a chat request.
 
-    ``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``threshold``: score (0..1) below which a memory
-    is left out. ``skip_reason``: set where memory is not used. ``message``: the client's own id for the message.
-    """
+    ``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``threshold``: score (0..1) below which a memory is left
+    out. ``skip_reason``: set where memory is not used. ``message``: the client's own id for the message."""
 
     scope: Scope
     session: str
@@ -38,11 +37,10 @@ class ChatCaller:
 def identify(headers: Mapping[str, str], envelope: ChatEnvelope, settings: Settings) -> ChatCaller:
     """Identify the caller of a chat request.
 
-    The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id``
-    (not where tokens are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation
-    (also ``memory_id``) is a scope of its own below the owner: what is told there is found there only. A session only
-    groups turns. ScopeError: an id that no scope can hold, or an invalid token.
-    """
+    The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id`` (not where tokens
+    are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation (also ``memory_id``) is a scope of
+    its own below the owner: what is told there is found there only. A session only groups turns. ScopeError: an id that no scope can hold,
+    or an invalid token."""
     fields = envelope.fields
     ours = _to_mapping(fields.get("memory"))
     metadata = _to_mapping(fields.get("metadata"))
@@ -73,8 +71,7 @@ def identify(headers: Mapping[str, str], envelope: ChatEnvelope, settings: Setti
 def _key_scope(owner: str, user: str) -> Scope | None:
     """Return the scope of a key; its users are parts of it.
 
-    The server sets that header; no client can send it.
-    """
+    The server sets that header; no client can send it."""
     if not owner:
         return None
     scope = Scope.parse(unquote(owner))
@@ -92,9 +89,8 @@ def opening_id(envelope: ChatEnvelope) -> str:
 def turn_id(caller: ChatCaller, envelope: ChatEnvelope, place: int, text: str) -> str:
     """Compute an id for the turn at index ``place``.
 
-    The same for a request sent again, another for the same words said later. It covers the messages before, without system
-    messages: clients put the time of day into those.
-    """
+    The same for a request sent again, another for the same words said later. It covers the messages before, without system messages:
+    clients put the time of day into those."""
     before = [message for message in envelope.messages[:place] if isinstance(message, dict)]
     said = [f"{message.get('role')}\x1f{text_of(message.get('content'))}" for message in before if message.get("role") != "system"]
     thread = [envelope.thread_id] if envelope.thread_id else []
@@ -162,8 +158,7 @@ _LEEWAY = 30.0
 def verify_subject(token: str, secret: str, now: float) -> str:
     """Return the subject of a valid token, else an empty text.
 
-    Invalid: wrong signature, issuer or time. ``now``: seconds since 1970.
-    """
+    Invalid: wrong signature, issuer or time. ``now``: seconds since 1970."""
     claims = _verify_claims(token, secret)
     if claims is None or claims.get("iss") != _ISSUER:
         return ""

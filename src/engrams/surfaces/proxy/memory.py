@@ -33,8 +33,7 @@ _log = logging.getLogger("engrams.proxy")
 class MemoryDeadlines:
     """Seconds that a request waits for memory.
 
-    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is loaded; ``journal``: for turns to be
-    stored.
+    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is loaded; ``journal``: for turns to be stored.
     """
 
     lookup: float = 0.15

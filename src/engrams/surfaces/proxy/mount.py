@@ -34,8 +34,7 @@ _PEEK = 16_000_000
 class ProxyMount:
     """Chat with memory; every other path is relayed unchanged.
 
-    Its routes go last.
-    """
+    Its routes go last."""
 
     def __init__(self, engine: MemoryEngine, settings: Settings, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._settings = settings

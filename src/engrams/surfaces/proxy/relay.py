@@ -22,9 +22,8 @@ CLOSED = 499
 class RelayResponse(Response):
     """Send the upstream's status, headers and bytes on as they come.
 
-    With ``observer`` the body is a chat stream: it is read along, and a connection that breaks becomes an error event.
-    Without one the bytes are passed raw and a break is passed on as a break. ``gone`` resolves when the client has left.
-    """
+    With ``observer`` the body is a chat stream: it is read along, and a connection that breaks becomes an error event. Without one the
+    bytes are passed raw and a break is passed on as a break. ``gone`` resolves when the client has left."""
 
     def __init__(
         self, answer: httpx2.Response, headers: RawHeaders, gone: asyncio.Task[None], observer: StreamObserver | None = None
@@ -88,8 +87,7 @@ async def cancel_task(task: asyncio.Task[None]) -> None:
 async def run_call(leaving: Coroutine[Any, Any, None], work: Callable[[asyncio.Task[None]], Awaitable[Response]]) -> Response:
     """Run ``work`` unless the client leaves first; then answer 499.
 
-    ``leaving`` ends when the client has left; ``work`` gets its task, which a `RelayResponse` takes over.
-    """
+    ``leaving`` ends when the client has left; ``work`` gets its task, which a `RelayResponse` takes over."""
     gone = asyncio.create_task(leaving)
     task = asyncio.ensure_future(work(gone))
     try:
@@ -110,10 +108,8 @@ _LINE_BYTES = 16_000_000
 class StreamObserver:
     """Collect the text of a streamed answer and store both turns.
 
-    The user's turn is stored before the first chunk, the answer's after the last. At most ``limit`` characters are collected,
-    however the bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream.
-    ``id``: that of the answer.
-    """
+    The user's turn is stored before the first chunk, the answer's after the last. At most ``limit`` characters are collected, however the
+    bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``: that of the answer."""
 
     def __init__(self, memory: DeadlineMemory, chat_request: ProxyRequest, limit: int) -> None:
         assert chat_request.caller is not None
@@ -160,8 +156,7 @@ class StreamObserver:
     def store_answer(self) -> asyncio.Task[bool] | None:
         """Store the answer once, partial where it broke off.
 
-        None: it has no text.
-        """
+        None: it has no text."""
         self._request.note_answer(self.id)
         if self._answer is None and self.text.strip():
             whole = self.finished and not self.failed and not self.is_cut

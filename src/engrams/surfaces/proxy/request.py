@@ -19,8 +19,7 @@ from engrams.types import Json, Turn
 class ProxyRequest:
     """Parsed request; without ``caller`` memory is not used.
 
-    ``skip_reason`` says why; with a caller its turns are stored.
-    """
+    ``skip_reason`` says why; with a caller its turns are stored."""
 
     raw: bytes
     envelope: ChatEnvelope | None
@@ -77,8 +76,7 @@ def parse_request(
 ) -> ProxyRequest:
     """Parse a request; never raises.
 
-    A request that memory cannot use goes upstream as it is.
-    """
+    A request that memory cannot use goes upstream as it is."""
     envelope = parse_envelope(raw, dialect.shape)
     if envelope is None:
         return ProxyRequest(raw, None, None, "request", dialect=dialect)
@@ -184,8 +182,7 @@ class ThreadSessions:
     def latest(self, session: str) -> str:
         """Return the latest response of a session.
 
-        It tells two equal messages apart.
-        """
+        It tells two equal messages apart."""
         return self._latest.get(session, "")
 
     def note(self, response: str, session: str) -> None:

@@ -43,8 +43,7 @@ _CONNECT_SECONDS = 10.0
 class UpstreamServer:
     """OpenAI-compatible server.
 
-    ``setting``: the setting that names it. SettingsError: its address is not an http(s) URL.
-    """
+    ``setting``: the setting that names it. SettingsError: its address is not an http(s) URL."""
 
     def __init__(self, url: str, key: str, timeout: float, setting: str = "serve.upstream") -> None:
         try:
@@ -72,8 +71,7 @@ class UpstreamServer:
     def url_for(self, path: bytes, query: bytes = b"") -> httpx2.URL:
         """Build the URL of a path.
 
-        A base URL with a path (``…/v1``) stands for our ``/v1``, as for any OpenAI client; a bare host takes every path.
-        """
+        A base URL with a path (``…/v1``) stands for our ``/v1``, as for any OpenAI client; a bare host takes every path."""
         prefix = self._base.raw_path.split(b"?")[0].rstrip(b"/")
         if prefix and (path == b"/v1" or path.startswith(b"/v1/")):
             path = prefix + path[3:]
@@ -97,8 +95,7 @@ class UpstreamServer:
     ) -> httpx2.Response:
         """Send a request and return the answer with its body unread.
 
-        httpx2.HTTPError: there is no answer.
-        """
+        httpx2.HTTPError: there is no answer."""
         request = httpx2.Request(method, url, headers=headers, content=content)
         return await self._client.send(request, stream=True)
 

@@ -117,9 +117,8 @@ class PageFile:
 class PageFiles:
     """All files by path, read at the first request.
 
-    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for
-    ever and never mixes two versions.
-    """
+    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for ever and never
+    mixes two versions."""
 
     def get(self, path: str) -> PageFile | None:
         return self._files.get(path)

@@ -50,8 +50,7 @@ _SCHEMA: dict[str, Any] = {
 class AgentVisit:
     """Results of one visit.
 
-    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for.
-    """
+    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for."""
 
     reported: bool = False
     summary: str = ""
@@ -69,8 +68,7 @@ class GardenAgent:
     def __init__(self, chat: Chat, garden: GardenScope, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
         """Set up a visit.
 
-        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model.
-        """
+        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model."""
         self._chat, self._garden, self._search, self._queue = chat, garden, search, queue
         self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
@@ -79,8 +77,7 @@ class GardenAgent:
         """Ask the model until it reports, or tokens or answers run out.
 
         Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
-        failed.
-        """
+        failed."""
         section = self._garden.settings
         latest = sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)
         prompt = prompts.load("garden").render(

@@ -61,8 +61,7 @@ class OwnerPresentError(Exception):
 class GardenDeps:
     """Dependencies of a cycle.
 
-    ``chores``: jobs of other components that it starts. ``search``: ids of hits in an owner's memory.
-    """
+    ``chores``: jobs of other components that it starts. ``search``: ids of hits in an owner's memory."""
 
     store: Store
     embedder: Embedder
@@ -78,8 +77,7 @@ class CycleRequest:
     """Request for a cycle.
 
     ``job``: id of the queued job. ``jobs``: names of the jobs to run (empty: as configured). ``manual``: a person asked; then neither
-    presence nor a pause holds it up, and steps that need confirmation are done. ``alive``: renews the job's lease.
-    """
+    presence nor a pause holds it up, and steps that need confirmation are done. ``alive``: renews the job's lease."""
 
     owner: Scope
     why: str
@@ -101,8 +99,7 @@ class CycleRunner:
     def plan(self, owner: Scope, jobs: Sequence[str] = ()) -> GardenPlan:
         """Plan the rule-based steps of all jobs; changes nothing.
 
-        A memory is in one step at most.
-        """
+        A memory is in one step at most."""
         garden, notes = self.load_scope(owner, self._select_jobs(jobs))
         steps: list[GardenStep] = []
         for job in self._select_jobs(jobs):
@@ -153,8 +150,7 @@ class CycleRunner:
     def run(self, request: CycleRequest) -> CycleReport:
         """Run a cycle, or the rest of an interrupted one.
 
-        ``ended`` of the report says that it is over. ModelError and BudgetError end its model's part only.
-        """
+        ``ended`` of the report says that it is over. ModelError and BudgetError end its model's part only."""
         progress = self._begin_cycle(request)
         try:
             for job in self._select_jobs(request.jobs):
@@ -187,8 +183,7 @@ class CycleRunner:
     def _begin_cycle(self, request: CycleRequest) -> CycleProgress:
         """Begin a cycle, or continue this job's interrupted one.
 
-        A cycle of another job is recorded as interrupted.
-        """
+        A cycle of another job is recorded as interrupted."""
         now = self.deps.clock()
         fresh = CycleProgress(CycleReport(new_id(now), request.why, now.isoformat()), job=request.job)
 
@@ -250,8 +245,7 @@ class CycleRunner:
     def _make_undo_log(self, owner: Scope, steps: Sequence[GardenStep]) -> tuple[list[Any], list[Any]]:
         """Build the undo log of steps: changed records and links.
 
-        Records: [id, version after]. Links: [source, target, type, weight before (None: no link), count before].
-        """
+        Records: [id, version after]. Links: [source, target, type, weight before (None: no link), count before]."""
         records = [[change.id, (change.expect or 0) + 1] for step in steps for change in step.changes]
         touched = {(e.source, e.target, e.type): e for step in steps for e in (*step.edges, *step.unlink)}
         nodes = list(dict.fromkeys(source for source, _, _ in touched))

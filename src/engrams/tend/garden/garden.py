@@ -25,8 +25,7 @@ _TRIES = 5
 class CycleUndo:
     """Result of undoing a cycle.
 
-    ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and stay.
-    """
+    ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and stay."""
 
     cycle: str
     restored: tuple[str, ...]
@@ -36,8 +35,7 @@ class CycleUndo:
 class MemoryGarden:
     """Maintenance of all of an owner's memory, reached as ``engine.garden``. Thread safe.
 
-    Any scope of an owner stands for the owner.
-    """
+    Any scope of an owner stands for the owner."""
 
     def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
         self._deps, self._run = deps, run
@@ -67,8 +65,7 @@ class MemoryGarden:
         """Return state, queue, last report, usage and undoable cycles.
 
         ``state``: running, interrupted, paused, scheduled, idle or disabled (none begins by itself). ``usage``: tokens and calls of the
-        last day.
-        """
+        last day."""
         owner = _owner_of(scope)
         state, queue = self._states.get(owner), self.queue(owner)
         day = self._deps.clock() - timedelta(days=1)
@@ -110,8 +107,7 @@ class MemoryGarden:
     def undo(self, scope: Place, cycle: str = "") -> CycleUndo:
         """Undo a cycle (none: the last one that changed something).
 
-        Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it is too long ago.
-        """
+        Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it is too long ago."""
         owner = _owner_of(scope)
         now, store = self._deps.clock(), self._deps.store
         state = self._states.get(owner)
@@ -139,8 +135,7 @@ class MemoryGarden:
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
         """Resolve a conflict: ``keep`` holds, the other one is superseded.
 
-        Without ``keep`` both stay, and are not listed again. Returns the superseded record. NotFoundError: one of them is not there.
-        """
+        Without ``keep`` both stay, and are not listed again. Returns the superseded record. NotFoundError: one of them is not there."""
         owner = _owner_of(scope)
         garden, _ = self._cycles.load_scope(owner)
         known = {record.id: record for record in garden.records}
@@ -160,8 +155,7 @@ class MemoryGarden:
     def pause(self, scope: Place, *, on: bool = True) -> dict[str, Any]:
         """Pause scheduled cycles until ``on=False``; returns the status.
 
-        A running cycle stops behind its current job.
-        """
+        A running cycle stops behind its current job."""
         owner, now = _owner_of(scope), self._deps.clock()
         self._states.change(owner, lambda state: replace(state, paused=on))
         if not on and self._section.enabled:

@@ -28,8 +28,7 @@ _MOVED_TYPES = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_
 def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
     """Merge near-identical statements into the strongest of each group.
 
-    Their cosine is above ``merge``, and they differ in no number, name, date or negation.
-    """
+    Their cosine is above ``merge``, and they differ in no number, name, date or negation."""
     groups: dict[int, list[int]] = {}
     into: dict[int, int] = {}
     for one, other in find_near_pairs(garden, garden.settings.merge_cosine):
@@ -87,8 +86,7 @@ def is_mergeable(one: Record, other: Record) -> bool:
 def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> GardenStep:
     """Build the step that merges records into ``stays``.
 
-    Strengths add up, the confidence is the highest, and the evidence is that of all.
-    """
+    Strengths add up, the confidence is the highest, and the evidence is that of all."""
     every = (stays, *goes)
     evidence = {(quote.source, quote.quote): quote for record in every for quote in record.evidence}
     fields: dict[str, Any] = {

@@ -73,8 +73,7 @@ class GardenScope:
     """Active statements of an owner, oldest first, as input of a job.
 
     ``vectors``: [records, dimension], zeros for none. ``links``: edges at any of them. ``settled``: pairs of ids with a decision.
-    ``taken``: ids that a step already changes.
-    """
+    ``taken``: ids that a step already changes."""
 
     owner: Scope
     now: datetime
@@ -110,9 +109,8 @@ STALE = "stale"
 def prune_weak(garden: GardenScope) -> list[GardenStep]:
     """Archive memories with confidence below ``prune`` and strength of 1.
 
-    They are at least ``prune_hours`` old. Corrections and what a person said come last, so that they stay where more is weak than a
-    cycle removes.
-    """
+    They are at least ``prune_hours`` old. Corrections and what a person said come last, so that they stay where more is weak than a cycle
+    removes."""
     section = garden.settings
     before = garden.now - timedelta(hours=section.prune_hours)
     weak = [one for _, one in garden.untouched() if one.strength <= 1 and one.recorded_at <= before]
@@ -141,8 +139,7 @@ def archive_record(garden: GardenScope, record: Record, reason: str, job: str = 
 def verify_files(garden: GardenScope) -> list[GardenStep]:
     """Lower the confidence of facts whose source files changed or are gone.
 
-    Each state of a file counts once.
-    """
+    Each state of a file counts once."""
     steps: list[GardenStep] = []
     for _, record in garden.untouched():
         if len(steps) >= garden.settings.max_changes:
@@ -213,8 +210,7 @@ def settle_conflicts(garden: GardenScope, found: list[StatementConflict]) -> lis
 def decide_conflict(garden: GardenScope, keep: Record, drop: Record, reason: str) -> GardenStep:
     """Build the step that supersedes one of two statements.
 
-    An earlier loser ends when the winner begins; a later one never held.
-    """
+    An earlier loser ends when the winner begins; a later one never held."""
     fields = {"status": Status.SUPERSEDED, "superseded_by": keep.id}
     later = _valid_since(keep) > _valid_since(drop)
     ended = {"valid_to": _valid_since(keep), "ended_at": garden.now} if later else {"retired_at": garden.now}

@@ -26,9 +26,8 @@ Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 class CycleReport:
     """Report of a cycle.
 
-    ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model
-    asked for (None: it was not asked). ``jobs``: steps of each job. ``state`` incomplete: the model gave no report.
-    """
+    ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model asked
+    for (None: it was not asked). ``jobs``: steps of each job. ``state`` incomplete: the model gave no report."""
 
     id: str
     why: str
@@ -50,8 +49,7 @@ class CycleReport:
 class CycleProgress:
     """Progress of a running cycle.
 
-    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job whose next attempt continues it.
-    """
+    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job whose next attempt continues it."""
 
     report: CycleReport
     done: tuple[str, ...] = ()
@@ -63,8 +61,7 @@ class GardenState:
     """State of an owner's garden.
 
     ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``: failed cycles in a row. ``size``: active
-    memories after the last cycle. ``settled``: pairs of ids with a decision.
-    """
+    memories after the last cycle. ``settled``: pairs of ids with a decision."""
 
     paused: bool = False
     going: CycleProgress | None = None
@@ -172,8 +169,7 @@ def make_wake_job(owner: Scope, name: str, at: datetime, why: str, priority: int
 def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: Records, size: int) -> tuple[JobSpec, ...]:
     """Make the entries due after learning: by hours, idle minutes, or size.
 
-    ``size``: active memories after the last cycle.
-    """
+    ``size``: active memories after the last cycle."""
     found = []
     if section.trigger_hours:
         found.append(
@@ -201,10 +197,9 @@ _DOUBLED = 6
 def compute_pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
     """Return the minutes until the next cycle.
 
-    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None: unknown). ``failures``: failed cycles in a
-    row. Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice
-    as long with each failure, 64 times at most (003).
-    """
+    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None: unknown). ``failures``: failed cycles in a row.
+    Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as long
+    with each failure, 64 times at most (003)."""
     if left is None or left <= 0:
         return section.max_pause_minutes
     wish = section.pause_minutes if asked is None else asked

@@ -87,8 +87,7 @@ def group_rows(rows: Floats, floor: float) -> list[list[int]]:
 def link_groups(centres: Floats, floor: float) -> list[list[int]]:
     """Group indices of centres linked by a cosine of at least ``floor``.
 
-    Single ones are left out.
-    """
+    Single ones are left out."""
     units = normalise_rows(centres)
     left = set(range(len(units)))
     found = []

@@ -53,8 +53,7 @@ def find_common_tag(records: Sequence[Record]) -> str:
 def infer_tag(texts: Sequence[str]) -> str:
     """Return the most frequent word of at least half the texts (003).
 
-    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none.
-    """
+    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(find_tag_words(text))
@@ -70,8 +69,7 @@ def find_tag_words(text: str) -> set[str]:
 def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
     """Ask for names of 2 to 4 words, one per group.
 
-    Empty where the model failed or gave no usable name.
-    """
+    Empty where the model failed or gave no usable name."""
     names: list[str] = []
     for start in range(0, len(groups), _AT_ONCE):
         some = groups[start : start + _AT_ONCE]

@@ -89,8 +89,7 @@ def abstract_concepts(
 def infer_tags(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
     """Infer a tag for each group without a common one.
 
-    Returns (id, changed fields) of the records, and the links to the tags.
-    """
+    Returns (id, changed fields) of the records, and the links to the tags."""
     edits: dict[str, dict[str, Any]] = {}
     edges: list[Edge] = []
     for records in groups:

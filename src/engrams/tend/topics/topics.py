@@ -29,8 +29,7 @@ _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 class TopicChange:
     """Counts of changes.
 
-    Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``; memories ``tagged``.
-    """
+    Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``; memories ``tagged``."""
 
     joined: int = 0
     left: int = 0
@@ -56,8 +55,7 @@ class TopicGroup:
 class MemoryTopics:
     """Topics of all scopes. Thread safe; no model call holds a lock.
 
-    Only ``run`` is started by itself, after a number of searches.
-    """
+    Only ``run`` is started by itself, after a number of searches."""
 
     kind = TOPICS
 

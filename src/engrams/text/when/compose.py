@@ -40,8 +40,7 @@ class ScannedText:
     def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
         """Detect a clause about the future around ``at``.
 
-        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer counts.
-        """
+        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer counts."""
         start, stop = self._clause_bounds(at)
         future = self._nearest_match(self.grammar.future, at, start, stop)
         past = self._nearest_match(self.grammar.past, at, start, stop)

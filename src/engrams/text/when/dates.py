@@ -1,7 +1,6 @@
 """Calendar arithmetic on local, naive times.
 
-All functions raise ValueError or OverflowError outside the years 1 to 9999.
-"""
+All functions raise ValueError or OverflowError outside the years 1 to 9999."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ def month_span(year: int, month: int, count: int, grain: Grain) -> Interval:
 def season_span(year: int, index: int) -> Interval:
     """Return a season's three calendar months, northern: spring 0, winter 3.
 
-    A winter is named after the year it begins in.
-    """
+    A winter is named after the year it begins in."""
     return month_span(year, _SEASON_MONTH[index], 3, "season")
 
 
@@ -165,8 +163,7 @@ _LUNAR = (44, 33, 22, 40, 30, 49, 38, 27, 46, 35, 24, 42, 31, 21, 40, 28, 47, 36
 def holiday_span(key: str, year: int) -> Interval:
     """Return the days of a holiday.
 
-    Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days.
-    """
+    Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days."""
     if key == "thanksgiving" or key == "blackfriday":
         first = date(year, 11, 1)
         thursday = first + ((3 - first.weekday()) % 7 + 21) * DAY
@@ -189,8 +186,7 @@ def _table_index(year: int, first: int, count: int) -> int:
 def edge_span(span: Interval, which: str) -> Interval:
     """Return the early, middle or late part of an interval.
 
-    Thirds of a month or longer; three months at the start or end "of" a year.
-    """
+    Thirds of a month or longer; three months at the start or end "of" a year."""
     start, end, grain = span
     if grain in ("minute", "hour", "day"):
         return span

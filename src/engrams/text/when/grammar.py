@@ -20,10 +20,9 @@ ModKind: TypeAlias = Literal["since", "until", "by", "before", "after", "from", 
 class DatePart:
     """Hold a piece of a date, from ``at`` to ``end``.
 
-    ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for
-    ``about`` and ``stretch`` its sign says past or future and ``count`` how many. ``lean``: -1 last, 0 this, 1 next,
-    None not said. ``hours``: minutes of the day [from, to), up to 30 h for a night.
-    """
+    ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for ``about`` and
+    ``stretch`` its sign says past or future and ``count`` how many. ``lean``: -1 last, 0 this, 1 next, None not said. ``hours``: minutes of
+    the day [from, to), up to 30 h for a night."""
 
     kind: PartKind
     at: int
@@ -107,10 +106,9 @@ Rule: TypeAlias = tuple[str, Handler]
 class Grammar:
     """Compiled patterns of one language's times.
 
-    ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one date; ``to``: between the ends
-    of a range; ``both``: the same after "between"; ``touch``: between a modifier and its part. ``future``: makes a date without a
-    year a coming one; so does ``present`` without ``past`` after "until".
-    """
+    ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one date; ``to``: between the ends of a
+    range; ``both``: the same after "between"; ``touch``: between a modifier and its part. ``future``: makes a date without a year a coming
+    one; so does ``present`` without ``past`` after "until"."""
 
     scanner: re.Pattern[str]
     heads: frozenset[str]

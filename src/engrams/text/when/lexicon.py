@@ -1,8 +1,7 @@
 """Word tables of a language, and handlers that read matches.
 
-Group names are the same in every language: n number, v vague number, u unit or thing, w last or next, d day or weekday, m month, y
-year, s season, h hour, e edge, b bound, o ordinal.
-"""
+Group names are the same in every language: n number, v vague number, u unit or thing, w last or next, d day or weekday, m month, y year, s
+season, h hour, e edge, b bound, o ordinal."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 class TimeLexicon:
     """Tables of words as they stand in ``RuleMatch.low``.
 
-    ``plain``: whole phrases to (unit, offset, part of the day).
-    """
+    ``plain``: whole phrases to (unit, offset, part of the day)."""
 
     months: Mapping[str, int]
     weekdays: Mapping[str, int]
@@ -72,8 +70,7 @@ class TimeLexicon:
     def on_stretch(self, m: RuleMatch) -> Piece | None:
         """Read "the last three weeks": up to now, or from now.
 
-        Without w it is the past; without n and v it is one unit.
-        """
+        Without w it is the past; without n and v it is one unit."""
         sign = 1 if m["w"] and self.leans[phrase_key(m["w"])] > 0 else -1
         count = FEW[self.vague[phrase_key(m["v"])]][1] if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         return DatePart("stretch", m.start(), m.end(), unit=self.units[phrase_key(m["u"])], offset=sign, count=(count, count))

@@ -96,8 +96,7 @@ def digit_rules(month_first: bool) -> tuple[Rule, ...]:
 def year_rule(strong: Set[str]) -> Rule:
     """Return the rule for a bare year.
 
-    Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a year.
-    """
+    Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a year."""
 
     def handle(m: RuleMatch) -> Piece | None:
         if m.word_after(m.end()) in _COUNTED:

@@ -15,9 +15,7 @@ from engrams.text.when.grammar import DatePart
 class Viewpoint:
     """Point of view for resolving a time.
 
-    ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or
-    future.
-    """
+    ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or future."""
 
     now: datetime
     ahead: bool = False

@@ -25,11 +25,10 @@ def find_times(text: str, now: datetime) -> tuple[Span, ...]:
 
     English, German, Spanish, French, Chinese, Japanese.
 
-    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without
-    a year is the last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and
-    5 July elsewhere. A winter is named after the year in which it begins. Vague times ("a few years ago") are wide ranges,
-    "recently" the last thirty days; a duration ("for three years") is no time. Never raises on any text.
-    """
+    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without a year is the
+    last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is
+    named after the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the last thirty days; a duration
+    ("for three years") is no time. Never raises on any text."""
     low = fold(text) if not text.isascii() else text.lower()
     words = set(WORDS.findall(low))
     cjk = not text.isascii() and CJK.search(low) is not None

@@ -16,10 +16,9 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 class Span:
     """Hold a time expression and its half-open UTC interval.
 
-    ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to July") is "range".
-    ``text``: the expression as written, ``at``: where it begins. ``recurs``: the text named no year ("in March", "on
-    Christmas"), so another year is possible. An open side ("before 2019") is EARLIEST or LATEST.
-    """
+    ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to July") is "range". ``text``: the
+    expression as written, ``at``: where it begins. ``recurs``: the text named no year ("in March", "on Christmas"), so another year is
+    possible. An open side ("before 2019") is EARLIEST or LATEST."""
 
     start: datetime
     end: datetime

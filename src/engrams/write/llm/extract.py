@@ -101,10 +101,9 @@ def extract_by_model(
 ) -> tuple[dict[str, list[Candidate]], Cost]:
     """Extract candidates by record, with the cost.
 
-    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose
-    quote is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model
-    fails for good.
-    """
+    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose quote
+    is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model fails for
+    good."""
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
     for group in _group_records(records, batch):
@@ -284,9 +283,8 @@ def extract_in_lanes(
 ) -> tuple[dict[str, list[Candidate]], Cost, str]:
     """Extract in both lanes, or the one named ``only``.
 
-    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails
-    finds nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule.
-    """
+    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails finds
+    nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule."""
     names = (only,) if only else LANES
     with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
         done = list(pool.map(lambda name: _run_lane(name, records, briefing, chat, batch), names))

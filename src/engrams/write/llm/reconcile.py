@@ -69,8 +69,7 @@ def reconcile_by_model(
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. After a failure the rules
     decide, so that no new statement is lost; with ``write.reconcile_fallback`` the statement instead stands beside what is known, or is
-    held. An answer that only removes also leaves the decision to the rules. A decision of low confidence coexists.
-    """
+    held. An answer that only removes also leaves the decision to the rules. A decision of low confidence coexists."""
     sure = [_reconcile_trivial(candidate, known) for candidate in candidates]
     open_ = [candidate for candidate, outcome in zip(candidates, sure, strict=True) if outcome is None]
     if not open_:

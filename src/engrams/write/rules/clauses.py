@@ -26,8 +26,7 @@ class EnglishClause:
     """One clause of an English sentence.
 
     ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than the
-    speaker. ``lasting``: it says since when or for how long.
-    """
+    speaker. ``lasting``: it says since when or for how long."""
 
     person: Person
     owner: tuple[Token, ...]

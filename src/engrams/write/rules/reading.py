@@ -26,8 +26,7 @@ class UtteranceContext:
     """Speaker, time and source of a text.
 
     ``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name, lower
-    case. ``is_lowercase``: the text has no capitals, so they cannot mark names.
-    """
+    case. ``is_lowercase``: the text has no capitals, so they cannot mark names."""
 
     speaker: str
     subject: str

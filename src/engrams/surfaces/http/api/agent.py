@@ -92,8 +92,7 @@ def _add_chat_routes(routes: APIRouter) -> None:
     def chat(agent: str, body: shapes.AgentMessage, caller: ScopedCaller) -> shapes.AgentReply:
         """Reply to a message, with the trace of the memories used.
 
-        Only the reply is waited for.
-        """
+        Only the reply is waited for."""
         _require_agent(agent)
         engine = caller.engine
         context = engine.context(body.message, scope=caller.scope)
@@ -108,8 +107,7 @@ def _add_chat_routes(routes: APIRouter) -> None:
     def explain(agent: str, body: shapes.AgentQuestion, caller: ScopedCaller) -> shapes.AgentTrace:
         """Trace the choice of memories for a question, every candidate of it.
 
-        No model is called and nothing changes.
-        """
+        No model is called and nothing changes."""
         _require_agent(agent)
         found = caller.engine.explain(body.query, scope=caller.scope)
         return to_agent_trace(found.trace, caller.owner, caller.engine, found.abstain)

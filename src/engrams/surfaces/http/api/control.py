@@ -36,8 +36,7 @@ def router(settings: Settings) -> APIRouter:
     def recall(body: shapes.RecallSwitch, caller: ScopedCaller) -> shapes.RecallAnswer:
         """Turn recall of facts and session summaries on or off.
 
-        Rules are always recalled, and turns are stored either way.
-        """
+        Rules are always recalled, and turns are stored either way."""
         return shapes.RecallAnswer(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
 
     @routes.get("/{product}", responses=error_responses(404))
@@ -54,8 +53,7 @@ def router(settings: Settings) -> APIRouter:
     def forget(product: Product, n: Number, caller: ScopedCaller) -> shapes.ForgottenMemory:
         """Forget the memory with this number; later numbers move up.
 
-        `/v1/memories/{id}/restore` undoes it.
-        """
+        `/v1/memories/{id}/restore` undoes it."""
         rows = _list_layer(caller, _LAYERS[product])
         if n > len(rows):
             raise NotFoundError(f"There are {len(rows)} {product}.", hint=f"GET /api/memory/{product} numbers them.")

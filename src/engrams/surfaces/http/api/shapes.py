@@ -36,8 +36,7 @@ class AgentInfo(BaseModel):
 class AgentTraceRow(BaseModel):
     """Candidate of a read; ``dropped`` says why it was not selected.
 
-    ``sim``, ``recency`` and ``importance`` are 0..1.
-    """
+    ``sim``, ``recency`` and ``importance`` are 0..1."""
 
     id: str
     text: str
@@ -96,8 +95,7 @@ class TopicGraph(BaseModel):
 class AgentState(BaseModel):
     """Number of memories by tier.
 
-    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph.
-    """
+    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph."""
 
     l0: int
     l1: int

@@ -48,9 +48,8 @@ class Mem0Target:
 def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Mem0Target:
     """Find the part of the caller's memory that ids and filters name.
 
-    mem0 clients name no user where they name a memory by its id, so their users are parts of one owner's memory, with a key
-    and without. InputError: the filters name several users, or something unknown.
-    """
+    mem0 clients name no user where they name a memory by its id, so their users are parts of one owner's memory, with a key and without.
+    InputError: the filters name several users, or something unknown."""
     tree = dict(filters or {})
     given = {**_find_ids(tree, 0), **ids}
     caller = find_caller(request, "")
@@ -155,8 +154,7 @@ def _field_names(value: Any, depth: int) -> set[str]:
 def _field_conditions(field: str, value: Any) -> Iterator[Condition]:
     """Yield conditions of one field.
 
-    ``{"gte": 1, "lt": 5}`` gives two, a plain value equality, ``*`` existence.
-    """
+    ``{"gte": 1, "lt": 5}`` gives two, a plain value equality, ``*`` existence."""
     if value == "*":
         yield Condition(field, "exists", True)
     elif isinstance(value, Mapping):

@@ -31,8 +31,7 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     def add(request: Request, body: shapes.Mem0AddRequest) -> shapes.Mem0Events:
         """Store the messages of a conversation.
 
-        Each event is a stored message or a memory derived from one.
-        """
+        Each event is a stored message or a memory derived from one."""
         if body.expiration_date:
             raise _no_expiry_error()
         where = find_target(request, body.ids(), body.filters)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class AuditEvent(BaseModel):
     """Operation on memory.
 
-    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory.
-    ``request``: the X-Request-Id of the answer.
-    """
+    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory. ``request``: the
+    X-Request-Id of the answer."""
 
     at: datetime
     action: str

@@ -27,8 +27,7 @@ REFUSED_KEY = "engrams.refused"
 class Caller:
     """Identified caller; ``scope`` lies in ``owner``.
 
-    Every engine call is given one of them. ``key``: the key of the request, if it had one.
-    """
+    Every engine call is given one of them. ``key``: the key of the request, if it had one."""
 
     engine: MemoryEngine
     owner: Scope
@@ -43,8 +42,7 @@ class Caller:
     def owner_filter(self, own: Scope, everyone: bool, what: str) -> str:
         """Return the key of ``own``, or empty for everybody's entries.
 
-        RefusedError: everybody's ``what`` without the right `admin`.
-        """
+        RefusedError: everybody's ``what`` without the right `admin`."""
         if everyone and not self.is_admin:
             raise RefusedError(f"Everybody's {what} takes the right `admin`.", hint="Leave `everyone` out for this person's own.")
         return "" if everyone else own.key
@@ -57,8 +55,7 @@ class Caller:
     def is_incognito(self, session: str) -> bool:
         """Return True for an incognito session of this process.
 
-        False where memory cannot tell.
-        """
+        False where memory cannot tell."""
         try:
             return bool(self.engine.sessions.get(session, scope=self.scope).mode == "incognito")
         except EngramsError:
@@ -88,8 +85,7 @@ def get_person(request: Request, x_engrams_user: User = "") -> Caller:
 def find_caller(request: Request, user: str) -> Caller:
     """Find the caller for a user name.
 
-    A key never leaves its owner: another user's name is a part of that owner's memory.
-    """
+    A key never leaves its owner: another user's name is a part of that owner's memory."""
     engine: MemoryEngine = request.app.state.engine
     key: ApiKey | None = request.scope.get(KEY)
     owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner

@@ -51,9 +51,8 @@ class ImportReport(BaseModel):
 class ImportStatus(BaseModel):
     """Progress of an import.
 
-    ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``received`` bytes of ``length`` (-1: not
-    known yet); ``done`` of ``total`` pieces are imported; ``report``: the result, once it is done.
-    """
+    ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``received`` bytes of ``length`` (-1: not known
+    yet); ``done`` of ``total`` pieces are imported; ``report``: the result, once it is done."""
 
     id: str
     scope: list[str]
@@ -90,8 +89,7 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
     def export(caller: ScopedCaller) -> StreamingResponse:
         """Export everything in the scope, with history and links, as JSON lines.
 
-        `/v1/import` takes the file.
-        """
+        `/v1/import` takes the file."""
         _require_disk(settings)
         folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
         path = Path(folder.name) / "memory.jsonl"
@@ -109,8 +107,7 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
     async def load(request: Request, caller: ScopedCaller, format: FormatParam = "auto") -> ImportReport:
         """Import a file, sent as the body, and wait for it.
 
-        Importing it twice stores nothing twice.
-        """
+        Importing it twice stores nothing twice."""
         _require_disk(settings)
         with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
             path = Path(folder) / "file"
@@ -135,8 +132,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
     ) -> ImportStatus:
         """Start a background import; the body is the file or its beginning.
 
-        The rest follows with PATCH.
-        """
+        The rest follows with PATCH."""
         uploads = _get_uploads(request)
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
@@ -151,8 +147,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
     ) -> ImportStatus:
         """Append the next piece of a file at `upload-offset`.
 
-        After a broken connection `received` says where to go on.
-        """
+        After a broken connection `received` says where to go on."""
         return await _receive_piece(request, caller, id, upload_offset, settings)
 
 

@@ -48,8 +48,7 @@ class GardenPauseRequest(RequestBody):
 class CycleResponse(BaseModel):
     """Result of a cycle.
 
-    `modified`: memories that changed; `compactions`: how many were merged into others.
-    """
+    `modified`: memories that changed; `compactions`: how many were merged into others."""
 
     id: str
     why: str
@@ -82,8 +81,7 @@ class QueuedCycle(BaseModel):
 class GardenStatusResponse(BaseModel):
     """State of the garden.
 
-    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone.
-    """
+    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone."""
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None

@@ -22,8 +22,7 @@ _LABEL = 160
 class GraphNode(BaseModel):
     """Node of the graph.
 
-    ``type``: memory, tag, topic or concept; the other fields are for memories.
-    """
+    ``type``: memory, tag, topic or concept; the other fields are for memories."""
 
     id: str
     type: str
@@ -56,8 +55,7 @@ def router(settings: Settings) -> APIRouter:
     def graph(asked: Annotated[requests.GraphQuery, Query()], caller: ScopedCaller) -> GraphResponse:
         """List memories, tags and topics with their links.
 
-        Around `focus`, `depth` steps far, or else around the newest memories. `more`: the limit left some out.
-        """
+        Around `focus`, `depth` steps far, or else around the newest memories. `more`: the limit left some out."""
         most = min(asked.limit, settings.limits.results)
         start = _focus_nodes(caller, asked.focus) if asked.focus else _newest_nodes(caller, asked, most)
         return _to_response(*GraphWalk(caller, asked, most).expand(start, asked.depth))

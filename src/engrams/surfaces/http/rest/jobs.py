@@ -42,9 +42,8 @@ class ListedJob(FailedJob):
 class JobsResponse(BaseModel):
     """Background jobs.
 
-    ``jobs``: by kind and state, everybody's for the right `admin`, else the owner's; the rest: the owner's, and the server's own
-    without their errors.
-    """
+    ``jobs``: by kind and state, everybody's for the right `admin`, else the owner's; the rest: the owner's, and the server's own without
+    their errors."""
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float

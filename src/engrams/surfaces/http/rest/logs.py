@@ -53,8 +53,7 @@ class LogFilter(BaseModel):
 class LogEntry(BaseModel):
     """Entry of a log; ``id`` and ``session`` are hashes.
 
-    ``owner``: a scope's key; null where nobody is named.
-    """
+    ``owner``: a scope's key; null where nobody is named."""
 
     id: str
     at: datetime
@@ -86,8 +85,7 @@ class FeedbackRequest(LogRequest):
 class FeedbackOutcome(BaseModel):
     """Outcome: stored, known, lost or dismissed.
 
-    known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept.
-    """
+    known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept."""
 
     outcome: Kept | Literal["dismissed"]
 

@@ -39,8 +39,7 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     def add(body: requests.AddRequest, response: Response, caller: ScopedCaller, idempotency_key: KeyHeader = "") -> responses.AddResponse:
         """Store a text, or the messages of a conversation.
 
-        It is durable and found by the next search.
-        """
+        It is durable and found by the next search."""
         receipts = (
             _add_messages(body, caller, idempotency_key, settings)
             if body.messages
@@ -54,8 +53,7 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     def find(asked: Annotated[requests.ListQuery, Query()], caller: ScopedCaller) -> responses.MemoryPage:
         """List memories by their fields, a page at a time.
 
-        `next` is empty on the last page.
-        """
+        `next` is empty on the last page."""
         tests = [Condition("tags", "contains", tag) for tag in asked.tag]
         tests += [Condition("tier", "in", [tier.value for tier in asked.tier])] if asked.tier else []
         page = caller.engine.list(
@@ -78,8 +76,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     def read(id: str, response: Response, caller: ScopedCaller, if_none_match: TagHeader = "") -> responses.MemoryResponse | Response:
         """Read a memory by its id or the first characters of it.
 
-        Six characters at least. Its ETag is its version.
-        """
+        Six characters at least. Its ETag is its version."""
         record = caller.engine.get(id, scope=caller.owner)
         if if_none_match and matches_etag(if_none_match, record.version):
             return Response(status_code=304, headers={"etag": etag(record.version)})
@@ -92,8 +89,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     ) -> responses.MemoryResponse | Response:
         """Change the fields that are sent.
 
-        With If-Match only while it still has that version.
-        """
+        With If-Match only while it still has that version."""
         sent = body.sent_fields()
         if "meta" in sent:
             requests.check_meta(sent["meta"], settings.limits.meta_bytes)
@@ -134,8 +130,7 @@ def _add_history_routes(routes: APIRouter) -> None:
     def purge(body: requests.PurgeRequest, caller: ScopedCaller) -> responses.PurgeResponse:
         """Erase memories and what was derived from them alone.
 
-        The answer proves that nothing is left.
-        """
+        The answer proves that nothing is left."""
         done = caller.engine.purge(list(dict.fromkeys(body.ids)), scope=caller.owner)
         return responses.PurgeResponse(removed=dict(done.removed), remaining=dict(done.remaining), proven=not any(done.remaining.values()))
 

@@ -62,8 +62,7 @@ def router(settings: Settings) -> APIRouter:
     def notebook(caller: ScopedCaller, layer: LayerParam = None, limit: LimitParam = 200) -> NotebookResponse:
         """List known memories by topic, with their sources.
 
-        Held and archived memories and those marked `meta.hidden` do not count.
-        """
+        Held and archived memories and those marked `meta.hidden` do not count."""
         kinds = tuple(kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind]))
         found = (
             caller.engine.list(scope=caller.scope, kinds=kinds, where=_NOT_HIDDEN, limit=min(limit, settings.limits.results)).records
@@ -81,8 +80,7 @@ def router(settings: Settings) -> APIRouter:
     def timeline(caller: ScopedCaller, buckets: BucketsParam = 60) -> TimelineResponse:
         """Count memories in equal periods from the first to now.
 
-        Of at most the newest 20,000.
-        """
+        Of at most the newest 20,000."""
         times = list(_list_times(caller, _MOST + 1))
         more = len(times) > _MOST
         del times[_MOST:]

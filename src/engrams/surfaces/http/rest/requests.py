@@ -207,8 +207,7 @@ def _replace_surrogates(value: Json, depth: int = 0) -> Json:
 def check_meta(value: dict[str, Any], most: int) -> dict[str, Any]:
     """Return metadata unchanged if it may be stored.
 
-    InputError: larger than ``most`` bytes of JSON, or no JSON.
-    """
+    InputError: larger than ``most`` bytes of JSON, or no JSON."""
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as problem:

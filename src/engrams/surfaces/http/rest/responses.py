@@ -70,8 +70,7 @@ class MemoryPage(BaseModel):
 class HitResponse(BaseModel):
     """Found memory; ``parts``: what each source added to the score.
 
-    ``status`` may differ from the record's.
-    """
+    ``status`` may differ from the record's."""
 
     memory: MemoryResponse
     score: float

@@ -18,8 +18,7 @@ def router(settings: Settings) -> APIRouter:
     def search(body: requests.SearchRequest, caller: ScopedCaller) -> responses.SearchResponse:
         """Find the memories that answer a question, best first.
 
-        `abstain`: nothing was relevant.
-        """
+        `abstain`: nothing was relevant."""
         tests = tuple(Condition(each.field, each.op, each.value) for each in body.where)
         found = caller.engine.search(
             body.query,
@@ -36,8 +35,7 @@ def router(settings: Settings) -> APIRouter:
     def explain(body: requests.QuestionRequest, caller: ScopedCaller) -> responses.ExplainResponse:
         """Trace a search with all candidates; nothing is recorded.
 
-        Every candidate has its scores, and why it was dropped.
-        """
+        Every candidate has its scores, and why it was dropped."""
         return responses.to_explanation(caller.engine.explain(body.query, scope=caller.scope, limit=body.limit, as_of=body.as_of))
 
     @routes.post("/context", responses=error_responses())

@@ -19,9 +19,8 @@ LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")
 class SessionResponse(BaseModel):
     """Conversation.
 
-    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before
-    this part of it. ``ended``: the result of its last end.
-    """
+    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before this part of
+    it. ``ended``: the result of its last end."""
 
     id: str
     scope: ScopeLabels
@@ -54,8 +53,7 @@ def router(settings: Settings) -> APIRouter:
     def end(id: str, caller: ScopedCaller) -> SessionResponse:
         """End a conversation: learn from the rest, decide held memories.
 
-        Ending it twice changes nothing.
-        """
+        Ending it twice changes nothing."""
         return _to_response(caller.engine.sessions.end(id, scope=caller.scope))
 
     return routes

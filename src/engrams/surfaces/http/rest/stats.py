@@ -25,9 +25,8 @@ class ScopesResponse(BaseModel):
 class StatsResponse(BaseModel):
     """Counts of memories.
 
-    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of
-    memories not purged that have a vector of the current model.
-    """
+    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of memories
+    not purged that have a vector of the current model."""
 
     status: dict[str, int]
     kind: dict[str, int]
@@ -53,8 +52,7 @@ class WorkingItem(BaseModel):
 class StateResponse(BaseModel):
     """Counts of memories by tier and layer.
 
-    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first.
-    """
+    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first."""
 
     tiers: dict[str, int]
     layers: dict[str, int]
@@ -137,8 +135,7 @@ def _add_count_routes(routes: APIRouter) -> None:
     ) -> SeriesResponse:
         """List requests and search times by minute, and model usage.
 
-        Since the server started.
-        """
+        Since the server started."""
         chart: ActivityChart = request.app.state.activity
         now = int(caller.engine.now().timestamp() // 60)
         points = [_to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)]

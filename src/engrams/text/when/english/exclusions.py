@@ -119,8 +119,7 @@ def on_before_last(m: RuleMatch) -> Piece | None:
 def on_month(m: RuleMatch) -> Piece | None:
     """Read a bare month.
 
-    Names that are also people or verbs need a capital and a preposition before them.
-    """
+    Names that are also people or verbs need a capital and a preposition before them."""
     name, at = m["m"], m.start()
     if name in _NAMES:
         before, capital = m.word_before(at), m.is_capital(at)

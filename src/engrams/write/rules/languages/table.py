@@ -11,10 +11,8 @@ class LanguageTable:
     """Sentence forms and words of one language.
 
     ``user``: the user's name in sentences. ``relative_of``: "{relative} of {name}". ``cue``: a pattern for the first person.
-    ``hypothetical``: a pattern for sentences that state no fact. ``relatives``, ``favorites`` and ``properties``: words and
-    their English. A row of ``forms``: predicate, category, pattern, the sentence about a third person, then ``no``,
-    ``changes`` or ``ends``.
-    """
+    ``hypothetical``: a pattern for sentences that state no fact. ``relatives``, ``favorites`` and ``properties``: words and their English.
+    A row of ``forms``: predicate, category, pattern, the sentence about a third person, then ``no``, ``changes`` or ``ends``."""
 
     code: str
     user: str

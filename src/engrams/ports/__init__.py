@@ -9,6 +9,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engrams.ports.jobs import CONDENSE as CONDENSE
+from engrams.ports.jobs import EMBED as EMBED
+from engrams.ports.jobs import ENFORCE as ENFORCE
+from engrams.ports.jobs import EXTRACT as EXTRACT
+from engrams.ports.jobs import FINALISE as FINALISE
+from engrams.ports.jobs import GARDEN as GARDEN
+from engrams.ports.jobs import JUDGE as JUDGE
+from engrams.ports.jobs import REVIEW as REVIEW
+from engrams.ports.jobs import ROLL as ROLL
+from engrams.ports.jobs import SWEEP as SWEEP
+from engrams.ports.jobs import TOPICS as TOPICS
+from engrams.ports.jobs import WAKE as WAKE
+from engrams.ports.jobs import Claim as Claim
+from engrams.ports.jobs import Failure as Failure
+from engrams.ports.jobs import Job as Job
+from engrams.ports.jobs import Jobs as Jobs
+from engrams.ports.jobs import Ledger as Ledger
 from engrams.ports.memory import MemoryApi as MemoryApi
 from engrams.ports.memory import MemoryReader as MemoryReader
 from engrams.ports.models import Answer as Answer
@@ -48,33 +65,16 @@ from engrams.ports.search import Seek as Seek
 from engrams.ports.skills import SKILL as SKILL
 from engrams.ports.skills import Skills as Skills
 from engrams.ports.skills import is_skill as is_skill
+from engrams.ports.state import GARDEN_STATE as GARDEN_STATE
+from engrams.ports.state import LEARNED as LEARNED
+from engrams.ports.state import PREFERENCES as PREFERENCES
+from engrams.ports.state import OwnerState as OwnerState
+from engrams.ports.state import Sessions as Sessions
 from engrams.ports.vault import DAILY as DAILY
 from engrams.ports.vault import Flush as Flush
 from engrams.ports.vault import MemoryFiles as MemoryFiles
 from engrams.ports.vault import Notes as Notes
 from engrams.ports.vault import Reason as Reason
-from engrams.ports.work import CONDENSE as CONDENSE
-from engrams.ports.work import EMBED as EMBED
-from engrams.ports.work import ENFORCE as ENFORCE
-from engrams.ports.work import EXTRACT as EXTRACT
-from engrams.ports.work import FINALISE as FINALISE
-from engrams.ports.work import GARDEN as GARDEN
-from engrams.ports.work import GARDEN_STATE as GARDEN_STATE
-from engrams.ports.work import JUDGE as JUDGE
-from engrams.ports.work import LEARNED as LEARNED
-from engrams.ports.work import PREFERENCES as PREFERENCES
-from engrams.ports.work import REVIEW as REVIEW
-from engrams.ports.work import ROLL as ROLL
-from engrams.ports.work import SWEEP as SWEEP
-from engrams.ports.work import TOPICS as TOPICS
-from engrams.ports.work import WAKE as WAKE
-from engrams.ports.work import Claim as Claim
-from engrams.ports.work import Failure as Failure
-from engrams.ports.work import Job as Job
-from engrams.ports.work import Jobs as Jobs
-from engrams.ports.work import Ledger as Ledger
-from engrams.ports.work import OwnerState as OwnerState
-from engrams.ports.work import Sessions as Sessions
 
 
 class Store(Records, Search, Graph, Jobs, Sessions, OwnerState, Ledger, Protocol):

@@ -6,7 +6,7 @@ with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model=
     model.say({"facts": []})
     model.fail("http_429", times=2)"""
 
-from engrams.testing.engine import Ticker as Ticker
+from engrams.testing.clock import Ticker as Ticker
 from engrams.testing.engine import temp_engine as temp_engine
 from engrams.testing.hashing import HashEmbedder as HashEmbedder
 from engrams.testing.script import ScriptedFault as ScriptedFault

@@ -198,7 +198,7 @@ class Scope:
 
 
 ScopeInput: TypeAlias = Scope | str | Sequence[str] | Mapping[str, str]
-"""What names a scope: itself, pairs of labels as a tuple or a dict, or one label as a string."""
+"""Accepted forms of a scope: itself, pairs of labels as a tuple or a dict, or one label as a string."""
 
 _INNER = frozenset({"conversation", "session", "thread", "chat"})
 

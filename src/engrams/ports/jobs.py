@@ -1,4 +1,4 @@
-"""Jobs, sessions and states of owners."""
+"""Background jobs and the use of models."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from engrams.ports.records import JobSpec, Reach, SessionRow, StateRow
-from engrams.types import Meta, Scope
+from engrams.ports.records import JobSpec
+from engrams.types import Meta
 
 EXTRACT = "extract"
 EMBED = "embed"
@@ -20,8 +20,6 @@ ROLL, REVIEW = "roll", "review"
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
-LEARNED, PREFERENCES, GARDEN_STATE = "learned", "profile", "garden"
-"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
 """Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
@@ -117,34 +115,4 @@ class Ledger(Protocol):
         """Add to a day's calls and tokens.
         The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that no other caller can come between.
         The last few days are kept. Adding nothing only looks."""
-        ...
-
-
-class Sessions(Protocol):
-    def load(self, owner: Scope, id: str) -> SessionRow | None: ...
-
-    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        """Store it with ``token`` + 1.
-        ConflictError where the stored token is not ``expect`` (None: any)."""
-        ...
-
-    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Active or closing ones last active before (or at) that time."""
-        ...
-
-    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Latest first."""
-        ...
-
-
-class OwnerState(Protocol):
-    """Small states of owners, changed by compare and swap."""
-
-    def load_state(self, owner: Scope, name: str) -> StateRow:
-        """The stored state, or an empty one with token 0."""
-        ...
-
-    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
-        """Store it with the next token.
-        ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
         ...

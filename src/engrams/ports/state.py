@@ -1,0 +1,42 @@
+"""Sessions and states of owners, kept in the store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from engrams.ports.records import Reach, SessionRow, StateRow
+from engrams.types import Scope
+
+LEARNED, PREFERENCES, GARDEN_STATE = "learned", "profile", "garden"
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden."""
+
+
+class Sessions(Protocol):
+    def load(self, owner: Scope, id: str) -> SessionRow | None: ...
+
+    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
+        """Store it with ``token`` + 1.
+        ConflictError where the stored token is not ``expect`` (None: any)."""
+        ...
+
+    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
+        """Active or closing ones last active before (or at) that time."""
+        ...
+
+    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
+        """Latest first."""
+        ...
+
+
+class OwnerState(Protocol):
+    """Small states of owners, changed by compare and swap."""
+
+    def load_state(self, owner: Scope, name: str) -> StateRow:
+        """The stored state, or an empty one with token 0."""
+        ...
+
+    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+        """Store it with the next token.
+        ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
+        ...

@@ -57,14 +57,14 @@ from engrams.ports.records import SessionRow as SessionRow
 from engrams.ports.records import Slot as Slot
 from engrams.ports.records import StateRow as StateRow
 from engrams.ports.records import Where as Where
+from engrams.ports.search import SKILL as SKILL
 from engrams.ports.search import Graph as Graph
 from engrams.ports.search import Ids as Ids
 from engrams.ports.search import Pool as Pool
 from engrams.ports.search import Search as Search
 from engrams.ports.search import Seek as Seek
-from engrams.ports.skills import SKILL as SKILL
+from engrams.ports.search import is_skill as is_skill
 from engrams.ports.skills import Skills as Skills
-from engrams.ports.skills import is_skill as is_skill
 from engrams.ports.state import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.state import LEARNED as LEARNED
 from engrams.ports.state import PREFERENCES as PREFERENCES

@@ -40,6 +40,15 @@ class Seek:
     where: Where | None = None
 
 
+SKILL = "skill:"
+"""What the id of a skill begins with; its name follows."""
+
+
+def is_skill(id: str) -> bool:
+    """True for the id of a skill, which is never stored."""
+    return id.startswith(SKILL)
+
+
 class Ids(Sequence[str]):
     """Ids that know their places.
     The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came

@@ -8,14 +8,6 @@ from typing import Protocol
 from engrams.ports.search import Pool, Seek
 from engrams.types import Json, Record
 
-SKILL = "skill:"
-"""What the id of a skill begins with; its name follows."""
-
-
-def is_skill(id: str) -> bool:
-    """True for the id of a skill, which is never stored."""
-    return id.startswith(SKILL)
-
 
 class Skills(Protocol):
     """Skills as records made on demand.

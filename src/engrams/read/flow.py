@@ -69,22 +69,12 @@ class CandidateFloors:
 
 
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
-    """Find records that answer the request, best first.
+    """Find records that answer the request, best first; no side effects.
     Of a very long query its head and tail count."""
-    most = deps.query_chars
-    if len(request.text) <= most:
-        return _search_short(request, deps)
-    half = most // 2
-    found = _search_short(replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), deps)
-    note = f"a query of {len(request.text)} characters: its first and last {half} were used"
-    return replace(found, trace=replace(found.trace, notes=(*found.trace.notes, note)))
-
-
-def _search_short(request: ReadRequest, deps: ReadDeps) -> Found:
-    """Find records that answer the request, best first; no side effects."""
+    request, cut = _cut_query(request, deps.query_chars)
     stages = StageTimer()
     if request.limit <= 0 or not request.text.strip():
-        return Found((), Trace(request.text, {}, (), (), ("nothing was asked for",), "skipped"), abstain=True)
+        return Found((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
     prepared = prepare_query(request, deps)
     stages.record("query", len(prepared.seek.terms))
     hot = {} if deps.find_hot is None else deps.find_hot(request.scope, prepared.seek.vector)
@@ -117,27 +107,48 @@ def _search_short(request: ReadRequest, deps: ReadDeps) -> Found:
     joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known))
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
-    judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
-    dropped.update(refused)
+    judged, note = list(joined.hits), ""
+    if deps.reranker is not None:
+        judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
+        dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
     ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
+    chosen = _choose_hits(ranked, dropped, pool, asked, request, deps)
+    stages.record("diversify", len(chosen))
+    highest = max((content_score(hit) for hit in chosen), default=0.0)
+    trace = _build_trace(
+        request,
+        (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut),
+        prepared,
+        [*hits, *judged],
+        chosen,
+        dropped,
+        stages,
+    )
+    trace = replace(trace, path=_source_path(pool, prepared, deps))
+    return Found(chosen, trace, abstain=highest < deps.settings.abstain)
+
+
+def _choose_hits(
+    ranked: Sequence[Hit], dropped: dict[str, str], pool: Pool, asked: Sequence[str], request: ReadRequest, deps: ReadDeps
+) -> tuple[Hit, ...]:
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
-    said = asked
     best = put_rules_first(rules, varied)[: request.limit]
-    chosen = tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, said)) for hit in best)
-    stages.record("diversify", len(chosen))
-    highest = max((content_score(hit) for hit in chosen), default=0.0)
-    trace = _build_trace(
-        request, (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen)), prepared, [*hits, *judged], chosen, dropped, stages
-    )
-    trace = replace(trace, path=_source_path(pool, prepared, deps))
-    return Found(chosen, trace, abstain=highest < deps.settings.abstain)
+    return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
+
+
+def _cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
+    if len(request.text) <= most:
+        return request, ()
+    half = most // 2
+    note = f"a query of {len(request.text)} characters: its first and last {half} were used"
+    return replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), (note,)
 
 
 def _find_floors(pool: Pool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateFloors:

@@ -11,13 +11,13 @@ from engrams.settings import RerankSettings
 from engrams.types import Hit
 
 
-def rerank(query: str, hits: Sequence[Hit], reranker: Reranker | None, settings: RerankSettings) -> tuple[list[Hit], dict[str, str], str]:
+def rerank(query: str, hits: Sequence[Hit], reranker: Reranker, settings: RerankSettings) -> tuple[list[Hit], dict[str, str], str]:
     """Rerank hits: new order, reasons of dropped ones, a trace note.
 
     The verdict is absolute, 0..1, and is blended into the score by ``weight``; hits without a verdict keep their score. A model that fails
     changes nothing: a read never fails because of it."""
-    if reranker is None or not hits:
-        return list(hits), {}, ""
+    if not hits:
+        return [], {}, ""
     best, rest = list(hits[: settings.candidates]), list(hits[settings.candidates :])
     try:
         verdicts = reranker.rank(Rank(query, tuple(hit.record.search_text for hit in best), settings.seconds))

@@ -95,7 +95,6 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update(
         {name: "found by words since corrected" for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)}
     )
-    dropped.update({hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
@@ -114,7 +113,9 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
     ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
-    chosen = _choose_hits(ranked, dropped, pool, asked, request, deps)
+    twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
+    dropped.update({name: f"says what {other} says" for name, other in twins.items()})
+    chosen = _choose_hits(ranked, pool, dropped, asked, request, deps)
     stages.record("diversify", len(chosen))
     highest = max((content_score(hit) for hit in chosen), default=0.0)
     trace = _build_trace(
@@ -131,10 +132,8 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
 
 
 def _choose_hits(
-    ranked: Sequence[Hit], dropped: dict[str, str], pool: Pool, asked: Sequence[str], request: ReadRequest, deps: ReadDeps
+    ranked: Sequence[Hit], pool: Pool, dropped: dict[str, str], asked: Sequence[str], request: ReadRequest, deps: ReadDeps
 ) -> tuple[Hit, ...]:
-    twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
-    dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
@@ -225,7 +224,8 @@ def _find_unfit(hits: Sequence[Hit], pool: Pool, floors: CandidateFloors, prepar
                 low.setdefault(hit.record.id, "too few of the words asked for")
     low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
     low.update(dict.fromkeys(floors.stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
-    return {**dropped, **low}
+    running = {hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta}
+    return {**dropped, **low, **running}
 
 
 def _is_shown(record: Record, request: ReadRequest) -> bool:

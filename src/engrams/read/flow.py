@@ -118,15 +118,8 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     chosen = _choose_hits(ranked, pool, dropped, asked, request, deps)
     stages.record("diversify", len(chosen))
     highest = max((content_score(hit) for hit in chosen), default=0.0)
-    trace = _build_trace(
-        request,
-        (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut),
-        prepared,
-        [*hits, *judged],
-        chosen,
-        dropped,
-        stages,
-    )
+    notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut)
+    trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_source_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=highest < deps.settings.abstain)
 

@@ -5,26 +5,9 @@ from __future__ import annotations
 from engrams.text.when import numeric
 from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
 from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, Rule, RuleMatch, compile_grammar
-from engrams.text.when.lexicon import HOURS
+from engrams.text.when.lexicon import HOURS, load_lexicon
 
-_UNITS = {
-    "分钟": "minute",
-    "分鐘": "minute",
-    "小时": "hour",
-    "小時": "hour",
-    "钟头": "hour",
-    "天": "day",
-    "日": "day",
-    "晚": "day",
-    "周": "week",
-    "週": "week",
-    "星期": "week",
-    "礼拜": "week",
-    "禮拜": "week",
-    "月": "month",
-    "季度": "quarter",
-    "年": "year",
-}
+ZH = load_lexicon("chinese")
 _WHICH = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "当": 0, "下": 1, "下下": 2}
 _YEARS = {"今年": 0, "本年": 0, "去年": -1, "前年": -2, "大前年": -3, "明年": 1, "后年": 2, "後年": 2}
 _DAYS = {
@@ -36,62 +19,6 @@ _DAYS = {
     "后": 2,
     "後": 2,
     "大后": 3,
-}
-_PARTS = {
-    "凌晨": "dawn",
-    "清晨": "morning",
-    "早上": "morning",
-    "早晨": "morning",
-    "上午": "morning",
-    "中午": "noon",
-    "下午": "afternoon",
-    "傍晚": "evening",
-    "晚上": "evening",
-    "夜里": "night",
-    "夜裡": "night",
-    "半夜": "night",
-    "早": "morning",
-    "晚": "evening",
-    "夜": "night",
-    "晨": "morning",
-}
-_HOLIDAYS = {
-    "圣诞": "christmas",
-    "聖誕": "christmas",
-    "平安夜": "eve",
-    "元旦": "newyear",
-    "国庆": "china",
-    "國慶": "china",
-    "五一": "mayday",
-    "劳动节": "mayday",
-    "情人节": "valentine",
-    "万圣": "halloween",
-    "感恩节": "thanksgiving",
-    "复活节": "easter",
-    "妇女节": "women",
-    "春节": "lunar",
-    "春節": "lunar",
-    "过年": "lunar",
-}
-_EDGES = {"初": "start", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
-_BOUNDS: dict[str, ModKind] = {
-    "以前": "before",
-    "之前": "before",
-    "前": "before",
-    "以后": "after",
-    "以後": "after",
-    "之后": "after",
-    "之後": "after",
-    "后": "after",
-    "後": "after",
-    "以来": "since",
-    "以來": "since",
-    "至今": "since",
-    "开始": "since",
-    "開始": "since",
-    "起": "since",
-    "为止": "until",
-    "止": "until",
 }
 _HEADS: dict[str, ModKind] = {
     "自从": "since",
@@ -106,7 +33,7 @@ _HEADS: dict[str, ModKind] = {
 
 
 def _unit_name(text: str) -> str:
-    return _UNITS[text.lstrip("个個")]
+    return ZH.units[text.lstrip("个個")]
 
 
 def _on_year(m: RuleMatch) -> Piece | None:
@@ -134,7 +61,7 @@ def _on_weekday(m: RuleMatch) -> Piece | None:
 
 
 def _on_day(m: RuleMatch) -> Piece | None:
-    hours = HOURS[_PARTS[m["h"]]] if m["h"] else None
+    hours = HOURS[ZH.hours[m["h"]]] if m["h"] else None
     return DatePart("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
 
 
@@ -164,11 +91,11 @@ def _on_season(m: RuleMatch) -> Piece | None:
 
 
 def _on_holiday(m: RuleMatch) -> Piece | None:
-    return DatePart("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+    return DatePart("holiday", m.start(), m.end(), name=ZH.holidays[m["h"]])
 
 
 def _on_clock(m: RuleMatch) -> Piece | None:
-    return on_time(_PARTS, m)
+    return on_time(ZH.hours, m)
 
 
 def _on_quarter(m: RuleMatch) -> Piece | None:
@@ -178,8 +105,8 @@ def _on_quarter(m: RuleMatch) -> Piece | None:
 def _on_edge(m: RuleMatch) -> Piece | None:
     """Read 年底: of the year before it, or this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
-    alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=_EDGES[m["e"]]) if unit else None
-    return Modifier("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]], instead=alone)
+    alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=ZH.edges[m["e"]]) if unit else None
+    return Modifier("edge", m.start(), m.end(), suffix=True, name=ZH.edges[m["e"]], instead=alone)
 
 
 def _on_half(m: RuleMatch) -> Piece | None:
@@ -187,7 +114,7 @@ def _on_half(m: RuleMatch) -> Piece | None:
 
 
 def _on_bound(m: RuleMatch) -> Piece | None:
-    return Modifier(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+    return Modifier(ZH.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 
 def _on_head(m: RuleMatch) -> Piece | None:
@@ -195,7 +122,7 @@ def _on_head(m: RuleMatch) -> Piece | None:
 
 
 _WEEK = r"(?:周|週|星期|礼拜|禮拜)"
-_PART = "|".join(part for part in _PARTS if len(part) > 1)
+_PART = "|".join(part for part in ZH.hours if len(part) > 1)
 _CLOCK = (
     rf"(?P<u>{_PART})?(?P<h>(?<![\d.])(?:\d{{1,2}}|十[一二]?|[一二两三四五六七八九]))[点點](?!钟后|儿|子|也|都|点)"
     r"(?:(?P<half>半)|(?P<n>\d{1,2}|[一二三四五]?十[一二三四五六七八九]?)分?)?(?!半|击)"
@@ -233,13 +160,13 @@ _RULES: tuple[Rule, ...] = (
     ),
     (rf"(?<![第\d一二三四五六七八九十])(?P<d>{DAY})[号號](?!线|線|楼|樓|门|門|院|馆|館|店|机|機|码|碼|球|室|位|车|車|房|桌)", _on_dom),
     (r"(?P<s>[春夏秋冬])(?:天|季)", _on_season),
-    (rf"(?P<h>{'|'.join(_HOLIDAYS)})(?:节|節)?", _on_holiday),
+    (rf"(?P<h>{'|'.join(ZH.holidays)})(?:节|節)?", _on_holiday),
     (_CLOCK, _on_clock),
     (rf"(?P<u>{_PART})", _on_clock),
     (r"第?(?P<q>[一二三四1-4])季度", _on_quarter),
     (r"(?P<w>上|下)半年", _on_half),
     (r"(?P<u>年|月|周)?(?P<e>底|初|中旬|上旬|下旬|末|(?<=[年月])中(?!旬|国|國|心|学|學|午))", _on_edge),
-    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _on_bound),
+    ("|".join(sorted(ZH.bounds, key=len, reverse=True)), _on_bound),
     ("|".join(sorted(_HEADS, key=len, reverse=True)), _on_head),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engrams.text.when.dates import Interval, month_span
 from engrams.text.when.grammar import DatePart, Piece, RuleMatch
 from engrams.text.when.lexicon import HOURS
@@ -46,7 +48,7 @@ def on_date(m: RuleMatch) -> Piece | None:
     return None if last and last <= day else DatePart("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
 
 
-def on_time(names: dict[str, str], m: RuleMatch) -> Piece | None:
+def on_time(names: Mapping[str, str], m: RuleMatch) -> Piece | None:
     """Read groups u (part of the day), h (hour), n (minutes), half."""
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:

@@ -178,8 +178,3 @@ def word_set(text: str) -> frozenset[str]:
 def phrase_key(text: str) -> str:
     """Normalize a matched phrase to single blanks."""
     return " ".join(text.split())
-
-
-def word_table(listing: dict[int, str]) -> dict[str, int]:
-    """Invert {1: "jan january"} to {"jan": 1, "january": 1}."""
-    return {word.strip(): value for value, listed in listing.items() for word in (listed.split(",") if "," in listed else listed.split())}

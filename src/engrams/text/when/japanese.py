@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from engrams.text.when import numeric
 from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
-from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, Rule, RuleMatch, compile_grammar
-from engrams.text.when.lexicon import HOURS
+from engrams.text.when.grammar import DatePart, Modifier, Piece, Rule, RuleMatch, compile_grammar
+from engrams.text.when.lexicon import HOURS, load_lexicon
 
-_UNITS = {
-    "分": "minute",
-    "分間": "minute",
-    "時間": "hour",
-    "日": "day",
-    "日間": "day",
-    "晩": "day",
-    "週": "week",
-    "週間": "week",
-    "か月": "month",
-    "ヶ月": "month",
-    "カ月": "month",
-    "ヵ月": "month",
-    "ケ月": "month",
-    "箇月": "month",
-    "月": "month",
-    "四半期": "quarter",
-    "年": "year",
-    "年間": "year",
-}
+JA = load_lexicon("japanese")
 _YEARS = {"今年": 0, "本年": 0, "去年": -1, "昨年": -1, "一昨年": -2, "おととし": -2, "来年": 1, "再来年": 2}
 _WHICH = {"先々": -2, "先": -1, "今": 0, "来": 1, "再来": 2}
 _DAYS = {
@@ -51,63 +32,8 @@ _DAYS = {
     "明朝": (1, "morning"),
     "明晩": (1, "evening"),
 }
-_PARTS = {
-    "早朝": "dawn",
-    "午前": "morning",
-    "午後": "afternoon",
-    "夕方": "evening",
-    "深夜": "night",
-    "朝": "morning",
-    "昼": "noon",
-    "夜": "night",
-    "晩": "evening",
-}
-_HOLIDAYS = {
-    "クリスマスイブ": "eve",
-    "クリスマス・イブ": "eve",
-    "クリスマス": "christmas",
-    "大晦日": "silvester",
-    "元日": "newyear",
-    "元旦": "newyear",
-    "お正月": "newyear",
-    "正月": "newyear",
-    "バレンタインデー": "valentine",
-    "バレンタイン": "valentine",
-    "ハロウィン": "halloween",
-    "イースター": "easter",
-    "感謝祭": "thanksgiving",
-}
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
 _LEANS = {"この前": -1, "この間": -1, "前": -1, "先": -1, "次": 1, "今度": 1, "来る": 1}
-_EDGES = {
-    "初め": "start",
-    "はじめ": "start",
-    "始め": "start",
-    "初頭": "start",
-    "初旬": "early",
-    "上旬": "early",
-    "中旬": "mid",
-    "半ば": "mid",
-    "なかば": "mid",
-    "下旬": "late",
-    "終わり": "end",
-    "おわり": "end",
-    "末": "end",
-}
-_BOUNDS: dict[str, ModKind] = {
-    "以来": "since",
-    "以降": "since",
-    "から": "since",
-    "まで": "until",
-    "以前": "before",
-    "より前": "before",
-    "の前": "before",
-    "前": "before",
-    "より後": "after",
-    "の後": "after",
-    "以後": "after",
-    "後": "after",
-}
 
 
 def _on_year(m: RuleMatch) -> Piece | None:
@@ -146,13 +72,13 @@ def _on_day(m: RuleMatch) -> Piece | None:
 
 
 def _on_ago(m: RuleMatch) -> Piece | None:
-    return on_counted(m, _UNITS[m["u"]], 1 if m["f"] else -1)
+    return on_counted(m, JA.units[m["u"]], 1 if m["f"] else -1)
 
 
 def _on_stretch(m: RuleMatch) -> Piece | None:
     count = 5 if m["v"] else parse_number(m["n"])
     return DatePart(
-        "stretch", m.start(), m.end(), unit=_UNITS[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
+        "stretch", m.start(), m.end(), unit=JA.units[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
     )
 
 
@@ -173,11 +99,11 @@ def _on_season(m: RuleMatch) -> Piece | None:
 
 
 def _on_holiday(m: RuleMatch) -> Piece | None:
-    return DatePart("holiday", m.start(), m.end(), name=_HOLIDAYS[m["h"]])
+    return DatePart("holiday", m.start(), m.end(), name=JA.holidays[m["h"]])
 
 
 def _on_clock(m: RuleMatch) -> Piece | None:
-    return on_time(_PARTS, m)
+    return on_time(JA.hours, m)
 
 
 def _on_quarter(m: RuleMatch) -> Piece | None:
@@ -185,7 +111,7 @@ def _on_quarter(m: RuleMatch) -> Piece | None:
 
 
 def _on_edge(m: RuleMatch) -> Piece | None:
-    return Modifier("edge", m.start(), m.end(), suffix=True, name=_EDGES[m["e"]])
+    return Modifier("edge", m.start(), m.end(), suffix=True, name=JA.edges[m["e"]])
 
 
 def _on_edge_unit(m: RuleMatch) -> Piece | None:
@@ -201,7 +127,7 @@ def _on_half(m: RuleMatch) -> Piece | None:
 
 
 def _on_bound(m: RuleMatch) -> Piece | None:
-    return Modifier(_BOUNDS[m[0]], m.start(), m.end(), suffix=True)
+    return Modifier(JA.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 
 _ND = r"(?<![第\d一二三四五六七八九十何数])"
@@ -226,17 +152,17 @@ _RULES: tuple[Rule, ...] = (
     (rf"{_ND}(?P<m>{MONTH})月(?!曜|給|謝|間|額)(?:(?P<d>{DAY})日(?:(?:から|[〜～~-])(?P<d2>{DAY})日)?)?", on_date),
     (r"(?<![\d月])(?P<d>3[01]|[12]\d|[1-9])日(?=[にはのま、。]|から|\Z)(?!の間|の前)", _on_dom),
     (r"(?<![\w])(?P<s>[春夏秋冬])(?=に|休み|頃|から|まで)|(?<=[年の])(?P<s2>[春夏秋冬])(?!日|本|田|山|川|子)", _on_season),
-    (rf"(?P<h>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})", _on_holiday),
+    (rf"(?P<h>{'|'.join(sorted(JA.holidays, key=len, reverse=True))})", _on_holiday),
     (
-        rf"(?P<u>{'|'.join(_PARTS)})?の?(?<!\d)(?P<h>\d{{1,2}}|十[一二]?|[一二三四五六七八九])時(?!間|代|々|点|期|計|刻)(?:(?P<half>半)|(?P<n>\d{{1,2}})分)?",
+        rf"(?P<u>{'|'.join(JA.hours)})?の?(?<!\d)(?P<h>\d{{1,2}}|十[一二]?|[一二三四五六七八九])時(?!間|代|々|点|期|計|刻)(?:(?P<half>半)|(?P<n>\d{{1,2}})分)?",
         _on_clock,
     ),
-    (rf"(?P<u>{'|'.join(_PARTS)})(?!日|食|刊|鮮)", _on_clock),
+    (rf"(?P<u>{'|'.join(JA.hours)})(?!日|食|刊|鮮)", _on_clock),
     (r"第(?P<q>[1-4一二三四])四半期", _on_quarter),
     (r"(?P<w>上半期|下半期|前半|後半)", _on_half),
     (r"(?P<u>年|月)(?P<e>末|始|初)(?!め)", _on_edge_unit),
-    (rf"(?P<e>{'|'.join(sorted(_EDGES, key=len, reverse=True))})", _on_edge),
-    ("|".join(sorted(_BOUNDS, key=len, reverse=True)), _on_bound),
+    (rf"(?P<e>{'|'.join(sorted(JA.edges, key=len, reverse=True))})", _on_edge),
+    ("|".join(sorted(JA.bounds, key=len, reverse=True)), _on_bound),
 )
 
 

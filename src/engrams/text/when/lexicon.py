@@ -5,8 +5,12 @@ season, h hour, e edge, b bound, o ordinal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
 
 from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, RuleMatch, phrase_key
 from engrams.text.when.numeric import clock_minutes, full_year
@@ -20,6 +24,10 @@ HOURS = {
     "night": (1080, 1800),
     "midnight": (0, 60),
 }
+_VALUES: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("months", "weekdays", "numbers", "seasons", "leans", "ordinals"), int),
+    "plain": lambda value: (value.split()[0], int(value.split()[1]), " ".join(value.split()[2:])),
+}
 FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 
 
@@ -29,18 +37,18 @@ class TimeLexicon:
 
     ``plain``: whole phrases to (unit, offset, part of the day)."""
 
-    months: Mapping[str, int]
-    weekdays: Mapping[str, int]
-    numbers: Mapping[str, int]
-    units: Mapping[str, str]
-    seasons: Mapping[str, int]
-    hours: Mapping[str, str]
-    holidays: Mapping[str, str]
-    leans: Mapping[str, int]
-    vague: Mapping[str, str]
-    edges: Mapping[str, str]
-    bounds: Mapping[str, ModKind]
-    plain: Mapping[str, tuple[str, int, str]]
+    months: Mapping[str, int] = field(default_factory=dict)
+    weekdays: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    seasons: Mapping[str, int] = field(default_factory=dict)
+    hours: Mapping[str, str] = field(default_factory=dict)
+    holidays: Mapping[str, str] = field(default_factory=dict)
+    leans: Mapping[str, int] = field(default_factory=dict)
+    vague: Mapping[str, str] = field(default_factory=dict)
+    edges: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, ModKind] = field(default_factory=dict)
+    plain: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
     ordinals: Mapping[str, int] = field(default_factory=dict)
 
     def parse_number(self, text: str) -> int:
@@ -179,3 +187,13 @@ class TimeLexicon:
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
         index = self.weekdays.get(unit, -1)
         return Modifier("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)
+
+
+@cache
+def load_lexicon(language: str) -> TimeLexicon:
+    """Load a language's words from ``lexicons/LANGUAGE.json``: ``{table: {value: [words]}}``."""
+    stored = json.loads((resources.files(__package__) / "lexicons" / f"{language}.json").read_text("utf-8"))
+    tables = {
+        table: {word: _VALUES.get(table, str)(value) for value, words in rows.items() for word in words} for table, rows in stored.items()
+    }
+    return TimeLexicon(**tables)

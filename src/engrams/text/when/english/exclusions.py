@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.when.english.words import ENGLISH
 from engrams.text.when.grammar import DatePart, Modifier, Piece, RuleMatch, phrase_key, word_set
+from engrams.text.when.lexicon import load_lexicon
 from engrams.text.when.numeric import full_year
+
+ENGLISH = load_lexicon("english")
 
 STRONG = word_set(
     "in since until till til by before after during of around circa from to early late mid year summer spring fall autumn winter"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from engrams.text.when import numeric
 from engrams.text.when.english import exclusions
-from engrams.text.when.english.words import ENGLISH as EN
 from engrams.text.when.grammar import Rule, any_of, compile_grammar
+from engrams.text.when.lexicon import load_lexicon
 from engrams.text.when.numeric import on_decade
+
+EN = load_lexicon("english")
 
 _N = rf"(?P<n>\d{{1,4}}|{any_of(EN.numbers)})"
 _V = rf"(?P<v>{any_of(EN.vague)})"

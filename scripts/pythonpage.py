@@ -57,7 +57,7 @@ QUERY = {
 
 TYPES = (
     *(types.Turn, types.Scope, types.Record, types.Kind, types.Layer, types.Tier, types.Status, types.Evidence, types.Provenance),
-    *(types.Receipt, types.Derived, types.Decision, types.Cost, types.Found, types.Hit, types.Trace, types.TraceRow, types.Context),
+    *(types.Receipt, types.DerivedMemory, types.Decision, types.Cost, types.Found, types.Hit, types.Trace, types.TraceRow, types.Context),
     *(ports.Page, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.Erased, LoadReport),
 )
 
@@ -97,7 +97,7 @@ def _package() -> str:
 
 def _settings() -> str:
     named = ("load", "describe", "names", "presets")
-    return "\n\n".join(_callable(f"settings.{name}", getattr(settings, name)) for name in named) + "\n\n" + _prose(settings.Loaded)
+    return "\n\n".join(_callable(f"settings.{name}", getattr(settings, name)) for name in named) + "\n\n" + _prose(settings.LoadedSettings)
 
 
 def _methods() -> str:

@@ -15,7 +15,7 @@ from engrams.errors import InputError
 from engrams.logs import CrisisRecord
 from engrams.settings import Settings
 from engrams.testing import Ticker, temp_engine
-from engrams.types.logs import Classifier, Kept, Severity
+from engrams.types.logs import CrisisClassifier, CrisisSeverity, LogWriteOutcome
 
 
 @pytest.fixture
@@ -27,10 +27,13 @@ def clock() -> Ticker:
 def test_a_record_has_no_place_for_what_was_said(home: Path, clock: Ticker) -> None:
     """A crisis has a hashed session, a classifier, a severity and a reason of at most 500 characters, and nothing else."""
     log = build.safety(Settings(home=home), clock)
-    assert log.append_once("s1", classifier="model", severity="high", reason="r" * 501, owner="user/ann", id="turn-1") is Kept.STORED
+    assert (
+        log.append_once("s1", classifier="model", severity="high", reason="r" * 501, owner="user/ann", id="turn-1")
+        is LogWriteOutcome.STORED
+    )
     (record,) = log.list()
     assert {field.name for field in fields(CrisisRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
-    assert (record.classifier, record.severity, record.reason) == (Classifier.MODEL, Severity.HIGH, "r" * 500)
+    assert (record.classifier, record.severity, record.reason) == (CrisisClassifier.MODEL, CrisisSeverity.HIGH, "r" * 500)
     assert (record.at, record.owner) == (datetime(2026, 3, 10, 8, tzinfo=UTC), "user/ann")
     assert len(record.session) == 32 and "s1" not in record.session and len(record.id) == 32
     base = apsw.Connection(str(home / "ledgers" / "safety.db"))
@@ -42,9 +45,9 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: Ticker) -> N
 @pytest.mark.covers("S4.55")
 def test_the_same_record_is_kept_once(home: Path, clock: Ticker) -> None:
     """An id that is sent again, after a restart too, changes nothing: the first stays as it was."""
-    assert build.safety(Settings(home=home), clock).append_once("s1", classifier="rules", severity="low", id="1") is Kept.STORED
+    assert build.safety(Settings(home=home), clock).append_once("s1", classifier="rules", severity="low", id="1") is LogWriteOutcome.STORED
     again = build.safety(Settings(home=home), clock)
-    assert again.append_once("s1", classifier="person", severity="high", id="1") is Kept.KNOWN
+    assert again.append_once("s1", classifier="person", severity="high", id="1") is LogWriteOutcome.KNOWN
     assert [record.severity for record in again.list()] == ["low"]
 
 
@@ -67,7 +70,7 @@ def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: Ticker, ca
     """A home that cannot be one: the caller goes on, the failure is told and counted."""
     home.write_text("no folder")
     log = build.safety(Settings(home=home), clock)
-    assert log.append_once("s1", classifier="rules", severity="high") is Kept.LOST
+    assert log.append_once("s1", classifier="rules", severity="high") is LogWriteOutcome.LOST
     assert log.lost == 1 and "safety log cannot be written" in caplog.text
 
 
@@ -118,6 +121,6 @@ def test_what_memory_is_told_to_do_does_not_touch_the_logs() -> None:
         engine.purge([record.id for record in engine.list(scope=scope).records], scope=scope)
         assert kept and engine.list(scope=scope).records == ()
         off = engine.settings.model_copy(update={"enabled": False})
-        assert build.safety(off, engine.now).append_once("s2", classifier="rules", severity="low") is Kept.STORED
-        assert build.feedback(off, engine.now).add("s2", "skip") is Kept.STORED
+        assert build.safety(off, engine.now).append_once("s2", classifier="rules", severity="low") is LogWriteOutcome.STORED
+        assert build.feedback(off, engine.now).add("s2", "skip") is LogWriteOutcome.STORED
         assert (len(safety.list()), len(feedback.list())) == (2, 2)

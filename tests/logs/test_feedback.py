@@ -13,7 +13,7 @@ from engrams.errors import InputError
 from engrams.logs import FeedbackRecord
 from engrams.settings import Settings
 from engrams.testing import Ticker
-from engrams.types.logs import Kept, Label, Modality, Source
+from engrams.types.logs import FeedbackLabel, LogWriteOutcome, SessionMedium, Source
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def clock() -> Ticker:
 def test_a_label_with_source_and_modality(home: Path, clock: Ticker) -> None:
     """Positive, negative or skip, with where it was said and how the session was held; the session is a hash, the user optional."""
     log = build.feedback(Settings(home=home), clock)
-    assert [label.value for label in Label] == ["positive", "negative", "skip"]
-    for label in Label:
-        assert log.add(f"s-{label}", label, source="prompt", modality="voice", owner="user/ann") is Kept.STORED
-    assert log.add("s4", "positive") is Kept.STORED
+    assert [label.value for label in FeedbackLabel] == ["positive", "negative", "skip"]
+    for label in FeedbackLabel:
+        assert log.add(f"s-{label}", label, source="prompt", modality="voice", owner="user/ann") is LogWriteOutcome.STORED
+    assert log.add("s4", "positive") is LogWriteOutcome.STORED
     newest, *others = log.list()
-    assert (newest.label, newest.source, newest.modality, newest.owner) == (Label.POSITIVE, Source.API, Modality.TEXT, None)
-    assert {record.label for record in others} == set(Label)
-    assert {(record.source, record.modality, record.owner) for record in others} == {(Source.PROMPT, Modality.VOICE, "user/ann")}
+    assert (newest.label, newest.source, newest.modality, newest.owner) == (FeedbackLabel.POSITIVE, Source.API, SessionMedium.TEXT, None)
+    assert {record.label for record in others} == set(FeedbackLabel)
+    assert {(record.source, record.modality, record.owner) for record in others} == {(Source.PROMPT, SessionMedium.VOICE, "user/ann")}
     assert newest.at == datetime(2026, 3, 10, 8, tzinfo=UTC) and len(newest.session) == 32
     assert {field.name for field in fields(FeedbackRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
 
@@ -43,7 +43,7 @@ def test_dismissing_records_nothing(home: Path, clock: Ticker) -> None:
     log = build.feedback(Settings(home=home), clock)
     assert log.add("s1", None, source="prompt") is None
     assert log.list() == () and not home.exists()
-    assert log.add("s1", "skip", source="prompt") is Kept.STORED
+    assert log.add("s1", "skip", source="prompt") is LogWriteOutcome.STORED
 
 
 @pytest.mark.covers("S4.56")

@@ -22,13 +22,13 @@ from engrams.errors import InputError, StoreError
 from engrams.logs import CrisisLog, FeedbackLog
 from engrams.settings import Settings
 from engrams.testing import Ticker
-from engrams.types.logs import Kept
+from engrams.types.logs import LogWriteOutcome
 
 Log = CrisisLog | FeedbackLog
 HOSTILE = ("../x", "a\0b", "\ud800", "\u202egnp", "🦊", "会话", "x" * 100_000, "user/other", "' OR 1=1 --")
 
 
-def noted(log: Log, session: str = "s1", **more: Any) -> Kept | None:
+def noted(log: Log, session: str = "s1", **more: Any) -> LogWriteOutcome | None:
     """One record in either log."""
     if isinstance(log, CrisisLog):
         return log.append_once(session, classifier="rules", severity="high", **more)
@@ -100,10 +100,10 @@ def test_a_session_cannot_be_guessed_back(opened: Callable[..., Log], home: Path
 
 def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: Ticker, home: Path) -> None:
     """The same id again is known, after a restart and whatever else it says; another owner's is another; the id is not in a file."""
-    assert noted(opened(), owner="user/ann", id="s1:turn-7") is Kept.STORED
+    assert noted(opened(), owner="user/ann", id="s1:turn-7") is LogWriteOutcome.STORED
     clock.forward(hours=1)
-    assert noted(opened(), "s2", owner="user/ann", id="s1:turn-7") is Kept.KNOWN
-    assert noted(opened(), owner="user/bob", id="s1:turn-7") is Kept.STORED
+    assert noted(opened(), "s2", owner="user/ann", id="s1:turn-7") is LogWriteOutcome.KNOWN
+    assert noted(opened(), owner="user/bob", id="s1:turn-7") is LogWriteOutcome.STORED
     assert [record.owner for record in opened().list()] == ["user/bob", "user/ann"]
     assert all(b"turn-7" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
@@ -135,14 +135,14 @@ print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
     others = [subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) for _ in range(2)]
-    mine: list[Kept | None] = []
+    mine: list[LogWriteOutcome | None] = []
     threads = [threading.Thread(target=lambda: mine.extend([noted(first, id=str(number)) for number in range(40)])) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     told = [int(other.communicate(timeout=60)[0]) for other in others]
-    assert mine.count(Kept.STORED) + sum(told) == 40 and mine.count(Kept.LOST) == 0
+    assert mine.count(LogWriteOutcome.STORED) + sum(told) == 40 and mine.count(LogWriteOutcome.LOST) == 0
     assert len({record.id for record in first.list(limit=100)}) == len(first.list(limit=100)) == 40
     assert len({record.session for record in first.list(limit=100)}) == 1
 
@@ -154,7 +154,7 @@ def test_a_forked_process_writes_on_a_connection_of_its_own(log: Log) -> None:
     parents = log._kept._open
     child = os.fork()
     if child == 0:
-        os._exit(0 if noted(log, id="child") is Kept.STORED and log._kept._open is not parents else 1)
+        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and log._kept._open is not parents else 1)
     assert os.waitpid(child, 0)[1] == 0
     noted(log, id="parent")
     assert len(log.list()) == 3
@@ -195,15 +195,15 @@ def test_a_clock_that_goes_back_loses_nothing(log: Log, clock: Ticker) -> None:
     """Records are of the day that the clock says."""
     for step in (0, -2, 3):
         clock.forward(days=step)
-        assert noted(log) is Kept.STORED
+        assert noted(log) is LogWriteOutcome.STORED
     assert [record.at.day for record in log.list()] == [11, 10, 8]
 
 
 @pytest.mark.parametrize("bad", HOSTILE, ids=[ascii(text[:12]) for text in HOSTILE])
 def test_hostile_names_are_names(log: Log, bad: str) -> None:
     """Whatever a session, an owner or an id is called, it is kept, found again and kept once."""
-    assert noted(log, bad, owner=f"user/{bad}", id=bad) is Kept.STORED
-    assert noted(log, bad, owner=f"user/{bad}", id=bad) is Kept.KNOWN
+    assert noted(log, bad, owner=f"user/{bad}", id=bad) is LogWriteOutcome.STORED
+    assert noted(log, bad, owner=f"user/{bad}", id=bad) is LogWriteOutcome.KNOWN
     assert len(log.list(session=bad)) == len(log.list(owner=f"user/{bad}")) == 1
     assert log.list(session=bad + "x") == log.list(owner="user/%") == log.list(owner="use") == ()
 
@@ -221,16 +221,16 @@ def test_a_log_that_cannot_be_written_fails_nobody(opened: Callable[..., Log], h
     home.mkdir()
     (home / "ledgers").write_text("a file in its place")
     log = opened()
-    assert [noted(log, "s-secret", owner="user/xanthippe"), noted(log, "s2")] == [Kept.LOST, Kept.LOST]
+    assert [noted(log, "s-secret", owner="user/xanthippe"), noted(log, "s2")] == [LogWriteOutcome.LOST, LogWriteOutcome.LOST]
     assert log.lost == 2
     assert "cannot be written" in caplog.text and "xanth" not in caplog.text and "s-secret" not in caplog.text
     (home / "ledgers").unlink()
-    assert noted(log) is Kept.STORED
+    assert noted(log) is LogWriteOutcome.STORED
     log.close()
     (base,) = (home / "ledgers").glob("*.db")
     base.write_bytes(b"no database at all" * 1000)
     broken = opened()
-    assert noted(broken) is Kept.LOST and broken.lost == 1
+    assert noted(broken) is LogWriteOutcome.LOST and broken.lost == 1
     with pytest.raises(StoreError) as problem:
         broken.list()
     assert problem.value.hint
@@ -251,7 +251,7 @@ def test_a_key_that_a_crash_cut_short_is_completed(opened: Callable[..., Log], h
 def test_where_memory_is_in_this_process_so_is_the_log(opened: Callable[..., Log], home: Path, bare: dict[str, Any]) -> None:
     """No file is made, nobody is named, the rest works alike, and the next process knows of nothing."""
     log = opened(**bare)
-    assert [noted(log, owner="user/ann", id="1"), noted(log, owner="user/ann", id="1")] == [Kept.STORED, Kept.KNOWN]
+    assert [noted(log, owner="user/ann", id="1"), noted(log, owner="user/ann", id="1")] == [LogWriteOutcome.STORED, LogWriteOutcome.KNOWN]
     (record,) = log.list(session="s1")
     assert record.owner is None and log.list(owner="user/ann") == ()
     assert not home.exists()

@@ -22,7 +22,7 @@ from engrams.clock import micros, utc
 from engrams.errors import InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
-from engrams.types.logs import Classifier, Kept, Label, Modality, Severity, Source
+from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, LogWriteOutcome, SessionMedium, Source
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -96,7 +96,7 @@ class LogStore(Generic[_Record]):
         id: str = "",
         at: datetime | None = None,
         incognito: bool = False,
-    ) -> Kept:
+    ) -> LogWriteOutcome:
         """Store a record once.
 
         ``session``: its name, of which only a hash is kept. ``owner``: a scope's key, or empty. ``id``: the same id is kept once for an
@@ -113,8 +113,8 @@ class LogStore(Generic[_Record]):
         except StoreError as problem:
             self.lost += 1
             _log.error("the %s log cannot be written: %s", self._name, problem)
-            return Kept.LOST
-        return Kept.STORED if new else Kept.KNOWN
+            return LogWriteOutcome.LOST
+        return LogWriteOutcome.STORED if new else LogWriteOutcome.KNOWN
 
     def check_words(self, data: Mapping[str, str]) -> None:
         """Raise InputError for a value outside its closed list."""
@@ -288,8 +288,8 @@ _REASON = 500
 class CrisisRecord(LogRecord):
     """Record of a crisis; ``reason``: the classifier's words, cut at 500 characters."""
 
-    classifier: Classifier
-    severity: Severity
+    classifier: CrisisClassifier
+    severity: CrisisSeverity
     reason: str
 
 
@@ -297,7 +297,7 @@ class CrisisLog(LogStore[CrisisRecord]):
     """Keeps crises for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("safety", home, clock, days, CrisisRecord, classifier=Classifier, severity=Severity)
+        super().__init__("safety", home, clock, days, CrisisRecord, classifier=CrisisClassifier, severity=CrisisSeverity)
 
     def append_once(
         self,
@@ -310,7 +310,7 @@ class CrisisLog(LogStore[CrisisRecord]):
         id: str = "",
         at: datetime | None = None,
         incognito: bool = False,
-    ) -> Kept:
+    ) -> LogWriteOutcome:
         """Record a noticed crisis; parameters as for ``LogStore.put``.
 
         ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be written: ``lost``.
@@ -323,16 +323,16 @@ class CrisisLog(LogStore[CrisisRecord]):
 class FeedbackRecord(LogRecord):
     """Record of one opinion on a session."""
 
-    label: Label
+    label: FeedbackLabel
     source: Source
-    modality: Modality
+    modality: SessionMedium
 
 
 class FeedbackLog(LogStore[FeedbackRecord]):
     """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("feedback", home, clock, days, FeedbackRecord, label=Label, source=Source, modality=Modality)
+        super().__init__("feedback", home, clock, days, FeedbackRecord, label=FeedbackLabel, source=Source, modality=SessionMedium)
 
     def add(
         self,
@@ -340,12 +340,12 @@ class FeedbackLog(LogStore[FeedbackRecord]):
         label: str | None,
         *,
         source: str = Source.API,
-        modality: str = Modality.TEXT,
+        modality: str = SessionMedium.TEXT,
         owner: str = "",
         id: str = "",
         at: datetime | None = None,
         incognito: bool = False,
-    ) -> Kept | None:
+    ) -> LogWriteOutcome | None:
         """Record an opinion on a session; parameters as for ``LogStore.put``.
 
         ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be written:

@@ -36,7 +36,7 @@ from engrams.ports.models import Closable as Closable
 from engrams.ports.models import Embedder as Embedder
 from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import Message as Message
-from engrams.ports.models import Rank as Rank
+from engrams.ports.models import RankRequest as RankRequest
 from engrams.ports.models import Reranker as Reranker
 from engrams.ports.models import TokenCounter as TokenCounter
 from engrams.ports.records import AsOf as AsOf
@@ -45,6 +45,7 @@ from engrams.ports.records import Change as Change
 from engrams.ports.records import Committed as Committed
 from engrams.ports.records import Condition as Condition
 from engrams.ports.records import Erased as Erased
+from engrams.ports.records import FactSlot as FactSlot
 from engrams.ports.records import JobSpec as JobSpec
 from engrams.ports.records import Lease as Lease
 from engrams.ports.records import OutboxEntry as OutboxEntry
@@ -54,7 +55,6 @@ from engrams.ports.records import Query as Query
 from engrams.ports.records import Reach as Reach
 from engrams.ports.records import Records as Records
 from engrams.ports.records import SessionRow as SessionRow
-from engrams.ports.records import Slot as Slot
 from engrams.ports.records import StateRow as StateRow
 from engrams.ports.records import Where as Where
 from engrams.ports.search import SKILL as SKILL
@@ -71,8 +71,8 @@ from engrams.ports.state import PREFERENCES as PREFERENCES
 from engrams.ports.state import OwnerState as OwnerState
 from engrams.ports.state import Sessions as Sessions
 from engrams.ports.vault import DAILY as DAILY
-from engrams.ports.vault import Flush as Flush
 from engrams.ports.vault import MemoryFiles as MemoryFiles
+from engrams.ports.vault import NoteFlush as NoteFlush
 from engrams.ports.vault import Notes as Notes
 from engrams.ports.vault import Reason as Reason
 

@@ -106,7 +106,7 @@ class Chat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class RankRequest:
     """Score each text against the query. ``seconds``: the time there is."""
 
     query: str
@@ -121,4 +121,4 @@ class Reranker(Protocol):
     @property
     def name(self) -> str: ...
 
-    def rank(self, rank: Rank) -> tuple[float | None, ...]: ...
+    def rank(self, rank: RankRequest) -> tuple[float | None, ...]: ...

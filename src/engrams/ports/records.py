@@ -207,7 +207,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class FactSlot:
     """Subject and predicate of a statement, without its object.
     ``role``: of whoever stated it."""
 
@@ -241,7 +241,7 @@ class Records(Protocol):
 
     def find(self, query: Query) -> Page: ...
 
-    def slots(self, query: Query) -> tuple[Slot, ...]:
+    def slots(self, query: Query) -> tuple[FactSlot, ...]:
         """``find`` where only the slots matter."""
         ...
 

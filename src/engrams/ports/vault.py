@@ -18,7 +18,7 @@ Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", 
 
 
 @dataclass(frozen=True, slots=True)
-class Flush:
+class NoteFlush:
     """Turns to write down: turns, oldest first.
     ``day``: whose note they go into (None: today, UTC)."""
 
@@ -31,7 +31,7 @@ class Flush:
 class Notes(Protocol):
     """Daily notes."""
 
-    def flush(self, asked: Flush) -> bool:
+    def flush(self, asked: NoteFlush) -> bool:
         """Append turns to the owner's daily note.
         False: nothing to say, or said before.
 

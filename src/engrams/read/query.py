@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
-from engrams.ports import Embedder, Query, Reach, Records, Seek, Slot
+from engrams.ports import Embedder, FactSlot, Query, Reach, Records, Seek
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
@@ -82,7 +82,7 @@ def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) 
     return {slot.id: fit for slot in found if (fit := _subject_fit(slot, subjects[slot.subject], people, cues.role))}
 
 
-def _subject_fit(slot: Slot, subject: str, people: Sequence[str], role: str) -> float:
+def _subject_fit(slot: FactSlot, subject: str, people: Sequence[str], role: str) -> float:
     if people:
         return float(bool(subject) and any(name in subject or subject in name for name in people))
     if role == "user":

@@ -16,7 +16,7 @@ from engrams.read.cues import QueryCues, score_dates, score_speakers
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
-from engrams.text.when import Span, find_times
+from engrams.text.when import TimeSpan, find_times
 from engrams.types import Hit, Layer, Record
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def top_indices(scores: Floats, number: int) -> Integers:
     return found[np.argsort(-scores[found], kind="stable")][:number]
 
 
-def query_spans(cues: QueryCues) -> list[Span]:
+def query_spans(cues: QueryCues) -> list[TimeSpan]:
     """Times asked about, but not "now": current facts may be old."""
     return [span for span in cues.spans if not (cues.wants_current and span.grain == "range")]
 
@@ -177,7 +177,7 @@ _MOST_TEXT = 2000
 
 
 def raise_spoken_dates(
-    hits: Sequence[Hit], spans: Sequence[Span], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
+    hits: Sequence[Hit], spans: Sequence[TimeSpan], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
 ) -> list[Hit]:
     """Raise date scores of hits whose text names one of ``spans``.
 
@@ -191,7 +191,7 @@ def raise_spoken_dates(
     return sorted(raised, key=lambda hit: -hit.score)
 
 
-def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
+def _raise_date(hit: Hit, asked: Sequence[TimeSpan], full: float) -> Hit:
     record = hit.record
     said = record.valid_from or record.recorded_at
     had = hit.parts.get("date", 0.0)
@@ -201,12 +201,12 @@ def _raise_date(hit: Hit, asked: Sequence[Span], full: float) -> Hit:
 
 
 @text_cache(2048)
-def _find_spans(text: str, said: datetime) -> tuple[Span, ...]:
+def _find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
     """Cached: the next query mostly finds the same texts."""
     return find_times(text, said)
 
 
-def _overlap(one: Span, other: Span) -> bool:
+def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
     return (one.end - one.start).days <= _LONGEST_SPAN and one.start < other.end and other.start < one.end
 
 

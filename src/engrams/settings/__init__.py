@@ -18,7 +18,7 @@ from engrams.settings.core import EmbedSettings as EmbedSettings
 from engrams.settings.core import Limits as Limits
 from engrams.settings.core import StoreSettings as StoreSettings
 from engrams.settings.layers import TEST_FOLDER as TEST_FOLDER
-from engrams.settings.layers import Loaded as Loaded
+from engrams.settings.layers import LoadedSettings as LoadedSettings
 from engrams.settings.layers import SettingInfo as SettingInfo
 from engrams.settings.layers import Settings as Settings
 from engrams.settings.layers import describe as describe

@@ -6,14 +6,14 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from engrams.settings.core import Section, Share
+from engrams.settings.core import SettingsSection, Share
 
 Job = Literal["sessions", "embed", "verify", "merge", "conflicts", "prune", "links", "strengthen", "topics", "tags", "agent"]
 JOBS: tuple[Job, ...] = get_args(Job)
 """The jobs of a garden cycle, in their order."""
 
 
-class JobSettings(Section):
+class JobSettings(SettingsSection):
     """Work off the path."""
 
     workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only when asked.")
@@ -23,7 +23,7 @@ class JobSettings(Section):
     lease_seconds: float = Field(120.0, gt=0, description="Seconds after which a silent worker's job is taken over.")
 
 
-class SessionSettings(Section):
+class SessionSettings(SettingsSection):
     """Conversations with a beginning and an end."""
 
     trigger: Literal["auto", "turn", "quiet", "batch", "end", "manual"] = Field(
@@ -45,7 +45,7 @@ class SessionSettings(Section):
     recall: bool = Field(True, description="Recall facts for an owner who never decided about it.")
 
 
-class SummarySettings(Section):
+class SummarySettings(SettingsSection):
     """Running summary of a prompt, rolling summary of a conversation."""
 
     enabled: bool = Field(False, description="Update a rolling summary of each conversation after a model learned from it.")
@@ -61,7 +61,7 @@ class SummarySettings(Section):
         return self
 
 
-class TierSettings(Section):
+class TierSettings(SettingsSection):
     """The working, recent and long-term tier."""
 
     enabled: bool = Field(False, description="What is said enters a working tier first. Off: it is recent at once, and stays so.")
@@ -83,7 +83,7 @@ class TierSettings(Section):
     pair_minutes: float = Field(10.0, ge=0, description="Minutes within which an answer belongs to the user's turn before it.")
 
 
-class CapSettings(Section):
+class CapSettings(SettingsSection):
     """Sizes of a scope.
     What is over is archived and can be restored; 0: no cap."""
 
@@ -95,7 +95,7 @@ class CapSettings(Section):
     entries: int = Field(0, description="Turns and facts of a conversation; beyond, the oldest go. 0 or less: no cap.")
 
 
-class TopicSettings(Section):
+class TopicSettings(SettingsSection):
     """Clusters of memories about one thing, made off the path."""
 
     enabled: bool = Field(False, description="Group memories into topics.")
@@ -112,7 +112,7 @@ class TopicSettings(Section):
     tags: bool = Field(False, description="Tag a topic's memories with the word they share, if they share no tag.")
 
 
-class UsageSettings(Section):
+class UsageSettings(SettingsSection):
     """Learning from the use of memories, off the read path."""
 
     enabled: bool = Field(True, description="Count the use of what a search returned.")
@@ -121,7 +121,7 @@ class UsageSettings(Section):
     gaps: bool = Field(False, description="Record questions for which nothing was near.")
 
 
-class ReviewSettings(Section):
+class ReviewSettings(SettingsSection):
     """Review of old facts by a chat model.
     Nothing is erased, and a review can be undone."""
 
@@ -137,7 +137,7 @@ class ReviewSettings(Section):
     max_sources: int = Field(8, ge=2, description="Most facts that go into a merged one.")
 
 
-class GardenSettings(Section):
+class GardenSettings(SettingsSection):
     """Upkeep of an owner's whole memory, off the path.
     Nothing is erased, and the last cycles can be undone."""
 

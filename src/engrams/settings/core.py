@@ -10,13 +10,13 @@ Share: TypeAlias = float
 """A number from 0 to 1."""
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A frozen group of settings that refuses unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-class Limits(Section):
+class Limits(SettingsSection):
     """Sizes beyond which input is refused."""
 
     text_bytes: int = Field(1_000_000, ge=1, description="Largest text of one memory, in bytes of UTF-8.")
@@ -25,7 +25,7 @@ class Limits(Section):
     query_chars: int = Field(20_000, ge=100, description="Characters of a query that are used: of a longer one, its head and tail.")
 
 
-class StoreSettings(Section):
+class StoreSettings(SettingsSection):
     """Place and durability of the database."""
 
     url: str = Field("", description="Database: a path, or `:memory:`. Empty: memory.db in the home folder.")
@@ -39,7 +39,7 @@ class StoreSettings(Section):
     exact_limit: int = Field(30_000, ge=100, description="Number of records in reach up to which every one is scored exactly.")
 
 
-class EmbedSettings(Section):
+class EmbedSettings(SettingsSection):
     """The embedding model."""
 
     provider: Literal["builtin", "onnx", "openai", "ollama", "null"] = Field(
@@ -55,7 +55,7 @@ class EmbedSettings(Section):
     timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
 
 
-class ChatSettings(Section):
+class ChatSettings(SettingsSection):
     """The language model for extraction and upkeep; none is needed."""
 
     provider: Literal["none", "openai", "ollama"] = Field(

@@ -27,7 +27,7 @@ from engrams.settings.background import (
     TopicSettings,
     UsageSettings,
 )
-from engrams.settings.core import ChatSettings, EmbedSettings, Limits, Section, StoreSettings
+from engrams.settings.core import ChatSettings, EmbedSettings, Limits, SettingsSection, StoreSettings
 from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
 from engrams.settings.serve import AuditSettings, CrisisLogSettings, FeedbackSettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
@@ -38,7 +38,7 @@ TEST_FOLDER = "test-mode"
 """The folder of test mode in the home. A home of that name is one of test mode already."""
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """Every setting. Build with ``load``; change with ``model_copy(update=...)``."""
 
     home: Path = Field(Path("~/.engrams"), description="The home folder.")
@@ -89,7 +89,7 @@ class Settings(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """Settings and, for each dotted name, the layer its value came from."""
 
     settings: Settings
@@ -109,7 +109,7 @@ class SettingInfo:
     presets: Mapping[str, Any]
 
 
-def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
+def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> LoadedSettings:
     """Read every layer.
     ``arguments``: dotted names to values, strongest. SettingsError names the wrong one."""
     env = os.environ if environ is None else environ
@@ -131,7 +131,7 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
         settings = Settings.model_validate(_nest(values))
     except ValidationError as problem:
         raise _explain(problem, origin) from None
-    return Loaded(in_test_mode(settings), origin)
+    return LoadedSettings(in_test_mode(settings), origin)
 
 
 def in_test_mode(settings: Settings) -> Settings:

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from engrams.settings.core import Section, Share
+from engrams.settings.core import SettingsSection, Share
 
 
-class ReadWeights(Section):
+class ReadWeights(SettingsSection):
     """Weights of the features in a score.
     The defaults are fitted (docs/concepts/recall.md)."""
 
@@ -30,7 +30,7 @@ class ReadWeights(Section):
     confidence: float = Field(0.0, description="Weight of its confidence.")
 
 
-class RerankSettings(Section):
+class RerankSettings(SettingsSection):
     """A model that judges the best candidates once more."""
 
     provider: Literal["none", "crossencoder", "http", "listwise"] = Field(
@@ -45,7 +45,7 @@ class RerankSettings(Section):
     weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")
 
 
-class GraphSettings(Section):
+class GraphSettings(SettingsSection):
     """Links between memories and their part in a score."""
 
     depth: int = Field(1, ge=0, le=3, description="Steps along links from the best hits. 0: none.")
@@ -54,7 +54,7 @@ class GraphSettings(Section):
     bonus: Share = Field(0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own.")
 
 
-class FloorSettings(Section):
+class FloorSettings(SettingsSection):
     """Least scores for a memory to count as found.
     0: any."""
 
@@ -64,7 +64,7 @@ class FloorSettings(Section):
     recall: Share = Field(0.0, ge=0, le=1, description="Least share of the query's words, or two words that are 0.4 of the memory's.")
 
 
-class RouteSettings(Section):
+class RouteSettings(SettingsSection):
     """Order in which tiers and topics are searched."""
 
     mode: Literal["all", "tiers"] = Field(
@@ -77,7 +77,7 @@ class RouteSettings(Section):
     per_topic: int = Field(2, ge=1, description="Number of memories taken from each topic.")
 
 
-class ReadSettings(Section):
+class ReadSettings(SettingsSection):
     """Search and contexts."""
 
     limit: int = Field(10, ge=0, description="Number of hits a search returns by default.")
@@ -124,7 +124,7 @@ class ReadSettings(Section):
     tokenizer: str = Field("estimate", description="Token counter: estimate, or the name of a tiktoken encoding.")
 
 
-class DeliverySettings(Section):
+class DeliverySettings(SettingsSection):
     """Delivery of memories to a conversation, each once."""
 
     mode: Literal["sync", "pending"] = Field(

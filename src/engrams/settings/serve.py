@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from engrams.settings.core import Section, Share
+from engrams.settings.core import SettingsSection, Share
 
 
-class UpstreamSettings(Section):
+class UpstreamSettings(SettingsSection):
     """An upstream for some models."""
 
     models: tuple[str, ...] = Field(min_length=1, description="Names of models, or patterns such as gpt-*.")
@@ -17,7 +17,7 @@ class UpstreamSettings(Section):
     key: str = Field("", description="Key for it; a client's own bearer token wins.")
 
 
-class ServeSettings(Section):
+class ServeSettings(SettingsSection):
     """The server that `engrams serve` starts."""
 
     host: str = Field("127.0.0.1", description="Address to listen on; any other than loopback needs keys.")
@@ -41,7 +41,7 @@ class ServeSettings(Section):
     allow_reset: bool = Field(False, description="Let POST /api/reset erase everything; else only `engrams purge --all` does.")
 
 
-class VaultSettings(Section):
+class VaultSettings(SettingsSection):
     """Memories as files that people read, edit and version."""
 
     enabled: bool = Field(False, description="Keep every memory as a Markdown file too.")
@@ -65,13 +65,13 @@ class VaultSettings(Section):
     memory_items: int = Field(50, ge=1, description="Most items in MEMORY.md.")
 
 
-class SkillSettings(Section):
+class SkillSettings(SettingsSection):
     """Files of knowledge found beside memories and never stored."""
 
     folder: str = Field("", description="Folder of skills, each in NAME/SKILL.md. Empty: there are none.")
 
 
-class AuditSettings(Section):
+class AuditSettings(SettingsSection):
     """The audit log of the server.
     Always on, and read by no part of memory."""
 
@@ -79,13 +79,13 @@ class AuditSettings(Section):
     reads: bool = Field(True, description="Also record searches and reads, not only changes.")
 
 
-class CrisisLogSettings(Section):
+class CrisisLogSettings(SettingsSection):
     """The log of crises; always on, and apart from memory."""
 
     days: int = Field(90, ge=1, le=36_500, description="Days that its records are kept.")
 
 
-class FeedbackSettings(Section):
+class FeedbackSettings(SettingsSection):
     """Feedback on sessions.
     Always on, and apart from memory, which never changes for it."""
 

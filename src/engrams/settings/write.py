@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from engrams.settings.core import Section, Share
+from engrams.settings.core import SettingsSection, Share
 
 
-class WriteSettings(Section):
+class WriteSettings(SettingsSection):
     """Steps from a text to stored facts."""
 
     gate: bool = Field(True, description="Keep small talk and noise from extraction. The journal keeps every turn.")

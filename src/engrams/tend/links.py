@@ -11,7 +11,7 @@ from engrams.ports import Batch, Change, Clock, Condition, MemoryReader, Store, 
 from engrams.read.links import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import GraphSettings
-from engrams.types import Edge, EdgeType, Found, Record, Related, Scope, ScopeInput, Status
+from engrams.types import Edge, EdgeType, Found, Record, RelatedMemory, Scope, ScopeInput, Status
 from engrams.write.edit import diff_tag_edges
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -78,7 +78,7 @@ class MemoryLinks:
                 return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
             after = page.next
 
-    def related(self, id: str, *, scope: ScopeInput, depth: int = DEPTH, limit: int = LIMIT) -> tuple[Related, ...]:
+    def related(self, id: str, *, scope: ScopeInput, depth: int = DEPTH, limit: int = LIMIT) -> tuple[RelatedMemory, ...]:
         """Return active memories within ``depth`` (1 to 5) links, nearest first."""
         if not 1 <= depth <= _DEEPEST:
             raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
@@ -86,7 +86,7 @@ class MemoryLinks:
         found = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
         return tuple(each for each in found if each.record.id != record.id)[:limit]
 
-    def recall(self, query: str = "", *, scope: ScopeInput, mode: Mode | None = None, limit: int = LIMIT) -> tuple[Related, ...]:
+    def recall(self, query: str = "", *, scope: ScopeInput, mode: Mode | None = None, limit: int = LIMIT) -> tuple[RelatedMemory, ...]:
         """Recall memories by ``mode``, best first.
 
         recent: the newest, whatever the query. semantic: search hits. cascade: search hits and memories linked to them. Default: cascade
@@ -97,16 +97,16 @@ class MemoryLinks:
             return ()
         match chosen:
             case "recent":
-                return tuple(Related(record, 1.0) for record in self._reader.list(scope=place, limit=limit).records)
+                return tuple(RelatedMemory(record, 1.0) for record in self._reader.list(scope=place, limit=limit).records)
             case "semantic" | "cascade":
                 hits = self._search(query, place, limit).hits
                 if chosen == "semantic":
-                    return tuple(Related(hit.record, hit.score) for hit in hits)
+                    return tuple(RelatedMemory(hit.record, hit.score) for hit in hits)
                 return self._run_cascade({hit.record.id: hit.score for hit in hits}, place, DEPTH, limit)
             case _:
                 raise InputError(f"There is no mode {chosen!r}.", hint="recent, semantic or cascade.")
 
-    def _run_cascade(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[Related, ...]:
+    def _run_cascade(self, seeds: dict[str, float], scope: Scope, depth: int, limit: int) -> tuple[RelatedMemory, ...]:
         """Spread scores from the seeds over links; returns active memories, best first."""
 
         def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
@@ -115,11 +115,13 @@ class MemoryLinks:
         scores = cascade_scores(seeds, near, depth, self._settings.decay)
         ranked = sorted((node for node in scores if ":" not in node), key=lambda node: (-scores[node], node))
         sees = visible_scopes(scope)
-        found: list[Related] = []
+        found: list[RelatedMemory] = []
         for start in range(0, len(ranked), _PAGE):
             records = self._store.get(scope.owner, ranked[start : start + _PAGE])
             found += [
-                Related(one, scores[one.id]) for one in records if one.status is Status.ACTIVE and (sees.tree or one.scope in sees.scopes)
+                RelatedMemory(one, scores[one.id])
+                for one in records
+                if one.status is Status.ACTIVE and (sees.tree or one.scope in sees.scopes)
             ]
             if len(found) >= limit:
                 break

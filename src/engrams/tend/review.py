@@ -13,7 +13,7 @@ from engrams.clock import new_id, parse_time
 from engrams.errors import ConflictError
 from engrams.ports import EMBED, Ask, Batch, Change, Chat, Clock, Embedder, Job, JobSpec, Message, Put, Query, Reach, Store
 from engrams.settings import ReviewSettings
-from engrams.types import MERGED, Derived, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status
+from engrams.types import MERGED, DerivedMemory, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status
 
 ACTOR = "review"
 MARK = "review"
@@ -125,7 +125,7 @@ class FactReview:
                     merges += self._find_merges(chat, left, notes)[: self._settings.max_merges - len(merges)]
         return replace(plan, removals=removals, merges=tuple(merges), notes=tuple(notes))
 
-    def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[Derived, ...]:
+    def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[DerivedMemory, ...]:
         """Apply a plan in one transaction; returns the results by fact.
 
         ConflictError: one of its facts changed since."""
@@ -133,12 +133,12 @@ class FactReview:
         changes: list[Change] = []
         puts: list[Put] = []
         edges: list[Edge] = []
-        results: list[Derived] = []
+        results: list[DerivedMemory] = []
         for removal in plan.removals:
             record = removal.record
             fields = {"status": Status.ARCHIVED, "meta": {**record.meta, MARK: plan.id}}
             changes.append(Change(plan.owner, record.id, fields, "review", record.version))
-            results.append(Derived(record.id, record.kind, record.text, "remove", (), removal.reason))
+            results.append(DerivedMemory(record.id, record.kind, record.text, "remove", (), removal.reason))
         for merge in plan.merges:
             new = build_merged(merge, plan.id, now)
             puts.append(Put(new))
@@ -146,7 +146,7 @@ class FactReview:
                 fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "meta": {**source.meta, MARK: plan.id}}
                 changes.append(Change(plan.owner, source.id, fields, "merge", source.version))
                 edges += [Edge(plan.owner, new.id, source.id, type) for type in (EdgeType.SUPERSEDES, EdgeType.DERIVED_FROM)]
-            results.append(Derived(new.id, new.kind, new.text, "refine", tuple(source.id for source in merge.sources), "merged"))
+            results.append(DerivedMemory(new.id, new.kind, new.text, "refine", tuple(source.id for source in merge.sources), "merged"))
         card = self._embedder.card
         jobs = (JobSpec(EMBED, card.id),) if puts and card.dimension else ()
         reasons = "; ".join(dict.fromkeys(removal.reason for removal in plan.removals if removal.reason))

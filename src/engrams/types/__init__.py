@@ -4,11 +4,11 @@ Times are timezone-aware UTC."""
 from engrams.types.results import Context as Context
 from engrams.types.results import Cost as Cost
 from engrams.types.results import Decision as Decision
-from engrams.types.results import Derived as Derived
+from engrams.types.results import DerivedMemory as DerivedMemory
 from engrams.types.results import Found as Found
 from engrams.types.results import Hit as Hit
 from engrams.types.results import Receipt as Receipt
-from engrams.types.results import Related as Related
+from engrams.types.results import RelatedMemory as RelatedMemory
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import ABSORBED as ABSORBED

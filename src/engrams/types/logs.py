@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Classifier(StrEnum):
+class CrisisClassifier(StrEnum):
     """Source that noticed a crisis."""
 
     RULES = "rules"
@@ -13,7 +13,7 @@ class Classifier(StrEnum):
     PERSON = "person"
 
 
-class Severity(StrEnum):
+class CrisisSeverity(StrEnum):
     """Severity of a crisis, from a false alarm upwards."""
 
     NONE = "none"
@@ -22,7 +22,7 @@ class Severity(StrEnum):
     HIGH = "high"
 
 
-class Label(StrEnum):
+class FeedbackLabel(StrEnum):
     """Opinion on a session.
     ``skip``: they were asked and chose not to say."""
 
@@ -40,14 +40,14 @@ class Source(StrEnum):
     API = "api"
 
 
-class Modality(StrEnum):
+class SessionMedium(StrEnum):
     """Medium of a session: text, voice or both."""
 
     TEXT = "text"
     VOICE = "voice"
 
 
-class Kept(StrEnum):
+class LogWriteOutcome(StrEnum):
     """Outcome of keeping a record.
     Written now, there before under its id, or not written because that failed."""
 

@@ -33,7 +33,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedMemory:
     """A memory made or changed by a write.
     ``verdict`` is add, keep, refine, replace, remove, conflict or hold."""
 
@@ -56,7 +56,7 @@ class Receipt:
     outcome: Literal["stored", "duplicate", "redacted", "refused", "incognito"]
     recorded_at: datetime
     searchable: tuple[str, ...] = ()
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedMemory, ...] = ()
     pending: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
     cost: Cost = Cost()
@@ -116,7 +116,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedMemory:
     """A memory that links lead to.
     ``score``: 1 where they start, less with every step."""
 

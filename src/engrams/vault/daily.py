@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from engrams import prompts
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Flush, Message, Query, Reach
+from engrams.ports import Ask, Chat, Message, NoteFlush, Query, Reach
 from engrams.text.features import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
 from engrams.vault.parts import VaultDeps
@@ -31,7 +31,7 @@ class DailyNotes:
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self._parts, self._chat = parts, chat
 
-    def flush(self, asked: Flush) -> bool:
+    def flush(self, asked: NoteFlush) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
         parts = self._parts
         said = drop_scheduled([record for record in asked.records if record.text.strip()])

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.ports import DAILY, Chat, Flush, Job, OutboxEntry, Query, Reach
+from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, Query, Reach
 from engrams.types import Record, Scope, Status
 from engrams.vault.daily import DailyNotes
 from engrams.vault.dream import DREAM, PAUSE, DreamRunner
@@ -77,7 +77,7 @@ class DailyJobs:
     def _run_daily(self, job: Job) -> None:
         owner = Scope.parse(job.payload["owner"])
         records = self._parts.store.get(owner, list(job.payload.get("items", ())))
-        self.daily.flush(Flush(owner, records, job.payload.get("reason", "overflow")))
+        self.daily.flush(NoteFlush(owner, records, job.payload.get("reason", "overflow")))
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Erased, Flush, Job, JobSpec, Query, Reach
+from engrams.ports import Chat, Erased, Job, JobSpec, NoteFlush, Query, Reach
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
@@ -181,7 +181,7 @@ class Vault:
                 return RemoteExchange(pulled, True, conflicts)
         return RemoteExchange(pulled, False, conflicts)
 
-    def flush(self, asked: Flush) -> bool:
+    def flush(self, asked: NoteFlush) -> bool:
         """Append to the owner's daily note and index it at once.
 
         False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end of a

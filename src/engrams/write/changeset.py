@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from engrams import clock
 from engrams.ports import Batch, Change, Put
-from engrams.types import LAYER_OF, Derived, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
+from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import Candidate
 from engrams.write.policy import PolicyDecision
 from engrams.write.reconcile import Reconciliation
@@ -57,7 +57,7 @@ class ChangeSet:
     originals: dict[str, Record] = field(default_factory=dict)
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
-    derived: list[Derived] = field(default_factory=list)
+    derived: list[DerivedMemory] = field(default_factory=list)
 
     def add_stored(self, records: Iterable[Record]) -> list[Record]:
         """Register records; return each once, as changed so far."""
@@ -98,14 +98,14 @@ class ChangeSet:
             self._add_edge(new.id, origin, EdgeType.DERIVED_FROM)
         verdict = "hold" if held else outcome.verdict
         replaced = tuple(target.id for target in outcome.targets) if verdict in ("replace", "refine", "remove") else ()
-        self.derived.append(Derived(new.id, new.kind, new.text, verdict, replaced, f"{outcome.reason}; {decision.reason}"[:240]))
+        self.derived.append(DerivedMemory(new.id, new.kind, new.text, verdict, replaced, f"{outcome.reason}; {decision.reason}"[:240]))
         return new.id
 
     def remove(self, targets: Sequence[Record], reason: str) -> None:
         """End statements without a replacement."""
         for target in targets:
             self._add_change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
-            self.derived.append(Derived(target.id, target.kind, target.text, "remove", (), reason[:240]))
+            self.derived.append(DerivedMemory(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
     def insert_past_value(self, outcome: Reconciliation, source: Record) -> Reconciliation:
         """Fit an older value between the known past values.
@@ -235,7 +235,7 @@ class ChangeSet:
         target = outcome.targets[0]
         seen = {item.source for item in target.evidence} | {item.get("source") for item in target.meta.get("reinforcements", ())}
         if source.id in seen:
-            self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), "learned from this before"))
+            self.derived.append(DerivedMemory(target.id, target.kind, target.text, "keep", (), "learned from this before"))
             return target.id
         entry = {"source": source.id, "session": source.session, "at": source.recorded_at.isoformat()}
         meta = {**target.meta, "reinforcements": [*target.meta.get("reinforcements", ()), entry][-_MOST_REINFORCEMENTS:]}
@@ -248,7 +248,7 @@ class ChangeSet:
         values["meta"] = meta
         self._add_change(target, "bump", outcome.reason, **values)
         self._add_edge(target.id, source.id, EdgeType.DERIVED_FROM)
-        self.derived.append(Derived(target.id, target.kind, target.text, "keep", (), outcome.reason))
+        self.derived.append(DerivedMemory(target.id, target.kind, target.text, "keep", (), outcome.reason))
         return target.id
 
     def _add_change(self, target: Record, action: str, reason: str, **values: Any) -> None:

@@ -12,7 +12,7 @@ from engrams.ports import Batch, Chat
 from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
-from engrams.types import Cost, Decision, Derived, Kind, Receipt, Record, Scope, Status
+from engrams.types import Cost, Decision, DerivedMemory, Kind, Receipt, Record, Scope, Status
 from engrams.write import llm, policy
 from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.changeset import ChangeSet, derived_id
@@ -49,10 +49,10 @@ class DigestResult:
     ``by_source``: derived memories by the record they came from. ``failed``: the lane of a model's extraction to retry."""
 
     batch: Batch
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedMemory, ...] = ()
     decisions: tuple[Decision, ...] = ()
     cost: Cost = NO_COST
-    by_source: Mapping[str, tuple[Derived, ...]] = field(default_factory=dict)
+    by_source: Mapping[str, tuple[DerivedMemory, ...]] = field(default_factory=dict)
     failed: str = ""
 
     @property
@@ -110,7 +110,7 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
     if not extraction.by_record:
         return DigestResult(Batch(actor, "nothing to learn from", now), (), extraction.decisions, extraction.cost, failed=extraction.failed)
     decisions, cost = list(extraction.decisions), extraction.cost
-    by_source: dict[str, tuple[Derived, ...]] = {}
+    by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
     changes = ChangeSet(first.scope.owner, first.scope, now)
     for record, decided in extraction.by_record:

@@ -15,7 +15,7 @@ from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.rerank.listwise import JudgementCase, JudgementPace, JudgementStatus, ListwiseReranker
 from engrams.models.retry import RetryPolicy
-from engrams.ports import Answer, Ask, Rank
+from engrams.ports import Answer, Ask, RankRequest
 from engrams.testing import ScriptedModel, ScriptedRequest, Ticker
 
 MEMORIES = (("m1", "Alice lives in Lisbon."), ("m2", "Bob has a cat."), ("m3", "Use metric units."), ("m4", "The sky was grey."))
@@ -201,7 +201,7 @@ def test_the_states_without_a_call(server, judge, clock, chats) -> None:
     assert judge.judge(case(candidates=())).status is JudgementStatus.CADENCE_CARRY
     alone = ListwiseReranker(None, clock)
     assert alone.judge(case()).status is JudgementStatus.NO_BACKEND
-    assert alone.rank(Rank("q", ("a",))) == (None,)
+    assert alone.rank(RankRequest("q", ("a",))) == (None,)
     assert alone.counts()["no_backend"] == 2
     assert server.requests == []
     poor = ListwiseReranker(chat(server, clock, chats, calls=1), clock)
@@ -246,14 +246,14 @@ def test_rank_gives_absolute_scores(server, judge) -> None:
     """What both votes name is above 0.5 in order, what one names 0.25, the rest 0; without a verdict all is None."""
     texts = tuple(text for _, text in MEMORIES)
     server.say({"ids": [3, 1]}, {"ids": [2, 4, 3]})  # m3 m1, and upside down m3 m1 m2
-    assert judge.rank(Rank("q", texts, 5)) == (0.875, 0.25, 1.0, 0.0)
+    assert judge.rank(RankRequest("q", texts, 5)) == (0.875, 0.25, 1.0, 0.0)
     server.say({"ids": []})
-    assert judge.rank(Rank("q", texts, 5)) == (0.0,) * 4
-    assert judge.rank(Rank("q", texts, 0)) == (None,) * 4
-    assert judge.rank(Rank("q", (), 5)) == ()
+    assert judge.rank(RankRequest("q", texts, 5)) == (0.0,) * 4
+    assert judge.rank(RankRequest("q", texts, 0)) == (None,) * 4
+    assert judge.rank(RankRequest("q", (), 5)) == ()
     server.fail("http_500")
-    assert judge.rank(Rank("q", texts, 5)) == (None,) * 4
-    assert judge.rank(Rank("q", texts, 5)) == (None,) * 4
+    assert judge.rank(RankRequest("q", texts, 5)) == (None,) * 4
+    assert judge.rank(RankRequest("q", texts, 5)) == (None,) * 4
     assert len(server.requests) == 4
 
 

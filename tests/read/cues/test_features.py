@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
-from engrams.text.when import EARLIEST, LATEST, Span, find_times
+from engrams.text.when import EARLIEST, LATEST, TimeSpan, find_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
-DAY = Span(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC), "day", "7 May 2023", 0)
-MARCH = Span(datetime(2023, 3, 1, tzinfo=UTC), datetime(2023, 4, 1, tzinfo=UTC), "month", "March", 0, recurs=True)
+DAY = TimeSpan(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC), "day", "7 May 2023", 0)
+MARCH = TimeSpan(datetime(2023, 3, 1, tzinfo=UTC), datetime(2023, 4, 1, tzinfo=UTC), "month", "March", 0, recurs=True)
 
 
-def scores(span: Span, *moments: datetime) -> list[float]:
+def scores(span: TimeSpan, *moments: datetime) -> list[float]:
     return [float(value) for value in score_dates((span,), np.array([moment.timestamp() for moment in moments]))]
 
 
@@ -47,7 +47,7 @@ def test_the_score_falls_with_distance() -> None:
 
 def test_longer_spans_are_told_of_longer() -> None:
     """A month after a year is nearer to it than a month after a day."""
-    year = Span(datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC), "year", "2022", 0)
+    year = TimeSpan(datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC), "year", "2022", 0)
     month = timedelta(days=30)
     assert scores(year, year.end + month)[0] > 0.8 > scores(DAY, DAY.end + month)[0]
 
@@ -70,8 +70,8 @@ def test_the_best_span_counts() -> None:
 
 def test_open_sides() -> None:
     """Before 2019 is everything before it."""
-    before = Span(EARLIEST, datetime(2019, 1, 1, tzinfo=UTC), "range", "before 2019", 0)
-    after = Span(datetime(2031, 1, 1, tzinfo=UTC), LATEST, "range", "after 2030", 0)
+    before = TimeSpan(EARLIEST, datetime(2019, 1, 1, tzinfo=UTC), "range", "before 2019", 0)
+    after = TimeSpan(datetime(2031, 1, 1, tzinfo=UTC), LATEST, "range", "after 2030", 0)
     assert scores(before, datetime(1990, 1, 1, tzinfo=UTC), datetime(2018, 12, 31, tzinfo=UTC)) == [1.0, 1.0]
     assert scores(before, datetime(2023, 1, 1, tzinfo=UTC))[0] < 0.01
     assert scores(after, datetime(2040, 1, 1, tzinfo=UTC)) == [1.0]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text.when.spans import NOW, cases, expected, found, texts
 
-from engrams.text.when import EARLIEST, LATEST, Span, detect_language, find_times
+from engrams.text.when import EARLIEST, LATEST, TimeSpan, detect_language, find_times
 
 PIECES = cases(
     """
@@ -193,4 +193,4 @@ def test_language(text: str, want: str) -> None:
 def test_span_is_a_value() -> None:
     """Two spans of the same content are equal."""
     assert find_times("yesterday", NOW) == find_times("yesterday", NOW)
-    assert isinstance(find_times("yesterday", NOW)[0], Span)
+    assert isinstance(find_times("yesterday", NOW)[0], TimeSpan)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engrams.errors import ModelError
 from engrams.models.onnx import FULL, SMALL, OnnxModel, load_onnx
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
-from engrams.ports import Rank
+from engrams.ports import RankRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class CrossEncoder:
             if self._model is None:
                 self._model = _load(self._place, self._threads)
 
-    def rank(self, rank: Rank) -> tuple[float | None, ...]:
+    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
         """Score texts; None: not reached in time. Errors as in ``warm``."""
         deadline = self._timer() + rank.seconds
         if not rank.texts or rank.seconds <= 0:

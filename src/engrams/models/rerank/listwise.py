@@ -17,7 +17,7 @@ from engrams.models.chat.repair import parse
 from engrams.models.chat.schema import check
 from engrams.models.chat.structured import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
-from engrams.ports import Answer, Ask, Chat, Clock, Message, Rank
+from engrams.ports import Answer, Ask, Chat, Clock, Message, RankRequest
 from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class JudgementCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class RelevanceJudgement:
     """Memories that help, most helpful first.
 
     Unless ``ran``, they are those last verified that are still candidates."""
@@ -109,43 +109,43 @@ class ListwiseReranker:
     def name(self) -> str:
         return f"listwise:{self._chat.name if self._chat else 'none'}"
 
-    def judge(self, case: JudgementCase) -> Judgement:
+    def judge(self, case: JudgementCase) -> RelevanceJudgement:
         """Judge the candidates of a turn; model failures never raise.
 
         The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it fails, the
         memories verified last are kept."""
         if case.opted_out:
-            return self._count(Judgement(JudgementStatus.OPTED_OUT))
+            return self._count(RelevanceJudgement(JudgementStatus.OPTED_OUT))
         if self._chat is None:
-            return self._count(Judgement(JudgementStatus.NO_BACKEND))
+            return self._count(RelevanceJudgement(JudgementStatus.NO_BACKEND))
         texts = dict(case.candidates)
         turn, due, carried = self._begin_turn(case, texts)
         if not due:
-            return self._count(Judgement(JudgementStatus.CADENCE_CARRY, carried))
+            return self._count(RelevanceJudgement(JudgementStatus.CADENCE_CARRY, carried))
         ballots = self._collect_votes(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
         status = self._record_outcome(ballots)
         if status is not JudgementStatus.RAN:
-            return self._count(Judgement(status, carried))
+            return self._count(RelevanceJudgement(status, carried))
         named = _find_consensus([ballot for ballot in ballots if isinstance(ballot, _Vote)])
         ids = tuple(tuple(texts)[place] for place in named[: self._pace.limit])
         self._remember(case.session, turn, ids)
-        return self._count(Judgement(JudgementStatus.RAN, ids))
+        return self._count(RelevanceJudgement(JudgementStatus.RAN, ids))
 
-    def rank(self, rank: Rank) -> tuple[float | None, ...]:
+    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
         Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the model each
         time, except within the backoff."""
         nothing = (None,) * len(rank.texts)
         if self._chat is None:
-            self._count(Judgement(JudgementStatus.NO_BACKEND))
+            self._count(RelevanceJudgement(JudgementStatus.NO_BACKEND))
             return nothing
         if not rank.texts or rank.seconds <= 0 or self._is_backing_off():
-            self._count(Judgement(JudgementStatus.CADENCE_CARRY))
+            self._count(RelevanceJudgement(JudgementStatus.CADENCE_CARRY))
             return nothing
         ballots = self._collect_votes(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
         status = self._record_outcome(ballots)
-        self._count(Judgement(status))
+        self._count(RelevanceJudgement(status))
         if status is not JudgementStatus.RAN:
             return nothing
         votes = [ballot for ballot in ballots if isinstance(ballot, _Vote)]
@@ -188,7 +188,7 @@ class ListwiseReranker:
             # A clock that was set back must not make the pause longer.
             return self._failed_at is not None and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff
 
-    def _count(self, judgement: Judgement) -> Judgement:
+    def _count(self, judgement: RelevanceJudgement) -> RelevanceJudgement:
         with self._lock:
             self._counts[judgement.status] += 1
         return judgement

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engrams.read.cues.mentions import ROLES
 from engrams.read.cues.query import QueryCues
-from engrams.text.when import EARLIEST, LATEST, Span
+from engrams.text.when import EARLIEST, LATEST, TimeSpan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ _EARLY = 0.5
 _OTHER_YEAR = 0.7
 
 
-def score_dates(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def score_dates(spans: Sequence[TimeSpan], times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Score times (seconds since 1970) by distance to the spans, 0..1.
 
     1 inside; after it (people tell of things later) exp(-days / tau) with tau = 6 days + half the span's length; before it (plans) half of
@@ -37,7 +37,7 @@ def score_dates(spans: Sequence[Span], times: npt.NDArray[np.float64]) -> npt.ND
     return best
 
 
-def _score_span(span: Span, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def _score_span(span: TimeSpan, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     import numpy as np
 
     start = -2 * _EVER if span.start == EARLIEST else span.start.timestamp()

@@ -11,7 +11,7 @@ from engrams.read.cues import intent, mentions, rewrite
 from engrams.read.cues.conversation import TAIL
 from engrams.read.cues.intent import QuestionKind
 from engrams.text.normalize import fold
-from engrams.text.when import Span, detect_language, find_times
+from engrams.text.when import TimeSpan, detect_language, find_times
 from engrams.types import Json
 
 
@@ -31,7 +31,7 @@ class QueryCues:
     role: Literal["", "user", "assistant"] = ""
     dense_text: str = ""
     lexical_text: str = ""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TimeSpan, ...] = ()
     kind: QuestionKind = "other"
     wants_time: bool = False
     wants_current: bool = False

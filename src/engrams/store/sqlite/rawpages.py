@@ -27,7 +27,7 @@ class UnreadableCellError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PageCell:
     """Place of one row in a page.
     ``start`` of its record and ``size`` as written; ``bytes`` it takes in the page."""
 
@@ -76,7 +76,7 @@ class RawPages:
             if any(page) and not self._is_sound(page, number == 1):
                 yield number
 
-    def payload(self, page: bytes, cell: Cell) -> bytes:
+    def payload(self, page: bytes, cell: PageCell) -> bytes:
         """Read a record with its overflow pages.
         UnreadableCellError: a page of it is missing."""
         local = _local_size(cell.size, self.size, cell.number is not None)
@@ -118,7 +118,7 @@ class RawPages:
         return True
 
 
-def list_cells(page: bytes, first: bool) -> list[Cell]:
+def list_cells(page: bytes, first: bool) -> list[PageCell]:
     """List the rows that a page points to."""
     start = 100 if first else 0
     kind = page[start]
@@ -134,7 +134,7 @@ def list_cells(page: bytes, first: bool) -> list[Cell]:
     return found
 
 
-def read_cell(page: bytes, place: int, numbered: bool) -> Cell | None:
+def read_cell(page: bytes, place: int, numbered: bool) -> PageCell | None:
     """Read where a cell's record lies; None where nothing can."""
     size, at = read_varint(page, place)
     number: int | None = None
@@ -145,7 +145,7 @@ def read_cell(page: bytes, place: int, numbered: bool) -> Cell | None:
         return None
     local = _local_size(size, len(page), numbered)
     taken = at - place + local + (4 if local < size else 0)
-    return Cell(number, at, size, max(4, taken)) if place + taken <= len(page) else None
+    return PageCell(number, at, size, max(4, taken)) if place + taken <= len(page) else None
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engrams.errors import InputError
-from engrams.ports import Condition, OutboxEntry, Page, Query, Reach, Slot, Where
+from engrams.ports import Condition, FactSlot, OutboxEntry, Page, Query, Reach, Where
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.filters import SqlClause, join_clauses
 from engrams.store.sqlite.rows import decode_json, decode_record, to_datetime, to_history_value
@@ -163,11 +163,11 @@ def find_page(connection: apsw.Connection, asked: Query, now: datetime) -> Page:
     return Page(records, records[-1].id if len(rows) > asked.limit else "")
 
 
-def find_slots(connection: apsw.Connection, asked: Query, now: datetime) -> tuple[Slot, ...]:
+def find_slots(connection: apsw.Connection, asked: Query, now: datetime) -> tuple[FactSlot, ...]:
     """Find the slots of a page."""
     found = build_statement(connection, asked, now, "select_slots")
     rows: list[tuple[Any, ...]] = [] if found is None else connection.execute(found.text, found.values).fetchall()
-    return tuple(Slot(*row) for row in rows[: asked.limit])
+    return tuple(FactSlot(*row) for row in rows[: asked.limit])
 
 
 def build_statement(connection: apsw.Connection, asked: Query, now: datetime, columns: str = "select_records") -> SqlClause | None:

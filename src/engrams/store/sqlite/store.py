@@ -15,6 +15,7 @@ from engrams.ports import (
     Clock,
     Committed,
     Erased,
+    FactSlot,
     Failure,
     Job,
     JobSpec,
@@ -25,7 +26,6 @@ from engrams.ports import (
     Reach,
     Seek,
     SessionRow,
-    Slot,
     StateRow,
 )
 from engrams.settings import StoreSettings
@@ -78,7 +78,7 @@ class SqliteStore:
         now = self._clock()
         return self._database.read(records.find_page, query, now)
 
-    def slots(self, query: Query) -> tuple[Slot, ...]:
+    def slots(self, query: Query) -> tuple[FactSlot, ...]:
         now = self._clock()
         return self._database.read(records.find_slots, query, now)
 

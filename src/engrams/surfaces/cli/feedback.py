@@ -8,7 +8,7 @@ import typer
 
 from engrams.surfaces.cli.logs import new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.types.logs import Label, Modality, Source
+from engrams.types.logs import FeedbackLabel, SessionMedium, Source
 
 _COLUMNS = {"given": "at", "label": "label", "source": "source", "modality": "modality", "owner": "owner", "session": "session"}
 
@@ -20,10 +20,10 @@ feedback = new_log_group(app, "feedback", "Store, list and purge people's rating
 @flatten_options
 def add(
     session: Annotated[str, typer.Argument(help="The session's name; only its hash is stored.")],
-    label: Annotated[Label, typer.Argument(help="The rating.")],
+    label: Annotated[FeedbackLabel, typer.Argument(help="The rating.")],
     options: GlobalOptions,
     source: Annotated[Source, typer.Option(help="Where it was given.")] = Source.API,
-    modality: Annotated[Modality, typer.Option(help="How the session was held.")] = Modality.TEXT,
+    modality: Annotated[SessionMedium, typer.Option(help="How the session was held.")] = SessionMedium.TEXT,
     id: Annotated[str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")] = "",
 ) -> None:
     """Store one person's (--user) rating of a session. Memory does not change."""

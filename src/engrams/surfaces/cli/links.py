@@ -11,7 +11,7 @@ from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
 
 if TYPE_CHECKING:
-    from engrams.types import Related
+    from engrams.types import RelatedMemory
 
 app = new_app()
 
@@ -99,7 +99,7 @@ def recall(
         _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), options)
 
 
-def _print_related(found: tuple[Related, ...], options: GlobalOptions) -> None:
+def _print_related(found: tuple[RelatedMemory, ...], options: GlobalOptions) -> None:
     if options.json:
         emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
     elif not found:

@@ -13,7 +13,7 @@ from engrams.errors import StoreError
 from engrams.surfaces.cli.filters import parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, confirm_erase, emit, format_time, note, print_table, say
-from engrams.types.logs import Kept
+from engrams.types.logs import LogWriteOutcome
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
     return group
 
 
-def print_outcome(options: GlobalOptions, outcome: Kept | None) -> None:
+def print_outcome(options: GlobalOptions, outcome: LogWriteOutcome | None) -> None:
     """Print the outcome of an added record. StoreError: it is lost."""
-    if outcome is Kept.LOST:
+    if outcome is LogWriteOutcome.LOST:
         raise StoreError("The record could not be written.", hint="The line above says why.")
     emit({"outcome": outcome}) if options.json else say(str(outcome))
 

@@ -13,7 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.settings import Loaded, Settings
+    from engrams.settings import LoadedSettings, Settings
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class GlobalOptions:
         typer.Option("--conversation", "-c", help="Only this conversation's part of the memory.", show_default=False, metavar="NAME"),
     ] = None
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedSettings:
         """Load the settings with their origins."""
         from engrams.settings import load
 

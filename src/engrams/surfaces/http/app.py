@@ -16,7 +16,7 @@ from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import health, telemetry
 from engrams.surfaces.http.auth import ApiKeyMiddleware
-from engrams.surfaces.http.mounts import Mount, load_mounts
+from engrams.surfaces.http.mounts import ServerMount, load_mounts
 from engrams.surfaces.http.observers import ActivityChart, RequestMetrics, audit_observer, chart_observer, log_observer, trace_observer
 from engrams.surfaces.http.origins import OriginMiddleware, is_loopback
 from engrams.surfaces.http.rest.errors import MethodNotAllowed
@@ -24,7 +24,7 @@ from engrams.surfaces.http.retention import sweep_logs
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 
 
-def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount] | None = None) -> FastAPI:
+def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount] | None = None) -> FastAPI:
     """Create the ASGI application over an open engine.
 
     The engine stays the caller's to close. ``mounts``: None takes all. Shutdown waits for turns that are still being stored."""

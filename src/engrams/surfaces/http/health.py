@@ -18,7 +18,7 @@ from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
 from engrams.settings import Settings
-from engrams.surfaces.http.mounts import Mount
+from engrams.surfaces.http.mounts import ServerMount
 from engrams.surfaces.http.rest.caller import KEY
 from engrams.surfaces.http.telemetry import to_problem
 from engrams.types import Json
@@ -30,7 +30,7 @@ _CONNECT_SECONDS = 1.0
 _MAX_AGE_SECONDS = 15.0
 
 
-def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[Mount], keyed: bool = False) -> APIRouter:
+def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount], keyed: bool = False) -> APIRouter:
     """Create ``GET /health`` and ``GET /ready``.
 
     ``keyed``: requests without a key see only ok or not."""

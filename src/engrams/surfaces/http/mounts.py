@@ -23,7 +23,7 @@ MODULES = (
 """Modules with ``create_mount(engine, settings) -> Mount``, in the order of their routes; the proxy takes every path left."""
 
 
-class Mount(Protocol):
+class ServerMount(Protocol):
     """Routes that share the server's socket, engine and lifespan."""
 
     def install(self, app: FastAPI) -> None: ...
@@ -60,6 +60,6 @@ class RouterMount:
         return {}
 
 
-def load_mounts(engine: MemoryEngine, settings: Settings) -> tuple[Mount, ...]:
+def load_mounts(engine: MemoryEngine, settings: Settings) -> tuple[ServerMount, ...]:
     """Create all mounts for this engine."""
     return tuple(import_module(module).create_mount(engine, settings) for module in MODULES)

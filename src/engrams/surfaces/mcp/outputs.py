@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engrams.types import HistoryEntry, Hit, Receipt, Record, Related
+from engrams.types import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 
 if TYPE_CHECKING:
     from engrams.surfaces.mcp.scoped import ScopedEngine
@@ -199,7 +199,7 @@ def to_match(hit: Hit) -> MatchOutput:
     )
 
 
-def related_to_match(found: Related) -> MatchOutput:
+def related_to_match(found: RelatedMemory) -> MatchOutput:
     record = found.record
     when = record.recorded_at.isoformat()
     return MatchOutput(

@@ -4,4 +4,4 @@ from engrams.text.when.language import detect_language as detect_language
 from engrams.text.when.scan import find_times as find_times
 from engrams.text.when.span import EARLIEST as EARLIEST
 from engrams.text.when.span import LATEST as LATEST
-from engrams.text.when.span import Span as Span
+from engrams.text.when.span import TimeSpan as TimeSpan

@@ -13,14 +13,14 @@ from engrams.text.when.compose import DateNode, ScannedText, compose_nodes
 from engrams.text.when.dates import BEGIN, END
 from engrams.text.when.grammar import DatePart, Grammar, Piece, RuleMatch, compile_rule
 from engrams.text.when.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
-from engrams.text.when.span import EARLIEST, LATEST, Span
+from engrams.text.when.span import EARLIEST, LATEST, TimeSpan
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
 _UNSPACED = ("zh", "ja")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 
 
-def find_times(text: str, now: datetime) -> tuple[Span, ...]:
+def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     """Find times in ``text``, in order, without overlaps.
 
     English, German, Spanish, French, Chinese, Japanese.
@@ -116,9 +116,9 @@ def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
     return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
 
 
-def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[Span, ...]:
+def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan, ...]:
     """Sort spans by position; of two that overlap keep the longer."""
-    kept: list[Span] = []
+    kept: list[TimeSpan] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
         place = bisect_left(kept, node.at, key=_span_start)
         before, after = kept[place - 1 : place], kept[place : place + 1]
@@ -128,11 +128,11 @@ def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[Span, ...
         if start < end:
             raw = text[node.at : node.end]
             at = node.at + len(raw) - len(raw.lstrip())
-            kept.insert(place, Span(start, end, node.span.grain, raw.strip(), at, node.recurs))
+            kept.insert(place, TimeSpan(start, end, node.span.grain, raw.strip(), at, node.recurs))
     return tuple(kept)
 
 
-def _span_start(span: Span) -> int:
+def _span_start(span: TimeSpan) -> int:
     return span.at
 
 
@@ -147,7 +147,7 @@ def _to_utc(moment: datetime, zone: tzinfo) -> datetime:
         return EARLIEST if moment.year < 5000 else LATEST
 
 
-def _find_unmarked(text: str, now: datetime) -> tuple[Span, ...]:
+def _find_unmarked(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     """Find times without combining marks; map them to the original."""
     places = [at for at, char in enumerate(text) if not MARKS.match(char)]
     bare = "".join(text[at] for at in places)
@@ -158,5 +158,5 @@ def _find_unmarked(text: str, now: datetime) -> tuple[Span, ...]:
         stop = last + 1
         while stop < len(text) and MARKS.match(text[stop]):
             stop += 1
-        spans.append(Span(span.start, span.end, span.grain, text[first:stop], first, span.recurs))
+        spans.append(TimeSpan(span.start, span.end, span.grain, text[first:stop], first, span.recurs))
     return tuple(spans)

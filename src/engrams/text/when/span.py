@@ -13,7 +13,7 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """Hold a time expression and its half-open UTC interval.
 
     ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to July") is "range". ``text``: the

@@ -23,7 +23,7 @@ from engrams.write.rules.predicates import (
     VerbSense,
 )
 from engrams.write.rules.reading import (
-    Interpretation,
+    ClauseMeaning,
     UtteranceContext,
     has_leading_content,
     head_noun,
@@ -32,7 +32,7 @@ from engrams.write.rules.reading import (
     match_proper_name,
     trim_trailing,
 )
-from engrams.write.rules.segment import Token
+from engrams.write.rules.segment import ClauseToken
 from engrams.write.slots import SINGLE, canonical_predicate
 from engrams.write.wordlist import word_set
 
@@ -60,7 +60,7 @@ _ABLE = word_set(
 _ALONE = word_set("retire graduate divorce relocate elope")
 
 
-def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
+def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a clause by its verb."""
     words = trim_trailing(clause.rest)
     special = _SPECIAL.get(clause.verb)
@@ -78,7 +78,7 @@ def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> Interpr
     return _apply_tense(reading, clause) if reading else None
 
 
-def _apply_tense(reading: Interpretation, clause: EnglishClause) -> Interpretation | None:
+def _apply_tense(reading: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning | None:
     """Adjust an interpretation to tense and negation."""
     from dataclasses import replace
 
@@ -100,7 +100,7 @@ def _apply_tense(reading: Interpretation, clause: EnglishClause) -> Interpretati
     return reading
 
 
-def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def _interpret_place(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret verbs whose object must be a name: live in X."""
     rest = _find_destination(clause, words)
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
@@ -123,7 +123,7 @@ def _interpret_place(clause: EnglishClause, words: tuple[Token, ...], speech: Ut
     return _interpret_place_tense(clause, sense, prep, rest, place)
 
 
-def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[Token, ...]:
+def _find_destination(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
     """Drop particles; of ``from Y to X`` keep ``to X``."""
     rest = words
     while rest and rest[0].lower in _PARTICLES and not (rest[0].lower == "up" and clause.verb == "grow"):
@@ -136,22 +136,22 @@ def _find_destination(clause: EnglishClause, words: tuple[Token, ...]) -> tuple[
 
 
 def _interpret_place_tense(
-    clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[Token, ...], place: tuple[Token, ...]
-) -> Interpretation | None:
+    clause: EnglishClause, sense: VerbSense, prep: str, rest: tuple[ClauseToken, ...], place: tuple[ClauseToken, ...]
+) -> ClauseMeaning | None:
     """Interpret a place by tense: plan, past, denial or state."""
     if sense.effect == "changes" and clause.tense in ("progressive", "future", "present", "been"):
-        return Interpretation("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
+        return ClauseMeaning("plans_to", "plan", place, f"{clause.verb} {prep} {' '.join(word.text for word in place)}", confidence=0.75)
     before = clause.tense in ("past", "was") or (clause.tense == "perfect" and not clause.lasting)
     if before and sense.effect == "states" and sense.predicate in _STATES and clause.verb in ("live", "work", "study", "reside", "teach"):
-        return Interpretation(f"{past_tense(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
+        return ClauseMeaning(f"{past_tense(clause.verb)}_{prep}", sense.category, place, confidence=0.75, event=True)
     if clause.negated and len(rest) > len(place) + bool(prep) and rest[-1].lower not in ("anymore", "longer", "more"):
-        return Interpretation(third_person(clause.verb), sense.category, rest, confidence=0.7)
+        return ClauseMeaning(third_person(clause.verb), sense.category, rest, confidence=0.7)
     at = next((i for i in range(len(rest) - 2) if rest[i].lower == "as" and rest[i + 1].lower in ("a", "an", "the", "their")), None)
-    extra: tuple[Interpretation, ...] = ()
+    extra: tuple[ClauseMeaning, ...] = ()
     if sense.predicate == "works_at" and at is not None and sense.effect != "ends":
         role = trim_trailing(events.cut_at_preposition(rest[at + 2 :]))
-        extra = (Interpretation("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
-    return Interpretation(
+        extra = (ClauseMeaning("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
+    return ClauseMeaning(
         sense.predicate,
         sense.category,
         place,
@@ -163,7 +163,7 @@ def _interpret_place_tense(
     )
 
 
-def _match_lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
+def _match_lower_place(words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
     """Match a lower-case place: ``i live in berlin``."""
     words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
     if not 0 < len(words) <= 2 or any(
@@ -173,20 +173,20 @@ def _match_lower_place(words: tuple[Token, ...]) -> tuple[Token, ...]:
     return words if is_concrete(words) else ()
 
 
-def _interpret_listed(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
+def _interpret_listed(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> ClauseMeaning | None:
     rest = words
     if rest and clause.verb == "take" and rest[0].lower == "part":
         rest = rest[1:]
         clause_prep = rest[0].lower if rest else ""
         return (
-            Interpretation("took_part_in", "event", rest[1:], confidence=0.85, event=True)
+            ClauseMeaning("took_part_in", "event", rest[1:], confidence=0.85, event=True)
             if clause_prep == "in" and is_concrete(rest[1:])
             else None
         )
     if rest and clause.verb == "sign" and rest[0].lower == "up":
         at = next((i for i, word in enumerate(rest) if word.lower in ("for", "with")), None)
         return (
-            Interpretation("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True)
+            ClauseMeaning("signed_up_for", "event", rest[at + 1 :], confidence=0.85, event=True)
             if at is not None and is_concrete(rest[at + 1 :])
             else None
         )
@@ -218,10 +218,10 @@ def _interpret_listed(clause: EnglishClause, words: tuple[Token, ...]) -> Interp
     confidence = sense.confidence if len([word for word in target if is_content(word)]) > 0 else 0.5
     event = not ongoing
     importance = _WEIGHTY.get(sense.category, 0.5)
-    return Interpretation(name, sense.category, target, "", sense.effect, True, confidence, importance, event=event)
+    return ClauseMeaning(name, sense.category, target, "", sense.effect, True, confidence, importance, event=event)
 
 
-def _interpret_open(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
+def _interpret_open(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> ClauseMeaning | None:
     """Make a predicate of any other verb with a concrete object."""
     telling = clause.tense in ("past", "perfect") and clause.verb in TELLING
     if clause.verb in CHATTER and not telling:
@@ -231,27 +231,27 @@ def _interpret_open(clause: EnglishClause, words: tuple[Token, ...]) -> Interpre
     if rest and rest[0].lower in PREPOSITIONS | {"to"}:
         prep, rest = rest[0].lower, rest[1:]
     if not rest and clause.verb in _ALONE:
-        return Interpretation(past_tense(clause.verb), "event", (), confidence=0.8, event=True)
+        return ClauseMeaning(past_tense(clause.verb), "event", (), confidence=0.8, event=True)
     if not is_concrete(rest) or head_noun(rest) == "" or (head_noun(rest) in VAGUE and not has_leading_content(rest)):
         return None
     if clause.tense == "can" and clause.verb not in _ABLE:
         return None
     if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
-        return Interpretation("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
+        return ClauseMeaning("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
     stem = {"present": third_person, "can": third_person, "progressive": gerund, "been": gerund, "was": gerund}.get(
         clause.tense, past_tense
     )(clause.verb)
     if prep and canonical_predicate(f"{stem}_{prep}") in SINGLE:
-        return Interpretation(stem, "activity", words, confidence=0.65)
+        return ClauseMeaning(stem, "activity", words, confidence=0.65)
     event = clause.tense in ("past", "perfect", "was")
     weight = 0.72 if event else 0.65
     if telling:
         weight = 0.6
     category = "event" if event else "activity"
-    return Interpretation(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
+    return ClauseMeaning(f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event)
 
 
-def _interpret_opinion(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_opinion(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     positive = OPINIONS[clause.verb]
     if clause.tense == "would":
         return _build_intent(words, "wants_to") if clause.infinitive and clause.verb in ("like", "love") else None
@@ -262,32 +262,32 @@ def _interpret_opinion(clause: EnglishClause, words: tuple[Token, ...], _: Utter
     if words[0].lower in ("the", "his", "her", "its") and not _is_lasting(words):
         return None
     if clause.tense in ("past", "perfect", "was"):
-        return Interpretation("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
+        return ClauseMeaning("enjoyed" if positive else "disliked", "event", words, polarity=True, confidence=0.6, event=True)
     if clause.tense not in ("present", "been", "progressive", "used"):
         return None
     weak = any(adverb in ("kinda", "kind", "sort", "pretty", "lately", "recently", "currently") for adverb in clause.adverbs)
     confidence = 0.6 if weak or clause.tense != "present" else 0.85 if words[0].lower != "to" else 0.8
-    return Interpretation("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
+    return ClauseMeaning("likes", "preference", words, "", "states", positive, confidence, 0.6, Kind.PREFERENCE)
 
 
-def _is_lasting(words: tuple[Token, ...]) -> bool:
+def _is_lasting(words: tuple[ClauseToken, ...]) -> bool:
     """True for a lasting liking: ``the sea``, ``the Beatles``."""
     return any(word.text[0].isupper() or word.lower == "of" for word in words[1:]) or head_noun(words) in _GENERIC
 
 
-def _interpret_preference(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_preference(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense not in ("present", "would", "past") or not is_concrete(words):
         return None
-    return Interpretation("prefers", "preference", words, polarity=not clause.negated, confidence=0.9, importance=0.7, kind=Kind.PREFERENCE)
+    return ClauseMeaning("prefers", "preference", words, polarity=not clause.negated, confidence=0.9, importance=0.7, kind=Kind.PREFERENCE)
 
 
-def _interpret_dislike(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_dislike(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense == "can" and clause.negated and is_concrete(words):
-        return Interpretation("likes", "preference", words, polarity=False, confidence=0.85, importance=0.6, kind=Kind.PREFERENCE)
+        return ClauseMeaning("likes", "preference", words, polarity=False, confidence=0.85, importance=0.6, kind=Kind.PREFERENCE)
     return None
 
 
-def _build_intent(words: tuple[Token, ...], predicate: str) -> Interpretation | None:
+def _build_intent(words: tuple[ClauseToken, ...], predicate: str) -> ClauseMeaning | None:
     body = words[1:] if words and words[0].lower == "to" else words
     if len(body) > 1 and body[0].lower == "make" and body[1].lower in ("sure", "it", "that"):
         return None
@@ -300,10 +300,10 @@ def _build_intent(words: tuple[Token, ...], predicate: str) -> Interpretation | 
         or not is_concrete(body[1:])
     ):
         return None
-    return Interpretation(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
+    return ClauseMeaning(predicate, "plan", body, confidence=0.7, importance=0.5, modality_wish=predicate in ("wants_to", "considers"))
 
 
-def _interpret_intent(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_intent(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense == "would" or (clause.negated and clause.verb != "decide"):
         return None
     predicate = INTENDS[clause.verb]
@@ -319,13 +319,13 @@ def _interpret_intent(clause: EnglishClause, words: tuple[Token, ...], _: Uttera
         and is_concrete(words)
         and words[0].lower in ("a", "an", "our", "my", "the")
     ):
-        return Interpretation("planning", "plan", words, confidence=0.8)
+        return ClauseMeaning("planning", "plan", words, confidence=0.8)
     if clause.verb == "consider" and words and words[0].lower.endswith("ing"):
         return _build_intent(words, "considers")
     return None
 
 
-def _interpret_possession(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_possession(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if (
         not is_concrete(words)
         or (head_noun(words) in VAGUE and not has_leading_content(words))
@@ -336,35 +336,35 @@ def _interpret_possession(clause: EnglishClause, words: tuple[Token, ...], _: Ut
     event = clause.tense != "present"
     family = noun in RELATIONS
     if event:
-        return Interpretation("had", "event", words, confidence=0.62, event=True)
-    return Interpretation(
+        return ClauseMeaning("had", "event", words, confidence=0.62, event=True)
+    return ClauseMeaning(
         "has", "family" if family else "possession", words, confidence=0.85 if family else 0.72, importance=0.7 if family else 0.5
     )
 
 
-def _interpret_going(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def _interpret_going(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I went camping``, ``I went to a concert``."""
     if not words or clause.tense not in ("past", "perfect", "present", "progressive"):
         return None
     known = find_lemma(words[0].lower)
     if known and "ing" in known[1] and clause.tense != "progressive":
         name = "goes" if clause.tense == "present" else "went"
-        return Interpretation(
+        return ClauseMeaning(
             f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words, confidence=0.85, event=name == "went"
         )
     while words and words[0].lower in ("out", "over", "back", "down", "up", "all", "together"):
         words = words[1:]
     if len(words) > 1 and words[0].lower in ("to", "on") and is_concrete(words[1:]) and head_noun(words[1:]) not in VAGUE:
         if clause.tense == "progressive":
-            return Interpretation("plans_to", "plan", words, confidence=0.7)
+            return ClauseMeaning("plans_to", "plan", words, confidence=0.7)
         name = "goes" if clause.tense == "present" else "went"
-        return Interpretation(
+        return ClauseMeaning(
             f"{name}_{words[0].lower}", "activity" if name == "goes" else "event", words[1:], confidence=0.85, event=name == "went"
         )
     return None
 
 
-_Special = Callable[[EnglishClause, "tuple[Token, ...]", UtteranceContext], Interpretation | None]
+_Special = Callable[[EnglishClause, "tuple[ClauseToken, ...]", UtteranceContext], ClauseMeaning | None]
 _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(OPINIONS, _interpret_opinion),
     **dict.fromkeys(PREFERS, _interpret_preference),

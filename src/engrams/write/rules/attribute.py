@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engrams.text.when import Span
+from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
@@ -13,7 +13,7 @@ from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import FORMS, find_lemma
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.reading import UtteranceContext, is_concrete, match_proper_name, trim_trailing
-from engrams.write.rules.segment import Token
+from engrams.write.rules.segment import ClauseToken
 from engrams.write.slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.wordlist import word_set
 
@@ -38,7 +38,7 @@ _MONTHS = word_set("january february march april may june july august september 
 _MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
 
 
-def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
+def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> Candidate | None:
     """Extract an attribute and its value."""
     rest = trim_trailing(clause.rest)
     owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
@@ -81,14 +81,14 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     )
 
 
-def _match_name(rest: tuple[Token, ...], noun: str) -> tuple[Token, ...]:
+def _match_name(rest: tuple[ClauseToken, ...], noun: str) -> tuple[ClauseToken, ...]:
     """Match a name: ``FitBox``; of a thing also ``a Honda``."""
     if rest[0].lower in ("a", "an") and len(rest) > 1 and noun not in RELATIONS and noun not in PEOPLE:
         rest = rest[1:]
     return match_proper_name(rest) if rest[0].text[0].isupper() else ()
 
 
-def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, the: bool) -> bool:
+def _has_value(noun: str, rest: tuple[ClauseToken, ...], favorite: bool, named: bool, the: bool) -> bool:
     """True if the noun takes the words as a value."""
     number = _has_digit(rest)
     if ((noun in RELATIONS and noun not in _ONE) or noun in PEOPLE) and not named and not (rest[0].text[0].isupper() and the):
@@ -104,7 +104,7 @@ def _has_value(noun: str, rest: tuple[Token, ...], favorite: bool, named: bool, 
     return number or is_concrete(rest)
 
 
-def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
+def _attribute_slot(owner: Sequence[ClauseToken], things: list[str], favorite: str, named: bool, speaker: str) -> tuple[str, str]:
     possessive = next((i for i, word in enumerate(owner) if word.lower == "'s"), 0)
     mine = owner[0].lower in ("my", "our")
     if possessive:
@@ -115,7 +115,7 @@ def _attribute_slot(owner: Sequence[Token], things: list[str], favorite: str, na
     return (f"{speaker}'s {' '.join(things)}" if mine else " ".join(things)), "is"
 
 
-def extract_changed_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[Span]) -> Candidate | None:
+def extract_changed_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> Candidate | None:
     """Extract a changed attribute: ``the deadline was moved to June 10``."""
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
@@ -161,7 +161,7 @@ def extract_inverse_attribute(clause: EnglishClause, text: str, speech: Utteranc
     )  # fmt: skip
 
 
-def _has_digit(words: Sequence[Token]) -> bool:
+def _has_digit(words: Sequence[ClauseToken]) -> bool:
     return any(word.text.lstrip("$€£¥")[:1].isdigit() for word in words)
 
 

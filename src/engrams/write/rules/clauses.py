@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
-from engrams.write.rules.segment import Person, Tense, Token
+from engrams.write.rules.segment import ClauseToken, Person, Tense
 from engrams.write.rules.subject import CUT, LEAD, MARKERS, PRONOUN, find_subject, match_possessed
 from engrams.write.rules.verbs import parse_verb_group
 from engrams.write.wordlist import word_set
@@ -29,22 +29,22 @@ class EnglishClause:
     speaker. ``lasting``: it says since when or for how long."""
 
     person: Person
-    owner: tuple[Token, ...]
+    owner: tuple[ClauseToken, ...]
     verb: str
     surface: str
     tense: Tense
     negated: bool
     hedged: bool
     adverbs: tuple[str, ...]
-    rest: tuple[Token, ...]
+    rest: tuple[ClauseToken, ...]
     start: int
     end: int
-    lead: tuple[Token, ...] = ()
+    lead: tuple[ClauseToken, ...] = ()
     infinitive: str = ""
     lasting: bool = False
 
 
-def parse_clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[EnglishClause]:
+def parse_clauses(words: Sequence[ClauseToken], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[EnglishClause]:
     """Parse the clauses about the speaker, their relations or ``names``.
     ``elide``: a verb at the head may lack its "I" (Went to the gym)."""
     found: list[EnglishClause] = []
@@ -69,7 +69,7 @@ def parse_clauses(words: Sequence[Token], names: frozenset[str] = frozenset(), *
     return found
 
 
-def _add_lead(clause: EnglishClause, words: Sequence[Token], at: int, floor: int) -> EnglishClause:
+def _add_lead(clause: EnglishClause, words: Sequence[ClauseToken], at: int, floor: int) -> EnglishClause:
     """Add the time words before the subject, from ``floor`` on."""
     first = at
     while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
@@ -77,7 +77,7 @@ def _add_lead(clause: EnglishClause, words: Sequence[Token], at: int, floor: int
     return replace(clause, lead=tuple(words[first:at]))
 
 
-def _find_elided_verb(words: Sequence[Token]) -> int:
+def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
     """Find the verb of a sentence without "I"; -1: none."""
     at = 0
     while (
@@ -115,7 +115,7 @@ def _find_elided_verb(words: Sequence[Token]) -> int:
 _NONE = -1
 
 
-def _parse_coordinated(words: Sequence[Token], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
+def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
     """Parse further verbs of the same subject: ``… and sold my bike``."""
     while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
         if words[at].lower == "," and words[at + 1].lower == "like":
@@ -135,7 +135,7 @@ def _parse_coordinated(words: Sequence[Token], at: int, found: list[EnglishClaus
     return at
 
 
-def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[Token], at: int) -> bool:
+def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int) -> bool:
     following = words[at + 1].lower if at + 1 < len(words) else ""
     open_ended = (
         following in DETERMINERS or following in PREPOSITIONS or following in ("to", "married", "engaged") or following[:1].isdigit()
@@ -156,7 +156,13 @@ def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequenc
 
 
 def _parse_verb_phrase(
-    words: Sequence[Token], at: int, person: Person, owner: tuple[Token, ...], start: int, names: frozenset[str], like: Tense | None = None
+    words: Sequence[ClauseToken],
+    at: int,
+    person: Person,
+    owner: tuple[ClauseToken, ...],
+    start: int,
+    names: frozenset[str],
+    like: Tense | None = None,
 ) -> tuple[EnglishClause | None, int]:
     read = parse_verb_group(words, at, like)
     if read is None:
@@ -170,7 +176,7 @@ def _parse_verb_phrase(
     return clause, end
 
 
-def _find_end(words: Sequence[Token], at: int, names: frozenset[str]) -> int:
+def _find_end(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> int:
     for place in range(at, len(words)):
         lower = words[place].lower
         following = words[place + 1].lower if place + 1 < len(words) else ""
@@ -211,12 +217,12 @@ _STOPPERS = word_set("""
     """)
 
 
-def _starts_clause(words: Sequence[Token], at: int) -> bool:
+def _starts_clause(words: Sequence[ClauseToken], at: int) -> bool:
     """True if a new subject with a verb starts here."""
     return words[at].lower in ("my", "our", "the") and match_possessed(words, at) is not None if at < len(words) else False
 
 
-def _starts_predicate(words: Sequence[Token], at: int) -> bool:
+def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
     """True if a verb here must be another predicate: ``and sold``."""
     while at < len(words) and words[at].lower in ADVERBS:
         at += 1

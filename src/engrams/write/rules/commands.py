@@ -11,7 +11,7 @@ from engrams.write.candidate import Candidate
 from engrams.write.rules.lexicon import find_lemma, third_person
 from engrams.write.rules.reading import UtteranceContext
 from engrams.write.rules.render import to_third_person
-from engrams.write.rules.segment import Sentence
+from engrams.write.rules.segment import TextSentence
 from engrams.write.wordlist import word_set
 
 _REMEMBER = re.compile(
@@ -93,7 +93,7 @@ def parse_remember(text: str) -> RememberRequest:
     return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
 
 
-def extract_command(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
     """Extract a lasting rule from one sentence.
     None for a request about this turn only."""
     lead = _FIRST.match(sentence.text)

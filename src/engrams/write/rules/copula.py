@@ -8,8 +8,8 @@ from engrams.types import Kind
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import ADVERBS, find_lemma
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
-from engrams.write.rules.reading import Interpretation, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
-from engrams.write.rules.segment import Token
+from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
+from engrams.write.rules.segment import ClauseToken
 from engrams.write.wordlist import word_set
 
 # "I am X prep Y": predicate, category, polarity, confidence.
@@ -71,7 +71,7 @@ _EMPTY_HEADS = word_set("""
     """)
 
 
-def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
+def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I am …``.
     None for moods, praise and whatever is no lasting fact."""
     words = trim_trailing(clause.rest)
@@ -97,29 +97,29 @@ def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> Interpr
     ):
         return replace(reading, effect="ends", polarity=True)
     if past and reading.predicate in ("job", "lives_in", "works_at", "is_a", "diet", "marital_status", "trait") and not reading.event:
-        return Interpretation(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
+        return ClauseMeaning(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
     return reading
 
 
-def _interpret_age(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
+def _interpret_age(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
     number = words[0].text
     if not number.isdigit() or not 1 <= int(number) <= 120 or clause.tense != "present":
         return None
     following = words[1].lower if len(words) > 1 else ""
     if following not in ("", "years", "year", "now", "yo", "and", ",", "today") and words[1].text[0].isalnum():
         return None
-    return Interpretation("age", "identity", words[:1], number, confidence=0.95, importance=0.7)
+    return ClauseMeaning("age", "identity", words[:1], number, confidence=0.95, importance=0.7)
 
 
-def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
+def _interpret_relation(words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret be with a preposition: allergic to, interested in."""
     if fond := _interpret_membership(words, clause):
         return fond
     second = words[1].lower if len(words) > 1 else ""
     if _is_lucky(words) and is_concrete(words[3:]):
-        return Interpretation("has", "family", words[3:], confidence=0.75)
+        return ClauseMeaning("has", "family", words[3:], confidence=0.75)
     if clause.tense == "perfect" and words[0].lower == "to" and is_concrete(words[1:]):
-        return Interpretation("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
+        return ClauseMeaning("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
     found, rest = _WITH.get((words[0].lower, second)), words[2:]
     if found is None:
         found, rest = _WITH.get((words[0].lower, "")), words[1:]
@@ -129,7 +129,7 @@ def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech:
     if found is None or not target:
         return None
     predicate, category, polarity, confidence = found
-    return Interpretation(
+    return ClauseMeaning(
         predicate,
         category,
         target,
@@ -142,7 +142,7 @@ def _interpret_relation(words: tuple[Token, ...], clause: EnglishClause, speech:
     )
 
 
-def _find_target(predicate: str, rest: tuple[Token, ...], speech: UtteranceContext) -> tuple[Token, ...]:
+def _find_target(predicate: str, rest: tuple[ClauseToken, ...], speech: UtteranceContext) -> tuple[ClauseToken, ...]:
     """Find the object that a predicate takes, or nothing."""
     if not is_concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
         return ()
@@ -151,7 +151,7 @@ def _find_target(predicate: str, rest: tuple[Token, ...], speech: UtteranceConte
     return rest[1:] if predicate == "job" and rest[0].lower in ("a", "an", "the") else rest
 
 
-def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
+def _interpret_membership(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
     """Interpret ``a big fan of jazz``, ``a member of the choir``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member")), None)
     if (
@@ -163,11 +163,11 @@ def _interpret_membership(words: tuple[Token, ...], clause: EnglishClause) -> In
     ):
         return None
     if words[at].lower == "fan":
-        return Interpretation("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
-    return Interpretation("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
+        return ClauseMeaning("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
+    return ClauseMeaning("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
 
 
-def _is_lucky(words: tuple[Token, ...]) -> bool:
+def _is_lucky(words: tuple[ClauseToken, ...]) -> bool:
     return (
         len(words) > 3
         and words[0].lower in ("lucky", "blessed", "grateful", "fortunate")
@@ -176,15 +176,15 @@ def _is_lucky(words: tuple[Token, ...]) -> bool:
     )
 
 
-def _interpret_origin(words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def _interpret_origin(words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     at = 1 if words[0].lower == "from" else 2 if words[0].lower == "originally" and len(words) > 2 and words[1].lower == "from" else 0
     if not at:
         return None
     place = match_proper_name(words[at:], speech.is_lowercase)
-    return Interpretation("from", "identity", place, confidence=0.9, importance=0.7) if place else None
+    return ClauseMeaning("from", "identity", place, confidence=0.9, importance=0.7) if place else None
 
 
-def _interpret_trait(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
+def _interpret_trait(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
     """Interpret one known word: ``I'm vegan``, ``I'm German``."""
     at = 1 if words[0].lower in ("a", "an") and len(words) > 1 else 0
     while at < len(words) - 1 and words[at].lower in ADVERBS:
@@ -232,14 +232,14 @@ def _interpret_trait(words: tuple[Token, ...], clause: EnglishClause) -> Interpr
             if word == "engaged" and after in ("in", "with", "to"):
                 return None
             end = at + 2 if after in ("intolerant", "person", "woman", "man") else at + 1
-            return Interpretation(predicate, category, tuple(words[at:end]), polarity=not clause.negated, confidence=0.9, importance=0.8)
+            return ClauseMeaning(predicate, category, tuple(words[at:end]), polarity=not clause.negated, confidence=0.9, importance=0.8)
     return None
 
 
-def _interpret_passive(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
+def _interpret_passive(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
     word = words[0].lower
     if word == "laid" and len(words) > 1 and words[1].lower == "off":
-        return Interpretation(
+        return ClauseMeaning(
             "works_at",
             "work",
             words[3:] if len(words) > 3 and words[2].lower in ("from", "by") else (),
@@ -248,7 +248,7 @@ def _interpret_passive(words: tuple[Token, ...], clause: EnglishClause) -> Inter
             importance=0.8,
         )
     if word == "fired":
-        return Interpretation(
+        return ClauseMeaning(
             "works_at",
             "work",
             words[2:] if len(words) > 2 and words[1].lower in ("from", "by") else (),
@@ -257,11 +257,11 @@ def _interpret_passive(words: tuple[Token, ...], clause: EnglishClause) -> Inter
             importance=0.8,
         )
     if word in _PASSIVE and clause.tense in ("past", "perfect") and is_concrete(words[1:]):
-        return Interpretation(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
+        return ClauseMeaning(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
     return None
 
 
-def _interpret_noun(words: tuple[Token, ...], clause: EnglishClause, speech: UtteranceContext) -> Interpretation | None:
+def _interpret_noun(words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I'm a nurse``, ``I'm the lead engineer at X``."""
     if words[0].lower in ("this", "that", "my", "our") and clause.person != "other":
         return None
@@ -275,21 +275,21 @@ def _interpret_noun(words: tuple[Token, ...], clause: EnglishClause, speech: Utt
         return None
     if job:
         at = next((i for i, word in enumerate(body) if word.lower in ("at", "for", "with") and i), None)
-        extra: tuple[Interpretation, ...] = ()
+        extra: tuple[ClauseMeaning, ...] = ()
         if at is not None and (firm := match_proper_name(body[at + 1 :], speech.is_lowercase)):
-            extra = (Interpretation("works_at", "work", firm, confidence=0.85, importance=0.8),)
+            extra = (ClauseMeaning("works_at", "work", firm, confidence=0.85, importance=0.8),)
         end = next((i for i, word in enumerate(body) if word.lower == noun), len(body) - 1) + 1
-        return Interpretation("job", "work", tuple(body[:end]), polarity=not clause.negated, confidence=0.9, importance=0.8, extra=extra)
+        return ClauseMeaning("job", "work", tuple(body[:end]), polarity=not clause.negated, confidence=0.9, importance=0.8, extra=extra)
     if noun in _EMPTY_HEADS or any(word.lower in ("good", "great", "huge", "big", "best", "lucky") for word in body[:2]):
         return None
-    return Interpretation("is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65)
+    return ClauseMeaning("is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65)
 
 
-def _interpret_name(words: tuple[Token, ...], clause: EnglishClause) -> Interpretation | None:
+def _interpret_name(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
     if clause.person != "self" or clause.tense != "present" or clause.negated or not words[0].text.istitle() or words[0].lower in ADVERBS:
         return None
     name = match_proper_name(words)
     rest = words[len(name) :]
     if len(name) > 3 or (rest and rest[0].lower not in (",", "and", "from", "by", "here")) or find_lemma(name[0].lower):
         return None
-    return Interpretation("is_named", "identity", name, confidence=0.85, importance=0.9)
+    return ClauseMeaning("is_named", "identity", name, confidence=0.85, importance=0.9)

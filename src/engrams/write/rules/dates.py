@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from engrams.text.when import EARLIEST, LATEST, Span, find_times
+from engrams.text.when import EARLIEST, LATEST, TimeSpan, find_times
 
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
@@ -44,7 +44,7 @@ _MONTHLY = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
 
 
-def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
+def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
     """Find the times that a text names."""
     found = find_times(text, said)
     # "my 2015 Toyota" names a thing, not a time.
@@ -59,7 +59,7 @@ def find_spans(text: str, said: datetime) -> tuple[Span, ...]:
     )
 
 
-def shift_ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
+def shift_ahead(found: Sequence[TimeSpan], said: datetime) -> tuple[TimeSpan, ...]:
     """Shift past weekdays ahead, as the present tense means them."""
     return tuple(
         replace(span, start=span.start + _WEEK, end=span.end + _WEEK) if span.end <= said and _WEEKDAY.match(span.text) else span
@@ -67,12 +67,12 @@ def shift_ahead(found: Sequence[Span], said: datetime) -> tuple[Span, ...]:
     )
 
 
-def filter_within(found: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+def filter_within(found: Sequence[TimeSpan], start: int, end: int) -> tuple[TimeSpan, ...]:
     """Return the spans written between two positions."""
     return tuple(span for span in found if start <= span.at < end)
 
 
-def pick_most_exact(found: Sequence[Span]) -> Span | None:
+def pick_most_exact(found: Sequence[TimeSpan]) -> TimeSpan | None:
     """Pick the most exact span, the first of equals.
     Vague words and open sides do not count."""
     order = ("minute", "hour", "day", "weekend", "week", "month", "season", "year", "range")
@@ -92,7 +92,7 @@ def duration_start(text: str, said: datetime) -> datetime | None:
         return None
 
 
-def spell_out(span: Span, before: str) -> str:
+def spell_out(span: TimeSpan, before: str) -> str:
     """Write a span as an absolute date: ``on 7 May 2023``.
     Its own words stay where they name a year or mean no date. ``before``: the text before it; a preposition there is not repeated."""
     words = span.text

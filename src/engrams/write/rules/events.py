@@ -5,11 +5,11 @@ from __future__ import annotations
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import PREPOSITIONS, find_lemma, third_person
 from engrams.write.rules.predicates import CHATTER, JOBS, VAGUE
-from engrams.write.rules.reading import Interpretation, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
-from engrams.write.rules.segment import Token
+from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
+from engrams.write.rules.segment import ClauseToken
 
 
-def cut_at_preposition(words: tuple[Token, ...]) -> tuple[Token, ...]:
+def cut_at_preposition(words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
     """Cut at the first preposition or clause word."""
     end = next(
         (
@@ -22,7 +22,7 @@ def cut_at_preposition(words: tuple[Token, ...]) -> tuple[Token, ...]:
     return words[:end]
 
 
-def interpret_stopping(clause: EnglishClause, words: tuple[Token, ...]) -> Interpretation | None:
+def interpret_stopping(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> ClauseMeaning | None:
     """Interpret an ended habit: ``I stopped smoking``, ``I gave up coffee``."""
     if clause.verb == "give":
         if not words or words[0].lower != "up" or not is_concrete(words[1:]):
@@ -34,11 +34,11 @@ def interpret_stopping(clause: EnglishClause, words: tuple[Token, ...]) -> Inter
         return None
     known = find_lemma(words[0].lower)
     if known and "ing" in known[1]:
-        return Interpretation(third_person(known[0]), "activity", words[1:], effect="ends", confidence=0.85, event=True, importance=0.6)
-    return Interpretation("likes", "preference", words, effect="ends", confidence=0.75, event=True, importance=0.6)
+        return ClauseMeaning(third_person(known[0]), "activity", words[1:], effect="ends", confidence=0.85, event=True, importance=0.6)
+    return ClauseMeaning("likes", "preference", words, effect="ends", confidence=0.75, event=True, importance=0.6)
 
 
-def interpret_employment(words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def interpret_employment(words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a new job: ``a new job at X (as Y)``."""
     at = next(
         (
@@ -54,27 +54,27 @@ def interpret_employment(words: tuple[Token, ...], speech: UtteranceContext) -> 
     if words[prep].lower == "as" and len(words) > prep + 2:
         role = cut_at_preposition(words[prep + 2 :] if words[prep + 1].lower in ("a", "an", "the") else words[prep + 1 :])
         later = next((i for i in range(prep, len(words)) if words[i].lower in ("at", "for", "with")), None)
-        extra = Interpretation("job", "work", role, effect="changes", confidence=0.85, importance=0.8, text="works as")
+        extra = ClauseMeaning("job", "work", role, effect="changes", confidence=0.85, importance=0.8, text="works as")
         if later is not None and (firm := match_proper_name(words[later + 1 :], speech.is_lowercase)):
-            return Interpretation("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=(extra,))
-        return Interpretation("job", "work", role, "", "changes", True, 0.85, 0.8, event=True) if role else None
+            return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=(extra,))
+        return ClauseMeaning("job", "work", role, "", "changes", True, 0.85, 0.8, event=True) if role else None
     if words[prep].lower not in ("at", "with", "for", "from") or not (firm := match_proper_name(words[prep + 1 :], speech.is_lowercase)):
         return None
-    return Interpretation("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True)
+    return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True)
 
 
-def interpret_joining(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def interpret_joining(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I joined Netflix as a data scientist``; needs a role."""
     at = next((i for i, word in enumerate(words) if word.lower == "as"), None)
     firm = match_proper_name(words, speech.is_lowercase)
     if clause.tense not in ("past", "perfect") or clause.negated or at is None or not firm or at + 2 >= len(words):
         return None
     role = cut_at_preposition(words[at + 2 :] if words[at + 1].lower in ("a", "an", "the", "their") else words[at + 1 :])
-    extra = (Interpretation("job", "work", role, effect="changes", confidence=0.85, importance=0.8),) if role else ()
-    return Interpretation("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=extra)
+    extra = (ClauseMeaning("job", "work", role, effect="changes", confidence=0.85, importance=0.8),) if role else ()
+    return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=extra)
 
 
-def interpret_job_loss(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def interpret_job_loss(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a lost job: ``I quit my job (at X)``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
     if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
@@ -84,10 +84,10 @@ def interpret_job_loss(clause: EnglishClause, words: tuple[Token, ...], speech: 
         if at + 2 < len(words) and words[at + 1].lower in ("at", "with", "for")
         else ()
     )
-    return Interpretation("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
+    return ClauseMeaning("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
 
 
-def interpret_getting(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     if not words or clause.tense not in ("past", "perfect", "progressive") or clause.negated:
         return None
     word = words[0].lower
@@ -97,7 +97,7 @@ def interpret_getting(clause: EnglishClause, words: tuple[Token, ...], speech: U
         who = words[2:] if len(words) > 2 and words[1].lower == "to" else ()
         name = match_proper_name(who)
         if name or clause.tense != "progressive":
-            return Interpretation(
+            return ClauseMeaning(
                 "married_to" if name else "got_married",
                 "family",
                 name or words[1:],
@@ -108,7 +108,7 @@ def interpret_getting(clause: EnglishClause, words: tuple[Token, ...], speech: U
                 0.8,
                 event=True,
             )
-        return Interpretation("plans_to", "plan", words, confidence=0.8)
+        return ClauseMeaning("plans_to", "plan", words, confidence=0.8)
     if word in (
         "engaged",
         "divorced",
@@ -124,15 +124,15 @@ def interpret_getting(clause: EnglishClause, words: tuple[Token, ...], speech: U
         "licensed",
     ):
         if word == "promoted" and len(words) > 2 and words[1].lower == "to":
-            return Interpretation("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
-        return Interpretation(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
+            return ClauseMeaning("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
+        return ClauseMeaning(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
     if word in ("fired", "laid", "sacked"):
         at = next((i for i, one in enumerate(words) if one.lower in ("from", "by")), None)
-        return Interpretation("works_at", "work", match_proper_name(words[at + 1 :]) if at else (), "", "ends", True, 0.9, 0.8, event=True)
+        return ClauseMeaning("works_at", "work", match_proper_name(words[at + 1 :]) if at else (), "", "ends", True, 0.9, 0.8, event=True)
     if word == "into" and is_concrete(words[1:]) and clause.tense in ("past", "perfect", "progressive"):
-        return Interpretation("got_into", "activity", words[1:], confidence=0.7, event=True)
+        return ClauseMeaning("got_into", "activity", words[1:], confidence=0.7, event=True)
     if word == "back" and len(words) > 2 and words[1].lower == "from" and is_concrete(words[2:]):
-        return Interpretation("got_back_from", "event", words[2:], confidence=0.8, event=True)
+        return ClauseMeaning("got_back_from", "event", words[2:], confidence=0.8, event=True)
     noun = head_noun(words)
     if (
         clause.tense == "progressive"
@@ -143,20 +143,20 @@ def interpret_getting(clause: EnglishClause, words: tuple[Token, ...], speech: U
     ):
         return None
     if word in ("a", "an", "my", "our", "some", "two", "three", "new", "tickets", "the") or word.isdigit():
-        return Interpretation("got", "possession", words, confidence=0.72, event=True)
+        return ClauseMeaning("got", "possession", words, confidence=0.72, event=True)
     return None
 
 
-def interpret_becoming(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def interpret_becoming(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     body = words[1:] if words and words[0].lower in ("a", "an", "the") else words
     if clause.tense not in ("past", "perfect") or clause.negated or not is_concrete(body):
         return None
     if head_noun(body) in JOBS:
-        return Interpretation("job", "work", cut_at_preposition(body), "", "changes", True, 0.85, 0.8, event=True)
-    return Interpretation("became", "event", body, confidence=0.75, event=True)
+        return ClauseMeaning("job", "work", cut_at_preposition(body), "", "changes", True, 0.85, 0.8, event=True)
+    return ClauseMeaning("became", "event", body, confidence=0.75, event=True)
 
 
-def interpret_breakup(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def interpret_breakup(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I broke up with Laura``."""
     if (
         len(words) > 2
@@ -165,11 +165,11 @@ def interpret_breakup(clause: EnglishClause, words: tuple[Token, ...], _: Uttera
         and clause.tense in ("past", "perfect")
         and not clause.negated
     ):
-        return Interpretation("dating", "family", match_proper_name(words[2:]), "", "ends", True, 0.9, 0.7, event=True)
+        return ClauseMeaning("dating", "family", match_proper_name(words[2:]), "", "ends", True, 0.9, 0.7, event=True)
     return None
 
 
-def interpret_switch(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def interpret_switch(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a replaced tool: ``I switched from Vim to Emacs``."""
     start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
     end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
@@ -179,43 +179,43 @@ def interpret_switch(clause: EnglishClause, words: tuple[Token, ...], _: Utteran
     old = words[start + 1 : end if end and end > start else None] if start is not None else ()
     if not is_concrete(new) or (words and words[0].lower not in ("from", "to", "over", "back")):
         return None
-    begun = Interpretation("uses", "technical", new, "", "changes", True, 0.85, 0.6, event=True)
+    begun = ClauseMeaning("uses", "technical", new, "", "changes", True, 0.85, 0.6, event=True)
     if not is_concrete(old):
         return begun
-    return Interpretation("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
+    return ClauseMeaning("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
 
 
-def interpret_retirement(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def interpret_retirement(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense not in ("past", "perfect") or clause.negated or clause.person != "self":
         return None
     if not words or words[0].lower in ("from", "in", "at", "early"):
         firm = match_proper_name(words[1:]) if words and words[0].lower == "from" else ()
-        return Interpretation("works_at", "work", firm, "", "ends", True, 0.85, 0.8, event=True)
+        return ClauseMeaning("works_at", "work", firm, "", "ends", True, 0.85, 0.8, event=True)
     return None
 
 
-def interpret_age_reached(clause: EnglishClause, words: tuple[Token, ...], _: UtteranceContext) -> Interpretation | None:
+def interpret_age_reached(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense in ("past", "perfect") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
-        return Interpretation("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
+        return ClauseMeaning("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
     return None
 
 
-def interpret_beginning(clause: EnglishClause, words: tuple[Token, ...], speech: UtteranceContext) -> Interpretation | None:
+def interpret_beginning(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I started a job at X``, ``I started painting``."""
     if clause.tense not in ("past", "perfect", "progressive") or not words:
         return None
     if job := interpret_employment(words, speech):
         return job
     if words[0].lower in ("at", "with") and len(words) > 1 and (firm := match_proper_name(words[1:], speech.is_lowercase)):
-        return Interpretation("works_at", "work", firm, "", "changes", True, 0.85, 0.8, event=True)
+        return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.85, 0.8, event=True)
     known = find_lemma(words[0].lower)
     body = words[1:] if words[0].lower == "to" else words
     if known and "ing" in known[1]:
         if known[0] in CHATTER and known[0] not in ("make", "get"):
             return None
-        return Interpretation("started", "activity", body, confidence=0.8, event=True)
+        return ClauseMeaning("started", "activity", body, confidence=0.8, event=True)
     if words[0].lower == "to":
         return None
     if not is_concrete(body) or (head_noun(body) in VAGUE and not has_leading_content(body)):
         return None
-    return Interpretation("started", "event", body, confidence=0.8, event=True)
+    return ClauseMeaning("started", "event", body, confidence=0.8, event=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from engrams.text.when import Span
+from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
@@ -19,8 +19,8 @@ from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.languages.match import extract_foreign
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.reading import Interpretation, UtteranceContext, trim_trailing
-from engrams.write.rules.segment import Sentence, Token, split_sentences, tokens
+from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, trim_trailing
+from engrams.write.rules.segment import ClauseToken, TextSentence, split_sentences, tokens
 from engrams.write.slots import canonical_predicate, is_single
 
 _MOST = 24
@@ -118,7 +118,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
 
 
 def _read_clause(
-    clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+    clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> list[Candidate]:
     if (
         clause.person == "other"
@@ -144,13 +144,13 @@ def _read_clause(
     return [main, *extra, *subject.extra]
 
 
-def _may_elide(sentence: Sentence, following: Sentence | None, speech: UtteranceContext) -> bool:
+def _may_elide(sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext) -> bool:
     if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)
 
 
-def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[Token, ...]:
+def _drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tuple[ClauseToken, ...]:
     """Drop the addressee at the end: ``I love the thought Nate``."""
     if (
         len(words) > 2
@@ -162,14 +162,14 @@ def _drop_addressee(words: tuple[Token, ...], names: frozenset[str]) -> tuple[To
     return words
 
 
-def _drop_times(words: tuple[Token, ...], times: Sequence[Span]) -> tuple[Token, ...]:
+def _drop_times(words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]) -> tuple[ClauseToken, ...]:
     if not times:
         return words
     return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
 
 
 def _to_candidate(
-    reading: Interpretation, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[Span]
+    reading: ClauseMeaning, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> Candidate:
     rest = trim_trailing(clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
@@ -210,14 +210,14 @@ def _to_candidate(
     )
 
 
-def _spell_leading_time(text: str, when: Span) -> str:
+def _spell_leading_time(text: str, when: TimeSpan) -> str:
     """Spell out a time that stood before the subject."""
     before = _BEFORE.search(text[: when.at])
     spelled = render.to_third_person(text, when.at, when.at + len(when.text), (when,))
     return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
 
 
-def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
+def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
     """Build a second fact: ``works as an engineer`` is a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
@@ -240,7 +240,7 @@ def _build_secondary(reading: Interpretation, clause: EnglishClause, subject: Cl
 
 
 def _resolve_validity(
-    reading: Interpretation, found: Sequence[Span], when: Span | None, quote: str, said: datetime
+    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime
 ) -> tuple[datetime | None, datetime | None]:
     """Return the start of validity, and the effective time."""
     lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
@@ -284,7 +284,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
     return ClauseSubject(f"{owner}'s {noun}", shown)
 
 
-def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[Token], text: str) -> Candidate:
+def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> Candidate:
     """Read the rejected value of ``I live in Berlin, not Paris``."""
     after = [word for word in words if word.start >= clause.end]
     if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:
@@ -325,7 +325,7 @@ _EMPTY = re.compile(
 _ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
 
 
-def extract_correction(sentence: Sentence, text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_correction(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
     """Extract a correction without a slot: new and rejected value."""
     piece = sentence.text.strip()
     if len(piece) > 140:

@@ -11,7 +11,7 @@ from engrams.types import Evidence, Kind
 from engrams.write.candidate import Effect
 from engrams.write.rules.lexicon import ADVERBS, DETERMINERS, EMPTY, PREPOSITIONS
 from engrams.write.rules.predicates import VAGUE
-from engrams.write.rules.segment import Token
+from engrams.write.rules.segment import ClauseToken
 from engrams.write.wordlist import word_set
 
 _TRAILING = word_set(
@@ -42,13 +42,13 @@ class UtteranceContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Interpretation:
+class ClauseMeaning:
     """Meaning of one clause.
     ``object``: its tokens; ``value``: its text where that is not just the tokens."""
 
     predicate: str
     category: str
-    object: tuple[Token, ...] = ()
+    object: tuple[ClauseToken, ...] = ()
     value: str = ""
     effect: Effect = "states"
     polarity: bool = True
@@ -57,11 +57,11 @@ class Interpretation:
     kind: Kind = Kind.FACT
     event: bool = False
     modality_wish: bool = False
-    extra: tuple[Interpretation, ...] = field(default=())
+    extra: tuple[ClauseMeaning, ...] = field(default=())
     text: str = ""
 
 
-def trim_trailing(words: Sequence[Token]) -> tuple[Token, ...]:
+def trim_trailing(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
     """Drop trailing fillers: too, though, lol, a lone preposition or article."""
     end = len(words)
     while end and (
@@ -71,7 +71,7 @@ def trim_trailing(words: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(words[:end])
 
 
-def is_concrete(words: Sequence[Token]) -> bool:
+def is_concrete(words: Sequence[ClauseToken]) -> bool:
     """True if the tokens name something a fact can be about.
     A word with content, no ``it`` at the head, no ``you`` in it."""
     if not words or (words[0].lower in EMPTY and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _is_pointed(words)))):
@@ -81,24 +81,24 @@ def is_concrete(words: Sequence[Token]) -> bool:
     return any(is_content(word) for word in words)
 
 
-def _is_pointed(words: Sequence[Token]) -> bool:
+def _is_pointed(words: Sequence[ClauseToken]) -> bool:
     """True for ``these old notebooks with my early writings``."""
     return words[0].lower in ("this", "these", "that", "those") and sum(is_content(word) for word in words[1:]) > 1
 
 
-def has_leading_content(words: Sequence[Token]) -> bool:
+def has_leading_content(words: Sequence[ClauseToken]) -> bool:
     """True if content stands before the first preposition: ``abstract stuff``."""
     end = next((i for i, word in enumerate(words) if word.lower in PREPOSITIONS), len(words))
     return any(is_content(word) and not word.lower.isdigit() for word in words[:end])
 
 
-def is_content(word: Token) -> bool:
+def is_content(word: ClauseToken) -> bool:
     """True for a word that means something by itself."""
     lower = word.lower
     return lower[0].isalnum() and (len(lower) > 1 or lower.isdigit()) and lower not in STOP and lower not in VAGUE and lower not in EMPTY
 
 
-def head_noun(words: Sequence[Token]) -> str:
+def head_noun(words: Sequence[ClauseToken]) -> str:
     """Return the head noun: ``two big dogs from the shelter`` gives ``dogs``."""
     last = ""
     for word in words:
@@ -113,7 +113,7 @@ def head_noun(words: Sequence[Token]) -> str:
     return last
 
 
-def match_proper_name(words: Sequence[Token], lower: bool = False) -> tuple[Token, ...]:
+def match_proper_name(words: Sequence[ClauseToken], lower: bool = False) -> tuple[ClauseToken, ...]:
     """Match the leading capitalised words, without an article.
     ``lower``: in text without capitals, up to two words."""
     at = 0

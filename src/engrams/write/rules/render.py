@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from engrams.text.when import Span
+from engrams.text.when import TimeSpan
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.dates import spell_out
 from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, find_lemma, gerund, participle, past_tense, third_person
-from engrams.write.rules.segment import Token
+from engrams.write.rules.segment import ClauseToken
 
 _SELF = re.compile(
     r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",
@@ -29,7 +29,7 @@ _FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want
 _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
 
 
-def to_third_person(text: str, start: int, end: int, found: Sequence[Span], name: str = "") -> str:
+def to_third_person(text: str, start: int, end: int, found: Sequence[TimeSpan], name: str = "") -> str:
     """Rewrite ``text[start:end]`` in the third person, times spelled out.
     ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they)."""
     parts: list[str] = []
@@ -45,7 +45,7 @@ def to_third_person(text: str, start: int, end: int, found: Sequence[Span], name
     return " ".join(whole.split()).strip(" ,;:-")
 
 
-def render_value(words: Sequence[Token], text: str, found: Sequence[Span], name: str) -> str:
+def render_value(words: Sequence[ClauseToken], text: str, found: Sequence[TimeSpan], name: str) -> str:
     """Render the object's words without the times among them."""
     if not words:
         return ""

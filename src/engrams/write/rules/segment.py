@@ -59,7 +59,7 @@ _JOKE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TextSentence:
     """Sentence at ``start`` of the whole text.
     Masked parts (code, links, quotations) are blank in it."""
 
@@ -83,7 +83,7 @@ def mask_text(text: str) -> str:
     return masked.replace("’", "'").replace("‘", "'")
 
 
-def split_sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
+def split_sentences(text: str, begin: int = 0) -> Iterator[TextSentence]:
     """Yield sentences from ``begin`` on, in order, with their modality."""
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
@@ -94,12 +94,12 @@ def split_sentences(text: str, begin: int = 0) -> Iterator[Sentence]:
         if asked:
             piece, stated = _cut_question(piece, mark)
             if not stated:
-                yield Sentence(piece, start, "question", True)
+                yield TextSentence(piece, start, "question", True)
                 continue
         modality = whole
         if modality == "asserted" and _IMAGINED.search(piece):
             modality = "hypothetical"
-        yield Sentence(piece, start, modality, asked)
+        yield TextSentence(piece, start, modality, asked)
 
 
 def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -175,24 +175,24 @@ _SPLIT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ClauseToken:
     text: str
     lower: str
     start: int
     end: int
 
 
-def tokens(text: str, at: int = 0) -> list[Token]:
+def tokens(text: str, at: int = 0) -> list[ClauseToken]:
     """Split into words and punctuation with positions.
     ``at``: the text's position in the whole. Contractions are taken apart."""
-    found: list[Token] = []
+    found: list[ClauseToken] = []
     for match in _TOKEN.finditer(text):
         word, lower = match[0], match[0].lower()
         start, end = match.start() + at, match.end() + at
         if lower in _SPLIT:
             first, second = _SPLIT[lower]
             cut = start + (1 if first == "i" else len(word) - 2)
-            found += [Token(word[: cut - start], first, start, cut), Token(word[cut - start :], second, cut, end)]
+            found += [ClauseToken(word[: cut - start], first, start, cut), ClauseToken(word[cut - start :], second, cut, end)]
         else:
-            found.append(Token(word, _WHOLE.get(lower, lower), start, end))
+            found.append(ClauseToken(word, _WHOLE.get(lower, lower), start, end))
     return found

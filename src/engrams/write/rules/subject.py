@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engrams.write.rules.lexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, find_lemma
-from engrams.write.rules.segment import Person, Token
+from engrams.write.rules.segment import ClauseToken, Person
 from engrams.write.wordlist import word_set
 
 CUT = word_set("because although though but which whereas if unless when while whenever until till except so:")
@@ -40,7 +40,7 @@ _MOST_LEAD = 60
 """Maximum words of markers, times and names before a clause."""
 
 
-def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
+def find_subject(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     """Find the subject of a clause that begins at ``at``.
     Returns the person, the subject's tokens and the place of the verb group; None: no clause begins here."""
     word = words[at]
@@ -59,7 +59,7 @@ def find_subject(words: Sequence[Token], at: int, names: frozenset[str]) -> tupl
     return None
 
 
-def _can_begin(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
+def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> bool:
     """True if only markers, times and names precede the clause."""
     place, first = at - 1, max(0, at - _MOST_LEAD)
     while place >= first:
@@ -81,7 +81,7 @@ def _can_begin(words: Sequence[Token], at: int, names: frozenset[str]) -> bool:
     return not first
 
 
-def match_possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Token, ...], int] | None:
+def match_possessed(words: Sequence[ClauseToken], at: int) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     """Match ``my sister Anna`` up to its verb, within six words."""
     for end in range(at + 2, min(at + 8, len(words))):
         lower = words[end].lower
@@ -109,7 +109,7 @@ def match_possessed(words: Sequence[Token], at: int) -> tuple[Person, tuple[Toke
     return None
 
 
-def _is_verb_after(word: Token) -> bool:
+def _is_verb_after(word: ClauseToken) -> bool:
     """True if ``'s`` before this word is a verb."""
     return (
         word.lower in DETERMINERS
@@ -119,7 +119,7 @@ def _is_verb_after(word: Token) -> bool:
     )
 
 
-def _match_named(words: Sequence[Token], at: int, names: frozenset[str]) -> tuple[Person, tuple[Token, ...], int] | None:
+def _match_named(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     end = at + 1
     while end < len(words) and end < at + 3 and words[end].text[0].isupper() and words[end].text.isalpha():
         end += 1

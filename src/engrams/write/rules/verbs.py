@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engrams.write.rules.lexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, find_lemma
-from engrams.write.rules.segment import Tense, Token
+from engrams.write.rules.segment import ClauseToken, Tense
 
 _NOT = frozenset(("not", "n't", "never"))
 _GO = frozenset(("going", "gonna"))
@@ -35,7 +35,7 @@ class VerbGroup:
 
 @dataclass(slots=True)
 class _VerbReader:
-    words: Sequence[Token]
+    words: Sequence[ClauseToken]
     at: int
     negated: bool = False
     hedged: bool = False
@@ -78,7 +78,7 @@ class _VerbReader:
         return VerbGroup(verb, surface, tense, self.negated, self.hedged, self.adverbs, self.at, infinitive)
 
 
-def parse_verb_group(words: Sequence[Token], at: int, like: Tense | None = None) -> VerbGroup | None:
+def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None = None) -> VerbGroup | None:
     """Parse the verb group that begins at ``at``.
     ``like``: the tense of a verb it is joined to (and sold, and studying)."""
     read = _VerbReader(words, at)

@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.caller import Caller, PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logs import Classifier, Kept, Label, Modality, Severity, Source
+from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, LogWriteOutcome, SessionMedium, Source
 
 if TYPE_CHECKING:
     from engrams.build import CrisisLog, FeedbackLog
@@ -70,16 +70,16 @@ def log_router(settings: Settings, name: str, outcome: type[BaseModel], add: Cal
     return routes
 
 
-def set_status(response: Response, outcome: Kept | None) -> None:
-    response.status_code = 201 if outcome is Kept.STORED else 200
+def set_status(response: Response, outcome: LogWriteOutcome | None) -> None:
+    response.status_code = 201 if outcome is LogWriteOutcome.STORED else 200
 
 
 class FeedbackRequest(LogRequest):
     """Opinion of somebody on one of their sessions."""
 
-    label: Label | None = Field(description="null: they dismissed the question, and nothing is kept.")
+    label: FeedbackLabel | None = Field(description="null: they dismissed the question, and nothing is kept.")
     source: Source = Source.API
-    modality: Modality = Modality.TEXT
+    modality: SessionMedium = SessionMedium.TEXT
 
 
 class FeedbackOutcome(BaseModel):
@@ -87,7 +87,7 @@ class FeedbackOutcome(BaseModel):
 
     known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept."""
 
-    outcome: Kept | Literal["dismissed"]
+    outcome: LogWriteOutcome | Literal["dismissed"]
 
 
 class FeedbackFilter(LogFilter):
@@ -99,9 +99,9 @@ class FeedbackFilter(LogFilter):
 class FeedbackEntry(LogEntry):
     """Feedback as it is kept: ``id`` and ``session`` are hashes."""
 
-    label: Label
+    label: FeedbackLabel
     source: Source
-    modality: Modality
+    modality: SessionMedium
 
 
 class FeedbackList(BaseModel):
@@ -137,15 +137,15 @@ def _feedback_log(request: Request) -> FeedbackLog:
 class CrisisRequest(LogRequest):
     """Crisis noticed in a session, without a word of what was said."""
 
-    classifier: Classifier
-    severity: Severity
+    classifier: CrisisClassifier
+    severity: CrisisSeverity
     reason: str = Field("", description="The classifier's own words, never the person's; cut at 500 characters.")
 
 
 class CrisisOutcome(BaseModel):
     """Outcome: stored, known (its key was there) or lost (`/health` counts those)."""
 
-    outcome: Kept
+    outcome: LogWriteOutcome
 
 
 class CrisisFilter(LogFilter):
@@ -157,8 +157,8 @@ class CrisisFilter(LogFilter):
 class CrisisEntry(LogEntry):
     """Crisis as it is kept: ``id`` and ``session`` are hashes."""
 
-    classifier: Classifier
-    severity: Severity
+    classifier: CrisisClassifier
+    severity: CrisisSeverity
     reason: str
 
 

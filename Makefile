@@ -6,7 +6,8 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-all check fix coverage-spec bench docs pins clean
+MINUTES ?= 60
+.PHONY: help run demo test test-all campaign check fix coverage-spec bench docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -22,6 +23,9 @@ test: .make/test ## Run the fast tests (under 8 minutes on two cores)
 
 test-all: .make/test ## Run every test
 	$(BIN)/python -m pytest -n 2
+
+campaign: .make/test ## Kill, damage and starve homes for MINUTES=60, and look what is lost
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --json bench/out/campaign.json
 
 check: .make/test ## Lint, format, types, layers, shape
 	$(BIN)/ruff check .

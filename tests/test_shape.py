@@ -120,7 +120,7 @@ def test_nothing_is_dead() -> None:
 
 def test_tests_mirror_the_tree() -> None:
     """A folder of tests is named after the package it tests, or is one of those that test several."""
-    several = {"flows", "faults", "bench", "acceptance"}
+    several = {"flows", "campaign", "faults", "bench", "acceptance"}
     folders = [path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*") if path.is_dir() and path.name != "__pycache__"]
     lost = [path for path in folders if path.parts[0] not in several and not (SOURCE / path).is_dir()]
     report([f"tests/{path}: there is no src/engrams/{path}" for path in lost])

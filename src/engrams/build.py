@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engrams.tend.garden.plan import GardenStep as GardenStep
     from engrams.tend.garden.plan import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport
+    from engrams.tend.imports import ImportEntry as ImportEntry
     from engrams.tend.review import FactReview as FactReview
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
@@ -188,7 +189,7 @@ def uploads(engine: MemoryEngine) -> FileUploads:
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    return FileUploads(engine.store, engine.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
+    return FileUploads(engine.store, engine.imports.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:

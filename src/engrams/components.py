@@ -26,6 +26,7 @@ from engrams.ports import (
     Chat,
     Clock,
     Embedder,
+    Erased,
     Job,
     MemoryFiles,
     Reranker,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from engrams.session.working import WorkingTier
     from engrams.tend.digest import DigestJob
     from engrams.tend.garden.garden import MemoryGarden
+    from engrams.tend.imports import MemoryImports
     from engrams.tend.links import MemoryLinks
     from engrams.tend.review import FactReview
     from engrams.tend.tiers import MemoryTiers
@@ -270,6 +272,14 @@ class Components:
 
         deps = self.deps
         return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
+
+    def make_imports(self, purge: Callable[[Sequence[str], Scope], Erased]) -> MemoryImports:
+        """Imports that are undone with ``purge``."""
+        from engrams.tend.imports import MemoryImports
+        from engrams.tend.transfer import ImportTarget
+
+        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock)
+        return MemoryImports(target, purge, self.privacy.is_silent)
 
     @cached_property
     def garden(self) -> MemoryGarden:

@@ -16,7 +16,7 @@ from engrams.ports import Closable, Erased, MemoryFiles, Page, Skills, Store, Wh
 from engrams.read import flow
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.runner import WorkerPool
-from engrams.types import Context, Found, HistoryEntry, Kind, Meta, Receipt, Record, Scope, Status, Turn
+from engrams.types import Context, Found, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, Status, Turn
 from engrams.write import edit as edits
 from engrams.write import sources
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engrams.session.summary import ConversationSummaries
     from engrams.session.updates import UpdateQueue
     from engrams.tend.garden.garden import MemoryGarden
+    from engrams.tend.imports import MemoryImports
     from engrams.tend.links import MemoryLinks
     from engrams.tend.review import FactReview
     from engrams.tend.tiers import MemoryTiers
@@ -225,15 +226,14 @@ class MemoryEngine:
     # ------------------------------------------------------------------------------------------- in, out and upkeep
 
     def load(
-        self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", progress: Progress | None = None
-    ) -> LoadReport:
-        """Import a file (``-``: standard input); a repeated import stores nothing twice.
+        self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
+        progress: Progress | None = None,
+    ) -> LoadReport:  # fmt: skip
+        """Import a file, folder or zip; ``-`` is standard input.
 
-        Pieces that cannot be read are in the report. InputError: the file cannot be read at all, or its format is unknown."""
-        from engrams.tend.transfer import ImportTarget, load
-
-        target = ImportTarget(self._open().write_turns, self._store, self._clock)
-        return load(source, Scope.of(scope), target, format, progress)
+        A repeated import stores nothing twice. A broken file is refused whole, unless ``skip_bad``; of several files the report names it.
+        ``imports.undo`` takes the report's id. InputError: it holds nothing that can be imported, or its format is unknown."""
+        return self.imports.load(source, Scope.of(scope), ImportPlan(format, skip_bad), progress)
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.
@@ -361,6 +361,11 @@ class MemoryEngine:
     def vault(self) -> MemoryFiles | None:
         """Memory as files; None without ``vault.enabled``. See ``build.vault``."""
         return self._deps.files
+
+    @cached_property
+    def imports(self) -> MemoryImports:
+        """Imports of an owner: listed, and undone as a whole."""
+        return self._components.make_imports(lambda ids, scope: self.purge(ids, scope=scope))
 
     @property
     def store(self) -> Store:

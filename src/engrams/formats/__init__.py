@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from engrams.errors import EngramsError, InputError
-from engrams.formats import chatgpt, claude, lines, locomo, markdown, mcp, mem0, own, turns
+from engrams.formats import chatgpt, claude, lines, locomo, markdown, mcp, mem0, own, table, turns
 from engrams.formats.detect import FORMATS as FORMATS
 from engrams.formats.detect import Format as Format
 from engrams.formats.detect import recognise_format
@@ -22,6 +22,8 @@ from engrams.formats.items import ParsedTurn as ParsedTurn
 from engrams.formats.items import RestoredRecord as RestoredRecord
 from engrams.formats.items import UnreadablePiece as UnreadablePiece
 from engrams.formats.lines import parse_memories as parse_memories
+from engrams.formats.parts import ImportPart as ImportPart
+from engrams.formats.parts import open_parts as open_parts
 from engrams.formats.source import STDIN as STDIN
 from engrams.formats.source import Origin, TextFeed, iter_bytes, open_text
 from engrams.formats.stream import read_elements
@@ -36,6 +38,7 @@ _READERS: dict[str, _ReadFunction] = {
     "lines": lambda feed: lines.read(feed.lines()),
     "chatgpt": lambda feed: chatgpt.read(read_elements(feed.pieces())),
     "claude": lambda feed: claude.read(read_elements(feed.pieces())),
+    "csv": lambda feed: table.read(feed.lines()),
     "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
     "mcp": lambda feed: mcp.read_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(read_elements(feed.pieces())),
@@ -48,16 +51,19 @@ _ITEM_PATTERNS: dict[str, bytes] = {
     "lines": rb"[^\s][^\n]*",
     "chatgpt": rb'"author"\s*:',
     "claude": rb'"sender"\s*:',
+    "csv": rb"[^\s][^\n]*",
     "locomo": rb'"speaker"\s*:',
     "mem0": rb'"memory"\s*:',
     "mcp": rb"[^\s][^\n]*",
 }
 
 
-def detect(origin: Path | str) -> Format:
-    """Detect the format of a file. InputError: it cannot be read."""
+def detect(origin: Origin, name: str = "") -> Format:
+    """Detect the format of a file by its contents.
+
+    ``name``: of the file, where ``origin`` does not tell it. InputError: it cannot be read."""
     with open_text(origin) as feed:
-        return recognise_format(feed.head, whole=feed.whole)
+        return recognise_format(feed.head, whole=feed.whole, name=name or _file_name(origin))
 
 
 def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
@@ -68,7 +74,7 @@ def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | Unreadab
     if format != "auto" and format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
     with open_text(origin) as feed:
-        chosen = _READERS.get(format) or _READERS[recognise_format(feed.head, whole=feed.whole)]
+        chosen = _READERS.get(format) or _READERS[recognise_format(feed.head, whole=feed.whole, name=_file_name(origin))]
         yield from chosen(feed)
 
 
@@ -78,7 +84,7 @@ def read_text(origin: Origin) -> str:
         return "".join(feed.pieces())
 
 
-def count_items(origin: Path | str, format: str = "auto") -> int:
+def count_items(origin: Origin, format: str = "auto") -> int:
     """Estimate the items of a file; 0 for standard input."""
     if str(origin) == STDIN:
         return 0
@@ -124,6 +130,10 @@ def _write_lines(target: Path, items: Iterable[RestoredRecord | ExportedEdge | R
         part.unlink(missing_ok=True)
         raise
     return records
+
+
+def _file_name(origin: Origin) -> str:
+    return str(origin if isinstance(origin, str | Path) else getattr(origin, "name", ""))
 
 
 def _is_by_line(head: str) -> bool:

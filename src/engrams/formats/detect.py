@@ -8,12 +8,14 @@ from typing import Literal, TypeAlias, get_args
 
 from engrams.formats.stream import MalformedError, parse
 
-Format: TypeAlias = Literal["engrams", "turns", "json", "lines", "chatgpt", "claude", "locomo", "mem0", "mcp"]
+Format: TypeAlias = Literal["engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 _SAMPLE = 20
+_JSON_START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:[{"]|\[\s*[{"]|\]\s*$|$)')
+_JSON_NAMES = (".json", ".jsonl", ".ndjson")
 _TURN_KEYS = frozenset({"text", "content", "message", "messages", "caption"})
 
 
@@ -28,24 +30,24 @@ class _JsonShape:
     inner: dict[str, str]
 
 
-def recognise_format(head: str, *, whole: bool) -> Format:
-    """Recognise a text's format by its head; ``whole``: there is no more."""
-    text = head.lstrip("\ufeff\0 \t\r\n")
+def recognise_format(head: str, *, whole: bool, name: str = "") -> Format:
+    """Recognise a text's format by its head; ``whole``: there is no more.
+
+    ``name``: of the file; tables are known by it alone, and JSON that is broken stays JSON."""
+    text, named = head.lstrip("\ufeff\0 \t\r\n"), name.casefold()
+    if named.endswith((".csv", ".tsv")):
+        return "csv"
     if not text.startswith(("{", "[")):
-        return "turns" if _is_jsonl(text, whole) else "lines"
+        return "turns" if named.endswith(_JSON_NAMES) or _is_jsonl(text, whole) else "lines"
     shape = _read_shape(text)
     known = _match_format(shape)
     if known:
         return known
     if text.startswith("{") and _is_jsonl(text, whole):
         return "turns"
-    if whole:
-        try:
-            parse(text)
-        except MalformedError:
-            return "json" if shape.keys & _TURN_KEYS else "lines"
+    if named.endswith(_JSON_NAMES) or shape.keys & _TURN_KEYS or _JSON_START.match(text):
         return "json"
-    return "json" if shape.keys or re.match(r'\[\s*["\[]', text) else "lines"
+    return "json" if whole and _is_json(text) else "lines"
 
 
 def _match_format(shape: _JsonShape) -> Format | None:
@@ -63,6 +65,14 @@ def _match_format(shape: _JsonShape) -> Format | None:
     if ("memory" in keys and "text" not in keys) or (shape.root == "{" and shape.inner.get("results") == "["):
         return "mem0"
     return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse(text)
+    except MalformedError:
+        return False
+    return True
 
 
 def _is_one_of(keys: frozenset[str], *choices: set[str]) -> bool:

@@ -43,10 +43,13 @@ class ExportedEdge:
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePiece:
-    """Report an unreadable piece; ``line`` counts from 1 (0: unknown)."""
+    """Report an unreadable piece; ``line`` counts from 1 (0: unknown).
+
+    ``broken``: the file is not what its format says; else one piece of it is odd."""
 
     line: int
     message: str
+    broken: bool = False
 
 
 ImportItem: TypeAlias = ParsedTurn | RestoredRecord | ExportedEdge

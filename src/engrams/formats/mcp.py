@@ -20,7 +20,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
             try:
                 yield from _read_entry(line[0], parse(line[1]))
             except MalformedError as problem:
-                yield UnreadablePiece(line[0], f"This line is {problem}.")
+                yield UnreadablePiece(line[0], f"This line is {problem}.", broken=True)
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:

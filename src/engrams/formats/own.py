@@ -148,7 +148,7 @@ def _parse_line(line: tuple[int, str] | UnreadablePiece) -> Record | Edge | Hist
             case _:
                 return UnreadablePiece(number, "A record, an edge or a history entry was expected.")
     except MalformedError as problem:
-        return UnreadablePiece(number, f"This line is {problem}.")
+        return UnreadablePiece(number, f"This line is {problem}.", broken=True)
     except (ValueError, EngramsError) as problem:
         if isinstance(problem, InputError):
             raise

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
 from engrams.errors import InputError
+from engrams.formats.binary import is_binary, refuse_binary
 from engrams.formats.items import UnreadablePiece
 
 Origin: TypeAlias = Path | str | IO[Any]
@@ -61,6 +62,8 @@ class TextFeed:
         self._raw = raw
         start = _read_head(raw)
         encoding, skip = _detect_encoding(start)
+        refuse_binary(start, encoding)
+        self._encoding, self._size = encoding, len(start)
         decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self.whole = len(start) < HEAD
@@ -74,6 +77,9 @@ class TextFeed:
                 raw = _to_bytes(self._raw.read(CHUNK))
             except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
                 raise InputError(f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it.") from None
+            if is_binary(raw, self._encoding):
+                raise InputError(f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it.")
+            self._size += len(raw)
             self.whole = not raw
             yield self._decoder.decode(raw, self.whole)
 
@@ -86,13 +92,18 @@ class TextFeed:
 def open_text(origin: Origin) -> Iterator[TextFeed]:
     """Open a file, stream or zip as text. InputError: it cannot."""
     if isinstance(origin, str | Path) and str(origin) == STDIN:
-        origin = sys.stdin.buffer
+        origin = open_stdin()
     if isinstance(origin, str | Path):
         with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
             yield TextFeed(raw)
     else:
         with _unzip(origin) as raw:
             yield TextFeed(raw)
+
+
+def open_stdin() -> IO[bytes]:
+    """Return standard input as bytes."""
+    return sys.stdin.buffer
 
 
 def iter_bytes(origin: Origin) -> Iterator[bytes]:
@@ -162,7 +173,7 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
     with _rewind(start, stream) as whole:
         try:
             archive = zipfile.ZipFile(whole)
-            members = [archive.open(name) for name in sorted(archive.namelist()) if _is_conversations(name)]
+            members = [archive.open(name) for name in sorted(archive.namelist()) if is_conversations(name)]
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
             raise InputError(f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
         if not members:
@@ -183,7 +194,8 @@ def _rewind(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
         yield spool
 
 
-def _is_conversations(name: str) -> bool:
+def is_conversations(name: str) -> bool:
+    """Check the name of a chat export's main file."""
     last = name.rsplit("/", 1)[-1].casefold()
     return last.startswith("conversations") and last.endswith(".json")
 

@@ -139,7 +139,7 @@ class _StreamReader:
         try:
             yield line, self._read_value()
         except MalformedError as problem:
-            yield UnreadablePiece(line, f"This piece is {problem}.")
+            yield UnreadablePiece(line, f"This piece is {problem}.", broken=True)
             self.stuck = True
             self.broken = not self._skip_value()
 
@@ -187,7 +187,7 @@ class _StreamReader:
 
     def _end_broken(self, message: str) -> UnreadablePiece:
         self.broken = True
-        return UnreadablePiece(self._line, message)
+        return UnreadablePiece(self._line, message, broken=True)
 
     def _move_to(self, to: int) -> None:
         self._line += self._text.count("\n", self._at, to)

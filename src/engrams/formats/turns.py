@@ -10,7 +10,7 @@ from engrams.formats.items import ParsedTurn, UnreadablePiece
 from engrams.formats.stream import MalformedError, parse
 from engrams.types import Json, Kind, Turn
 
-_TEXT = ("text", "content", "message", "memory")
+TEXT_FIELDS = ("text", "content", "message", "memory")
 ID_FIELDS = ("id", "external_id", "uuid")
 _KINDS = {kind.value: kind for kind in Kind}
 
@@ -27,7 +27,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
         try:
             value = parse(text)
         except MalformedError as problem:
-            yield UnreadablePiece(number, f"This line is {problem}.")
+            yield UnreadablePiece(number, f"This line is {problem}.", broken=True)
         else:
             yield from read_value(value, number)
 
@@ -52,7 +52,7 @@ def read_value(
         value, kind = {"text": value}, Kind.NOTE
     if not isinstance(value, dict):
         yield UnreadablePiece(where, f"An object was expected, not {type(value).__name__}.")
-    elif isinstance(value.get("messages"), list) and not any(isinstance(value.get(name), str) for name in _TEXT):
+    elif isinstance(value.get("messages"), list) and not any(isinstance(value.get(name), str) for name in TEXT_FIELDS):
         name = (
             scope_label(first_filled(value, "conversation", "conversation_id", "session", "id", "title"))
             or conversation
@@ -69,7 +69,7 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         value = {**value["message"], **{key: held for key, held in value.items() if key != "message"}}
     if not isinstance(value, dict):
         return UnreadablePiece(line, f"An object was expected, not {type(value).__name__}.")
-    text, caption = message_text(first_filled(value, *_TEXT)), clean_label(first_filled(value, "caption"))
+    text, caption = message_text(first_filled(value, *TEXT_FIELDS)), clean_label(first_filled(value, "caption"))
     if not (text or caption):
         return UnreadablePiece(line, "No text: one of the fields text, content or message is needed.")
     try:

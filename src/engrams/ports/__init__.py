@@ -66,6 +66,7 @@ from engrams.ports.search import Seek as Seek
 from engrams.ports.search import is_skill as is_skill
 from engrams.ports.skills import Skills as Skills
 from engrams.ports.state import GARDEN_STATE as GARDEN_STATE
+from engrams.ports.state import IMPORTS as IMPORTS
 from engrams.ports.state import LEARNED as LEARNED
 from engrams.ports.state import PREFERENCES as PREFERENCES
 from engrams.ports.state import OwnerState as OwnerState

@@ -8,8 +8,8 @@ from typing import Protocol
 from engrams.ports.records import Reach, SessionRow, StateRow
 from engrams.types import Scope
 
-LEARNED, PREFERENCES, GARDEN_STATE = "learned", "profile", "garden"
-"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden."""
+LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS = "learned", "profile", "garden", "imports"
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports."""
 
 
 class Sessions(Protocol):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import ExportedEdge, ParsedTurn, RestoredRecord, UnreadablePiece
-from engrams.ports import Batch, Clock, Put, Query, Reach, Store
-from engrams.types import HistoryEntry, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.formats import ExportedEdge, ImportPart, ParsedTurn, RestoredRecord, UnreadablePiece
+from engrams.ports import IMPORTS, Batch, Clock, Put, Query, Reach, StateRow, Store
+from engrams.types import IMPORTED, HistoryEntry, ImportPlan, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
@@ -21,12 +21,18 @@ _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 
 @dataclass(slots=True)
 class LoadReport:
-    """Counts of an import. ``bad``: (line, reason) of unreadable pieces."""
+    """Counts of an import.
 
+    ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
+    refused whole. ``id``: undoes it; empty: it stored nothing."""
+
+    id: str = ""
     stored: int = 0
     existing: int = 0
     refused: int = 0
     edges: int = 0
+    files: int = 0
+    rejected: int = 0
     bad: list[tuple[int, str]] = field(default_factory=list)
     scopes: dict[str, int] = field(default_factory=dict)
 
@@ -40,29 +46,81 @@ class ImportTarget:
     clock: Clock
 
 
-def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, format: str, progress: Progress | None) -> LoadReport:
-    """Import a file (or parsed items); a repeated import continues."""
+def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportPlan, progress: Progress | None) -> LoadReport:
+    """Import a file, folder, zip or parsed items; a repeated import continues.
+
+    A broken file of several is in the report. InputError: nothing can be read, or the only file is broken."""
     report = LoadReport()
-    named, total = format, 0
-    items: Iterable[Any]
-    if isinstance(source, str | Path):
-        if str(source) != "-":
-            named = formats.detect(source) if format == "auto" else format
-            total = formats.count_items(source, named) if progress is not None else 0
-        items = formats.read(source, named)
-    else:
-        items = source
-    alone = named in _OWN_SCOPES
-    done = 0
-    for batch in _batches(items, _BATCH):
-        for (place, kind), parsed in _group_items(batch, scope, alone):
-            _write_turns(parsed, place, kind, target, report)
-        _restore([item for item in batch if isinstance(item, RestoredRecord | ExportedEdge)], scope, target, report)
-        report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
-        done += len(batch)
-        if progress is not None:
-            progress(done, max(total, done))
+    job = _ImportRun(scope, target, plan, report, progress)
+    if not isinstance(source, str | Path):
+        job.store(source, plan.format)
+        return report
+    with formats.open_parts(source, plan.name) as parts:
+        for part in parts:
+            try:
+                job.load_part(part)
+            except InputError as problem:
+                if len(parts) == 1:
+                    raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
+                report.bad.append((0, f"{part.name}: {problem.message}"))
+                report.rejected += 1
     return report
+
+
+@dataclass(slots=True)
+class _ImportRun:
+    """Run of one import over its files."""
+
+    scope: Scope
+    target: ImportTarget
+    plan: ImportPlan
+    report: LoadReport
+    progress: Progress | None
+    done: int = 0
+
+    def load_part(self, part: ImportPart) -> None:
+        """Import one file, or refuse it whole. InputError: the reason."""
+        named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
+        total = formats.count_items(part.open(), named) if self.progress is not None else 0
+        _check_pieces(formats.read(part.open(), named), skip_bad=self.plan.skip_bad)
+        self.store(formats.read(part.open(), named), named, total)
+        self.report.files += 1
+
+    def store(self, items: Iterable[Any], format: str, total: int = 0) -> None:
+        """Store pieces, in batches."""
+        alone = format in _OWN_SCOPES
+        for batch in _batches(items, _BATCH):
+            for (place, kind), parsed in _group_items(batch, self.scope, alone):
+                _write_turns([_mark(item, self.plan.mark) for item in parsed], place, kind, self.target, self.report)
+            restored = [item for item in batch if isinstance(item, RestoredRecord | ExportedEdge)]
+            _restore(restored, self.scope, self.target, self.report, self.plan.mark)
+            self.report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
+            self.done += len(batch)
+            if self.progress is not None:
+                self.progress(self.done, max(total, self.done))
+
+
+def _check_pieces(pieces: Iterable[Any], *, skip_bad: bool) -> None:
+    """Read a file once before anything of it is stored."""
+    first, good = None, False
+    for piece in pieces:
+        if not isinstance(piece, UnreadablePiece):
+            good = True
+        elif piece.broken and not skip_bad:
+            raise InputError(_say(piece), hint="Mend the file, or give skip_bad (--skip-bad) to import what can be read of it.")
+        else:
+            first = first or piece
+    if first is not None and not good:
+        raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
+
+
+def _say(piece: UnreadablePiece) -> str:
+    return f"Line {piece.line}: {piece.message}" if piece.line else piece.message
+
+
+def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
+    """Mark a turn with its import, which can so be undone."""
+    return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
 
 
 def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
@@ -118,8 +176,10 @@ def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, repor
         return ()
 
 
-def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: LoadReport) -> None:
-    """Restore records of an earlier export under this owner."""
+def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: LoadReport, mark: str) -> None:
+    """Restore records of an earlier export under this owner, unchanged.
+
+    What tells them apart from others, their ids, is kept beside them."""
     if not items:
         return
     told = {item.record.id: item.history for item in items if isinstance(item, RestoredRecord)}
@@ -130,12 +190,28 @@ def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, targe
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
     puts = tuple(Put(record, history=_clean_history(told[record.id], record)) for record in fresh)
-    store.commit(Batch("import", "restored from an export", now, puts=puts, edges=links))
+    states = (
+        (replace(_restored_rows(store, scope.owner, mark)[-1], data={"ids": [record.id for record in fresh]}),) if mark and fresh else ()
+    )
+    store.commit(Batch("import", "restored from an export", now, puts=puts, edges=links, states=states))
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
     report.edges += len(edges)
     for record in moved:
         report.scopes[record.scope.key] = report.scopes.get(record.scope.key, 0) + 1
+
+
+def restored_ids(store: Store, owner: Scope, mark: str) -> list[str]:
+    """List the ids that an import restored from an export."""
+    return [id for row in _restored_rows(store, owner, mark) for id in row.data.get("ids", ())]
+
+
+def _restored_rows(store: Store, owner: Scope, mark: str) -> list[StateRow]:
+    """List the rows of ids of an import; the last is new."""
+    rows = [store.load_state(owner, f"{IMPORTS}:{mark}:0")]
+    while rows[-1].token:
+        rows.append(store.load_state(owner, f"{IMPORTS}:{mark}:{len(rows)}"))
+    return rows
 
 
 def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:

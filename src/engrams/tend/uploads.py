@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
 from engrams.tend.runner import WorkerPool
-from engrams.tend.transfer import LoadReport
-from engrams.types import Scope
+from engrams.tend.transfer import LoadReport, Progress
+from engrams.types import ImportPlan, Scope
 
+LoadFunction: TypeAlias = Callable[[Path, Scope, ImportPlan, Progress], LoadReport]
 IMPORT = "import"
 KEEP = timedelta(days=1)
 """Lifetime of unfinished uploads, and of reports."""
@@ -32,8 +33,8 @@ _ID = re.compile(r"[0-9a-z]{26}")
 class FileUpload:
     """One uploaded file.
 
-    ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``length``: its bytes, -1: unknown until it is
-    complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport."""
+    ``state``: receiving, waiting, running, failed (with the error; only a bad file is not tried again) or done. ``length``: its bytes,
+    -1: unknown until it is complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport."""
 
     id: str
     scope: str
@@ -45,13 +46,14 @@ class FileUpload:
     done: int = 0
     total: int = 0
     error: str = ""
+    skip_bad: bool = False
     report: Mapping[str, Any] | None = None
 
 
 class FileUploads:
     """Uploads, in one folder per owner; other owners' ids are not found."""
 
-    def __init__(self, store: Store, load: Callable[..., LoadReport], folder: Path, clock: Clock, settings: JobSettings) -> None:
+    def __init__(self, store: Store, load: LoadFunction, folder: Path, clock: Clock, settings: JobSettings) -> None:
         self._store, self._load, self._folder, self._clock, self._settings = store, load, folder, clock, settings
         self._runner = WorkerPool(
             store, {IMPORT: self._run_import}, clock, settings.model_copy(update={"workers": min(1, settings.workers)})
@@ -66,12 +68,13 @@ class FileUploads:
             if upload.state == "waiting":
                 # Its process may have ended before enqueueing the job; enqueueing twice is harmless.
                 self._enqueue(upload)
-            elif upload.state in ("receiving", "done") and self._clock() - datetime.fromtimestamp(place.stat().st_mtime, UTC) > KEEP:
+            elif _is_over(upload, place) and self._clock() - datetime.fromtimestamp(place.stat().st_mtime, UTC) > KEEP:
                 shutil.rmtree(place)
         self._runner.wake()
 
-    def begin(self, scope: Scope, format: str, name: str = "", length: int = -1) -> FileUpload:
-        upload = FileUpload(new_id(self._clock()), scope.key, format, name[:200], length, self._clock().isoformat())
+    def begin(self, scope: Scope, plan: ImportPlan, length: int = -1) -> FileUpload:
+        started = self._clock().isoformat()
+        upload = FileUpload(new_id(self._clock()), scope.key, plan.format, plan.name[:200], length, started, skip_bad=plan.skip_bad)
         place = self._upload_folder(scope.owner, upload.id)
         place.mkdir(parents=True, mode=0o700)
         _write_upload(place, upload)
@@ -142,9 +145,16 @@ class FileUploads:
 
         if upload.report is None:
             try:
-                report = asdict(self._load(place / "file", scope=scope, format=upload.format, progress=progress))
+                plan = ImportPlan(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
+                report = asdict(self._load(place / "file", scope, plan, progress))
             except ClosedError:
                 raise
+            except InputError as problem:
+                # The file is bad: another try would say the same.
+                _write_upload(place, replace(upload, state="failed", error=problem.message))
+                (place / "file").unlink(missing_ok=True)
+                self._store.finish(job.lease, self._clock())
+                return
             except EngramsError as problem:
                 _write_upload(place, replace(upload, state="failed", error=problem.message))
                 raise
@@ -170,6 +180,11 @@ class FileUploads:
 
 def _read_upload(place: Path) -> FileUpload:
     return FileUpload(**json.loads((place / "about.json").read_text("utf-8")))
+
+
+def _is_over(upload: FileUpload, place: Path) -> bool:
+    """Check that no job needs the upload any more."""
+    return upload.state in ("receiving", "done") or (upload.state == "failed" and not (place / "file").exists())
 
 
 def _file_size(file: Path) -> int:

@@ -7,12 +7,14 @@ from engrams.types.results import Decision as Decision
 from engrams.types.results import DerivedMemory as DerivedMemory
 from engrams.types.results import Found as Found
 from engrams.types.results import Hit as Hit
+from engrams.types.results import ImportPlan as ImportPlan
 from engrams.types.results import Receipt as Receipt
 from engrams.types.results import RelatedMemory as RelatedMemory
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import ABSORBED as ABSORBED
 from engrams.types.words import CORRECTED as CORRECTED
+from engrams.types.words import IMPORTED as IMPORTED
 from engrams.types.words import LAYER_OF as LAYER_OF
 from engrams.types.words import MERGED as MERGED
 from engrams.types.words import NO_META as NO_META

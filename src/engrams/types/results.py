@@ -142,3 +142,16 @@ class Context:
     @property
     def text(self) -> str:
         return "\n\n".join(part for part in (self.prefix, self.tail) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """Options of an import.
+
+    ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored
+    memories carry."""
+
+    format: str = "auto"
+    skip_bad: bool = False
+    name: str = ""
+    mark: str = ""

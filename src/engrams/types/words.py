@@ -107,6 +107,9 @@ ABSORBED = "absorbed"
 CORRECTED = "corrected"
 """The metadata of a source of which part was corrected or forgotten: quotes that reads leave out."""
 
+IMPORTED = "import"
+"""The metadata of a memory that came from a file: the id of its import."""
+
 PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
 """What people are shown for a layer, in the API, the command line and the page alike."""
 

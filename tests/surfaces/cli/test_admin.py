@@ -24,19 +24,23 @@ TURNS = "\n".join(
 def chat_file(tmp_path: Path) -> Path:
     """A short conversation."""
     file = tmp_path / "chat.jsonl"
-    file.write_text(f"{TURNS}\nbroken line\n", encoding="utf-8")
+    file.write_text(f"{TURNS}\n", encoding="utf-8")
     return file
 
 
 def test_import_says_what_it_did(engrams: Any, chat_file: Path) -> None:
     """An import reports what was stored, what was known and what was bad; a second time stores nothing."""
-    first = engrams("import", str(chat_file), "--json").json
+    chat_file.write_text(f"{TURNS}\nbroken line\n", encoding="utf-8")
+    refused = engrams("import", str(chat_file))
+    assert (refused.code, "Line 4" in refused.err, "--skip-bad" in refused.err) == (1, True, True)
+    assert not engrams("list", "--json").json["records"]
+    first = engrams("import", str(chat_file), "--json", "--skip-bad").json
     assert (first["stored"], first["existing"]) == (3, 0)
     assert [bad["line"] for bad in first["bad"]] == [4]
     assert engrams("search", "what is the dog's name?", "--json").json["hits"][0]["external_id"] == "t1"
-    again = engrams("import", str(chat_file), "--json").json
+    again = engrams("import", str(chat_file), "--json", "--skip-bad").json
     assert (again["stored"], again["existing"]) == (0, 3)
-    human = engrams("import", str(chat_file), "-c", "elsewhere")
+    human = engrams("import", str(chat_file), "-c", "elsewhere", "--skip-bad")
     assert "imported" in human.out
     assert "line 4" in human.err
 
@@ -51,6 +55,39 @@ def test_import_from_a_pipe_and_of_several(engrams: Any, tmp_path: Path) -> None
     garbage.write_text('{"role": "user"}\n{"role": "user"}\n')
     assert engrams("import", str(garbage), "--format", "turns").code == 1
     assert engrams("import", str(tmp_path / "none.json")).code == 1
+
+
+def test_an_import_can_be_undone(engrams: Any, chat_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import prints its id; `--list` shows it, `--undo` takes it back as a whole; progress goes to standard error in lines."""
+    monkeypatch.setattr("engrams.surfaces.cli.output._EVERY", 0.0)
+    engrams("add", "I keep bees")
+    before = engrams("list", "--json").json["records"]
+    made = engrams("import", str(chat_file))
+    assert "importing chat.jsonl: 3 of 3 (100 %)" in made.err
+    id = made.out.split("engrams import --undo ")[1].split()[0]
+    assert id in engrams("import", "--list").out
+    assert "memories erased" in engrams("import", "--undo", id).out
+    assert engrams("list", "--json").json["records"] == before
+    assert engrams("import", "--list", "--json").json["imports"][0]["state"] == "undone"
+    assert engrams("import", "--undo", "nothing").code == 3
+    assert "Name the files" in engrams("import").err
+
+
+def test_a_mixed_folder(engrams: Any, tmp_path: Path) -> None:
+    """Good files are imported, bad ones are listed and the command fails; --skip-bad accepts them."""
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "notes.md").write_text("- The attic is cold\n")
+    (folder / "cat.png").write_bytes(b"\x89PNG" + bytes(500))
+    first = engrams("import", str(folder))
+    assert first.code == 1
+    assert "1 memory, from 1 of 2 files" in first.out
+    assert "cat.png: It is a PNG picture, not text." in first.err
+    assert engrams("import", str(folder), "--skip-bad").code == 0
+    several = engrams("import", str(folder / "notes.md"), str(folder / "cat.png"), "--json")
+    assert (several.code, [each["rejected"] for each in several.json]) == (1, [0, 1])
+    alone = engrams("import", str(folder / "cat.png"))
+    assert (alone.code, "not text" in alone.err, "hint: " in alone.err) == (1, True, True)
 
 
 @pytest.mark.covers("S3.49", "S3.50")

@@ -49,7 +49,7 @@ def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
     assert [each["id"] for each in api.get("/imports").json()["imports"]] == [told["id"]]
     assert not list((engine.settings.home / "uploads").rglob("file"))
     assert api.delete(f"/imports/{told['id']}").status_code == 204
-    assert api.get(f"/imports/{told['id']}").status_code == 404
+    assert api.get(f"/imports/{told['id']}").json()["report"]["stored"] == 40
 
 
 def test_a_broken_upload_goes_on(api: httpx2.Client) -> None:
@@ -131,3 +131,30 @@ def test_incognito_takes_no_files() -> None:
         for answer in (httpx2.post(url + "/v1/imports", content=LINES), httpx2.get(url + "/v1/imports"), httpx2.get(url + "/v1/export")):
             assert answer.status_code == 422
         assert not engine.settings.home.exists()
+
+
+def test_an_undo_of_one_import(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """POST …/undo erases what one import brought; the list says so; twice is a conflict; another's is not found."""
+    report = api.post("/import", content=LINES, params={"format": "turns", "name": "chats"}).json()
+    assert report["id"]
+    other = api.post("/imports", content=b"The shed has a red roof.", params={"name": "notes.md"}).json()["id"]
+    done(api, other)
+    assert api.post(f"/imports/{report['id']}/undo", headers={"x-engrams-user": "bob"}).status_code == 404
+    undone = api.post(f"/imports/{report['id']}/undo").json()
+    assert (undone["removed"] >= 40, undone["kept"]) == (True, [])
+    assert [(each["name"], each["state"]) for each in api.get("/imports").json()["imports"]] == [("notes.md", "done"), ("chats", "undone")]
+    assert {record.text for record in engine.list(scope=("user", "ann")).records} == {"The shed has a red roof."}
+    assert api.post(f"/imports/{report['id']}/undo").status_code == 409
+
+
+def test_a_bad_file_fails_once(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """A broken or binary file is refused with its reason and line, is not tried again, and leaves no file behind."""
+    for name, content, reason in (("a.png", b"\x89PNG" + bytes(500), "PNG"), ("b.json", b'[{"text": "a"},\n oops]', "Line 2")):
+        told = done(api, api.post("/imports", content=content, params={"name": name}).json()["id"])
+        assert (told["state"], reason in str(told["error"]), name in str(told["error"])) == ("failed", True, True)
+        at_once = api.post("/import", content=content, params={"name": name})
+        assert (at_once.status_code, reason in at_once.json()["detail"]) == (400, True)
+    assert not engine.store.queue(("waiting", "running", "dead"))
+    assert not list((engine.settings.home / "uploads").rglob("file"))
+    kept = api.post("/import", content=b'{"text": "a"}\n{"text": \n', params={"name": "c.jsonl", "skip_bad": "true"}).json()
+    assert (kept["stored"], kept["bad"][0]["line"]) == (1, 2)

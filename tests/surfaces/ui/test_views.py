@@ -126,7 +126,9 @@ def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
 def test_files_are_imported_by_dropping_them(window: Window) -> None:
     """A dropped file is sent with its progress; the report says what was stored, and what could not be read."""
     window.go("import")
-    lines = '{"role": "user", "content": "The attic key is red."}\n{"role": "user", "content": "The cellar key is green."}\nnot json\n'
+    lines = (
+        '{"role": "user", "content": "The attic key is red."}\n{"role": "user", "content": "The cellar key is green."}\n{"role": "user"}\n'
+    )
     data = window.page.evaluate_handle(
         "text => { const data = new DataTransfer(); data.items.add(new File([text], 'talk.jsonl')); return data; }", lines
     )
@@ -134,7 +136,7 @@ def test_files_are_imported_by_dropping_them(window: Window) -> None:
     row = window.page.locator(".list .memory").filter(has_text="talk.jsonl")
     expect(row.locator(".chip")).to_have_text("Done")
     expect(row).to_contain_text("2 memories stored")
-    expect(row).to_contain_text("1 line could not be read")
+    expect(row).to_contain_text("1 piece could not be read")
     stored = window.served.engine.list(scope=window.scope, kinds=(Kind.TURN,)).records
     assert {record.text for record in stored} == {"The attic key is red.", "The cellar key is green."}
 
@@ -188,3 +190,26 @@ def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> 
     expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
     assert locked.page.evaluate("sessionStorage.getItem('engrams.key')") == right
     assert right not in locked.page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+
+
+def test_an_import_is_undone(window: Window) -> None:
+    """An import has a button that erases all it brought, after a question."""
+    window.go("import")
+    file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The shed has a red roof.\nThe pond is frozen.\n"}
+    window.page.get_by_label("Files to import").set_input_files(file)
+    window.page.get_by_text("2 memories stored").wait_for()
+    window.page.get_by_role("button", name="Undo notes.txt").click()
+    window.page.get_by_role("button", name="Undo import").click()
+    window.page.get_by_text("Undone", exact=True).wait_for()
+    assert not window.served.engine.list(scope=window.scope).records
+    window.go("import")
+    assert not window.page.get_by_role("button", name="Undo notes.txt").count()
+
+
+def test_a_picture_is_refused_on_the_page(window: Window) -> None:
+    """What is no text fails with its reason, and nothing is stored."""
+    window.go("import")
+    file = {"name": "cat.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9}
+    window.page.get_by_label("Files to import").set_input_files(file)
+    window.page.get_by_text("It is a PNG picture, not text.").wait_for()
+    assert not window.served.engine.list(scope=window.scope).records

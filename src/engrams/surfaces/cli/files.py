@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,48 +14,53 @@ import typer
 
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, note, paint, say, show_progress
+from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say, show_progress
+from engrams.types import ImportPlan
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
+    from engrams.formats import ImportPart
 
 app = new_app()
 
 _SHOWN = 10
+_EMPTY: dict[str, Any] = {
+    "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "seconds": 0.0,
+}  # fmt: skip
 
 
 @app.command(name="import")
 @flatten_options
 def import_(
     options: GlobalOptions,
-    files: Annotated[list[str], typer.Argument(help="Files to import; `-` reads standard input.")],
+    files: Annotated[list[str] | None, typer.Argument(help="Files, folders or zips to import; `-` reads standard input.")] = None,
     format: Annotated[str, typer.Option(help="auto, or the files' format; a wrong name lists them.", metavar="NAME")] = "auto",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read the files and count their contents.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
+    undo: Annotated[str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")] = "",
 ) -> None:
     """Import conversations and memories from files.
 
-    ChatGPT, Claude, mem0, MCP memory, JSONL, Markdown, text, engrams' own export.
+    ChatGPT, Claude, mem0, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own export.
 
-    Doing it twice stores nothing twice; interrupted, it goes on where it was."""
-    results = []
-    if dry_run:
-        results = [_preview_file(file, format) for file in files]
-    else:
-        with options.open() as (engine, scope):
-            for file in files:
-                results.append(_import_file(engine, scope, file, format, quiet=options.json))
-            if wait:
-                with show_progress("working", quiet=options.json) as bar:
-                    engine.drain(3600, bar)
+    Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is refused whole."""
+    if listed or undo:
+        _undo_import(options, undo) if undo else _list_imports(options)
+        return
+    if not files:
+        raise InputError("Name the files to import.", hint="`engrams import FILE`; `engrams import --list` shows the imports so far.")
+    results = _preview_files(files, format) if dry_run else _import_files(options, files, ImportPlan(format, skip_bad), wait=wait)
     if options.json:
         emit(results[0] if len(results) == 1 else results)
     else:
         for result in results:
             _print_result(result)
-    lost = [result for result in results if result["bad"] and not (result["stored"] or result["existing"] or result["refused"])]
-    if lost:
-        raise InputError(f"Nothing in {lost[0]['file']} could be read.", hint="If the format was detected wrongly, name it with --format.")
+    bad = sum(result["rejected"] for result in results)
+    if bad and not skip_bad:
+        one = "1 file was" if bad == 1 else f"{bad} files were"
+        raise InputError(f"{one} not imported; the rest is.", hint="Mend or remove what is listed; --skip-bad accepts it.")
 
 
 @app.command()
@@ -83,46 +89,107 @@ def export(
         say(f"{paint('exported', 'green')}  {number} memories to {target}")
 
 
-def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, format: str, *, quiet: bool) -> dict[str, Any]:
+def _import_files(options: GlobalOptions, files: list[str], plan: ImportPlan, *, wait: bool) -> list[dict[str, Any]]:
+    results = []
+    with options.open() as (engine, scope):
+        for file in files:
+            try:
+                results.append(_import_file(engine, scope, file, plan, quiet=options.json))
+            except InputError as problem:
+                if len(files) == 1:
+                    raise
+                results.append({**_EMPTY, "file": file, "rejected": 1, "bad": [{"line": 0, "message": problem.message}], "scopes": {}})
+        if wait and any(result["stored"] for result in results):
+            with show_progress("learning from them", quiet=options.json) as bar:
+                engine.drain(3600, bar)
+    return results
+
+
+def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportPlan, *, quiet: bool) -> dict[str, Any]:
     start = time.perf_counter()
-    with show_progress(Path(file).name, quiet=quiet) as bar:
-        report = engine.load(file if file == "-" else Path(file), scope=scope, format=format, progress=bar)
+    with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
+        source = file if file == "-" else Path(file)
+        report = engine.load(source, scope=scope, format=plan.format, skip_bad=plan.skip_bad, progress=bar)
     bad = [{"line": line, "message": message} for line, message in report.bad]
-    numbers = {"stored": report.stored, "existing": report.existing, "refused": report.refused, "edges": report.edges}
-    return {"file": file, **numbers, "bad": bad, "scopes": report.scopes, "seconds": round(time.perf_counter() - start, 3)}
+    return {"file": file, **asdict(report), "bad": bad, "seconds": round(time.perf_counter() - start, 3)}
 
 
-def _preview_file(file: str, format: str) -> dict[str, Any]:
+def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
     from engrams import formats
 
-    result: dict[str, Any] = {"file": file, "stored": 0, "existing": 0, "refused": 0, "edges": 0, "bad": [], "scopes": {}, "seconds": 0.0}
-    named = formats.detect(file) if format == "auto" and file != formats.STDIN else format
-    for item in formats.read(file, named):
-        match item:
-            case formats.UnreadablePiece():
-                result["bad"].append({"line": item.line, "message": item.message})
-            case formats.ExportedEdge():
-                result["edges"] += 1
-            case formats.RestoredRecord():
-                result["stored"] += 1
-                result["edges"] += len(item.edges)
-            case formats.ParsedTurn():
-                result["stored"] += 1
-                name = item.conversation or "-"
-                result["scopes"][name] = result["scopes"].get(name, 0) + 1
-    return {**result, "format": named, "dry_run": True}
+    results = []
+    for file in files:
+        with formats.open_parts(file) as parts:
+            results.append({**_EMPTY, "file": file, "bad": [], "scopes": {}, "format": "", "dry_run": True})
+            for part in parts:
+                _preview_part(part, format, results[-1], alone=len(parts) == 1 == len(files))
+    return results
+
+
+def _preview_part(part: ImportPart, format: str, result: dict[str, Any], *, alone: bool) -> None:
+    from engrams import formats
+
+    try:
+        result["format"] = formats.detect(part.open(), part.name) if format == "auto" else format
+        for item in formats.read(part.open(), result["format"]):
+            match item:
+                case formats.UnreadablePiece():
+                    result["bad"].append({"line": item.line, "message": item.message})
+                case formats.ExportedEdge():
+                    result["edges"] += 1
+                case formats.RestoredRecord():
+                    result["stored"] += 1
+                    result["edges"] += len(item.edges)
+                case formats.ParsedTurn():
+                    result["stored"] += 1
+                    name = item.conversation or "-"
+                    result["scopes"][name] = result["scopes"].get(name, 0) + 1
+        result["files"] += 1
+    except InputError as problem:
+        if alone:
+            raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
+        result["rejected"] += 1
+        result["bad"].append({"line": 0, "message": f"{part.name}: {problem.message}"})
+
+
+def _list_imports(options: GlobalOptions) -> None:
+    with options.open() as (engine, scope):
+        every = engine.imports.list(scope)
+    if options.json:
+        emit({"imports": every})
+    elif every:
+        rows = [(each.id, each.at[:16].replace("T", " "), each.state, str(each.stored), clean(each.name)) for each in every]
+        print_table(("ID", "AT", "STATE", "STORED", "FILE"), rows)
+    else:
+        note("No imports yet. `engrams import FILE` imports one.")
+
+
+def _undo_import(options: GlobalOptions, id: str) -> None:
+    with options.open() as (engine, scope), show_progress("undoing", quiet=options.json) as bar:
+        done = engine.imports.undo(id, scope, bar)
+    if options.json:
+        emit(done)
+        return
+    back = f"; {len(done.returned)} that it had replaced are current again" if done.returned else ""
+    say(f"{paint('undone', 'green')}  {done.removed} memories erased{back}")
+    for kept in done.kept:
+        note(f"kept: {kept} was edited since the import (`engrams purge {kept}` erases it)")
 
 
 def _print_result(result: dict[str, Any]) -> None:
-    parts = [f"{result['stored']} memories"]
+    parts = [f"{result['stored']} {'memory' if result['stored'] == 1 else 'memories'}"]
     parts += [
         f"{result[name]} {words}"
         for name, words in (("existing", "already stored"), ("refused", "refused"), ("edges", "links"))
         if result[name]
     ]
+    if result["files"] > 1 or result["rejected"]:
+        parts.append(f"from {result['files']} of {result['files'] + result['rejected']} files")
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
     places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
     say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places}, {result['seconds']:.1f} s")
+    if result["id"]:
+        say(f"undo it with: engrams import --undo {result['id']}")
     for bad in result["bad"][:_SHOWN]:
         note(clean(f"line {bad['line']}: {bad['message']}" if bad["line"] else bad["message"]))
     if len(result["bad"]) > _SHOWN:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_EVERY = 5.0
 _COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 
 
@@ -125,11 +127,23 @@ def format_time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
+class _ProgressLines:
+    """Progress for logs and pipes: a line every five seconds."""
+
+    def __init__(self, label: str) -> None:
+        self._label, self._last = label, time.monotonic()
+
+    def update(self, done: int, total: int) -> None:
+        if time.monotonic() - self._last >= _EVERY:
+            self._last = time.monotonic()
+            note(f"{self._label}: {done:,} of {total:,} ({100 * done // total} %)" if total else f"{self._label}: {done:,}")
+
+
 @contextmanager
 def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal; yields its update function."""
+    """Show progress, as a bar on a terminal; yields its update function."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield (lambda _done, _total: None) if quiet else _ProgressLines(label).update
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -84,6 +84,7 @@ _PERMISSIONS = _index_permissions(
     ("GET", "/v1/imports", "read", "view.imports", ""),
     ("GET", "/v1/imports/{id}", "read", "view.imports", ""),
     ("PATCH", "/v1/imports/{id}", "write", "memory.import", "upsert_memory"),
+    ("POST", "/v1/imports/{id}/undo", "write", "import.undo", "delete_memory"),
     ("DELETE", "/v1/imports/{id}", "write", "import.drop", ""),
     ("PUT", "/v1/memories/{id}", "write", "memory.edit", "update_memory"),
     ("DELETE", "/v1/memories", "write", "memory.forget", "delete_memory"),

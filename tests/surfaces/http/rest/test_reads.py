@@ -64,9 +64,11 @@ def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
 
 
 def test_imports_report_what_is_unreadable(api: httpx2.Client) -> None:
-    """A broken line is named and the rest imported; an unknown format is a problem."""
+    """A broken line is named, and with skip_bad the rest imported; an unknown format is a problem."""
     lines = [json.dumps({"role": "user", "content": "I keep bees."}), "{broken", json.dumps({"role": "user", "content": "I sell honey."})]
-    report = api.post("/import", content="\n".join(lines).encode(), params={"format": "turns"}).json()
+    body = "\n".join(lines).encode()
+    assert "Line 2" in api.post("/import", content=body, params={"format": "turns"}).json()["detail"]
+    report = api.post("/import", content=body, params={"format": "turns", "skip_bad": "true"}).json()
     assert (report["stored"], len(report["bad"])) == (2, 1)
     problem(api.post("/import", content=b"x", params={"format": "zip"}), 422)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,20 +16,22 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
-from engrams.errors import RefusedError
+from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import Format
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
-from engrams.types import Scope
+from engrams.types import ImportPlan, Scope
 
 if TYPE_CHECKING:
-    from engrams.build import FileUpload, FileUploads
+    from engrams.build import FileUpload, FileUploads, ImportEntry
 
 _CHUNK = 64 * 1024
 _BAD = 1000
 
 FormatParam = Annotated[Literal["auto", Format], Query(description="What the file is; auto looks.")]
+NameParam = Annotated[str, Query(description="The file's name: lists the import by it, and tells a table by .csv.", max_length=200)]
+SkipParam = Annotated[bool, Query(description="Import what can be read of a broken file, too.")]
 _FILE: dict[str, Any] = {"requestBody": {"required": False, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 
@@ -38,12 +41,18 @@ class UnreadLine(BaseModel):
 
 
 class ImportReport(BaseModel):
-    """Counts of an import; ``bad``: unreadable lines, the first thousand."""
+    """Counts of an import.
 
+    ``bad``: what could not be read, the first thousand. ``files``: how many were read; ``rejected``: files of a zip that were refused
+    whole. ``id``: undoes it; empty: it stored nothing."""
+
+    id: str = ""
     stored: int
     existing: int
     refused: int
     edges: int
+    files: int = 0
+    rejected: int = 0
     bad: list[UnreadLine]
     scopes: dict[str, int]
 
@@ -51,7 +60,7 @@ class ImportReport(BaseModel):
 class ImportStatus(BaseModel):
     """Progress of an import.
 
-    ``state``: receiving, waiting, running, failed (tried again, see the jobs) or done. ``received`` bytes of ``length`` (-1: not known
+    ``state``: receiving, waiting, running, failed (with the error), done or undone. ``received`` bytes of ``length`` (-1: not known
     yet); ``done`` of ``total`` pieces are imported; ``report``: the result, once it is done."""
 
     id: str
@@ -66,6 +75,18 @@ class ImportStatus(BaseModel):
     error: str
     created_at: datetime
     report: ImportReport | None
+
+
+class ImportUndone(BaseModel):
+    """Result of an undo.
+
+    ``removed``: memories that are erased. ``kept``: ids of those that were edited since. ``returned``: ids of those that the import had
+    replaced."""
+
+    id: str
+    removed: int
+    kept: list[str]
+    returned: list[str]
 
 
 class ImportList(BaseModel):
@@ -104,20 +125,21 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
         )
 
     @routes.post("/import", responses=error_responses(), openapi_extra=_FILE)
-    async def load(request: Request, caller: ScopedCaller, format: FormatParam = "auto") -> ImportReport:
+    async def load(
+        request: Request, caller: ScopedCaller, format: FormatParam = "auto", name: NameParam = "", skip_bad: SkipParam = False
+    ) -> ImportReport:
         """Import a file, sent as the body, and wait for it.
 
-        Importing it twice stores nothing twice."""
+        Importing it twice stores nothing twice. A broken file is refused with the line."""
         _require_disk(settings)
         with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
             path = Path(folder) / "file"
             with path.open("wb") as file:
                 async for chunk in _read_limited(request, 0, settings.serve.upload_bytes):
                     await asyncio.to_thread(file.write, chunk)
-            report = await asyncio.to_thread(caller.engine.load, path, scope=caller.scope, format=format)
-        bad = [UnreadLine(line=line, message=message) for line, message in report.bad[:_BAD]]
-        counts = {"stored": report.stored, "existing": report.existing, "refused": report.refused, "edges": report.edges}
-        return ImportReport(**counts, bad=bad, scopes=report.scopes)
+            plan = ImportPlan(format, skip_bad, name or "uploaded file")
+            report = await asyncio.to_thread(caller.engine.imports.load, path, caller.scope, plan, None)
+        return _to_report(asdict(report))
 
 
 def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
@@ -127,7 +149,8 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         response: Response,
         caller: ScopedCaller,
         format: FormatParam = "auto",
-        name: Annotated[str, Query(description="What to call it.", max_length=200)] = "",
+        name: NameParam = "",
+        skip_bad: SkipParam = False,
         upload_length: Annotated[int | None, Header(ge=0, description="The file's bytes; without it the body is all of it.")] = None,
     ) -> ImportStatus:
         """Start a background import; the body is the file or its beginning.
@@ -137,7 +160,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
             raise _too_large(settings.serve.upload_bytes)
-        upload = await asyncio.to_thread(uploads.begin, caller.scope, format, name, length)
+        upload = await asyncio.to_thread(uploads.begin, caller.scope, ImportPlan(format, skip_bad, name), length)
         response.headers["location"] = f"/v1/imports/{upload.id}"
         return await _receive_piece(request, caller, upload.id, 0, settings)
 
@@ -154,19 +177,36 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
 def _add_status_routes(routes: APIRouter) -> None:
     @routes.get("/imports", responses=error_responses())
     def imports(request: Request, caller: ScopedCaller) -> ImportList:
-        """List running imports, and the results of the last day."""
-        uploads = _get_uploads(request)
-        return ImportList(imports=[_to_status(each, uploads.size(caller.owner, each.id)) for each in uploads.list(caller.owner)])
+        """List imports, newest first, with those that run."""
+        uploads, log = _get_uploads(request), {each.id: each for each in caller.engine.imports.list(caller.owner)}
+        sent = [_to_status(each, uploads.size(caller.owner, each.id), log.pop(each.id, None)) for each in uploads.list(caller.owner)]
+        every = [*sent, *map(_from_log, log.values())]
+        return ImportList(imports=sorted(every, key=lambda each: each.created_at, reverse=True))
 
     @routes.get("/imports/{id}", responses=error_responses(404))
     def progress(request: Request, id: str, caller: ScopedCaller) -> ImportStatus:
         """Report the progress of one import."""
-        uploads = _get_uploads(request)
-        return _to_status(uploads.get(caller.owner, id), uploads.size(caller.owner, id))
+        uploads, log = _get_uploads(request), {each.id: each for each in caller.engine.imports.list(caller.owner)}
+        try:
+            return _to_status(uploads.get(caller.owner, id), uploads.size(caller.owner, id), log.get(id))
+        except NotFoundError:
+            if id not in log:
+                raise
+            return _from_log(log[id])
+
+    @routes.post("/imports/{id}/undo", responses=error_responses(404, 409))
+    def undo(id: str, caller: ScopedCaller) -> ImportUndone:
+        """Erase what an import brought, and what was learned from it.
+
+        Memories edited since stay."""
+        done = caller.engine.imports.undo(id, caller.owner)
+        return ImportUndone(id=id, removed=done.removed, kept=list(done.kept), returned=list(done.returned))
 
     @routes.delete("/imports/{id}", status_code=204, responses=error_responses(404, 409))
     def drop(request: Request, id: str, caller: ScopedCaller) -> None:
-        """Drop a file that is still being received, or forget a report."""
+        """Drop a file that is still being received, or forget a report.
+
+        An import stays listed, so that it can be undone."""
         _get_uploads(request).drop(caller.owner, id)
 
 
@@ -179,7 +219,7 @@ async def _receive_piece(request: Request, caller: Caller, id: str, offset: int,
         size = await asyncio.to_thread(uploads.append, caller.owner, id, size, chunk)
     if upload.length < 0 or size >= upload.length:
         upload = await asyncio.to_thread(uploads.finish, caller.owner, id)
-    return _to_status(upload, size)
+    return _to_status(upload, size, None)
 
 
 async def _read_limited(request: Request, size: int, most: int) -> AsyncIterator[bytes]:
@@ -219,10 +259,32 @@ def _read_chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _to_status(one: FileUpload, received: int) -> ImportStatus:
-    report = None
-    if one.report is not None:
-        bad = [UnreadLine(line=line, message=message) for line, message in one.report["bad"]]
-        report = ImportReport.model_validate({**one.report, "bad": bad})
+def _to_report(report: Mapping[str, Any]) -> ImportReport:
+    bad = [UnreadLine(line=line, message=message) for line, message in report["bad"][:_BAD]]
+    return ImportReport.model_validate({**report, "bad": bad})
+
+
+def _to_status(one: FileUpload, received: int, logged: ImportEntry | None) -> ImportStatus:
+    report = None if one.report is None else _to_report(one.report)
     held = {name: getattr(one, name) for name in ("id", "format", "name", "state", "length", "done", "total", "error", "created_at")}
+    if logged is not None and logged.state == "undone":
+        held["state"] = logged.state
     return ImportStatus(**held, scope=list(Scope.parse(one.scope).labels), received=received, report=report)
+
+
+def _from_log(entry: ImportEntry) -> ImportStatus:
+    counts = {name: getattr(entry, name) for name in ("id", "stored", "existing", "refused", "edges")}
+    held = {name: getattr(entry, name) for name in ("id", "format", "name", "state")}
+    done, scope = entry.stored + entry.existing, list(Scope.parse(entry.scope).labels)
+    report = ImportReport(**counts, bad=[], scopes={entry.scope: done}) if entry.state != "running" else None
+    return ImportStatus(
+        **held,
+        scope=scope,
+        length=-1,
+        received=0,
+        done=done,
+        total=done,
+        error="",
+        created_at=datetime.fromisoformat(entry.at),
+        report=report,
+    )

@@ -1,6 +1,7 @@
 // Import of files with progress, and export.
 
 import { ask, get, json } from "../api.js";
+import { confirm } from "../dialog.js";
 import { bar, button, fill, h, head, icon } from "../dom.js";
 import { ago, bytes, capital, count, number } from "../format.js";
 import { errorBox } from "../memory.js";
@@ -34,7 +35,7 @@ export async function show(root) {
     h(
       "p",
       { class: "soft small" },
-      "ChatGPT and Claude exports, JSON, JSON lines, plain text, mem0, MCP memory, or an engrams export. The format is recognised. Importing twice stores nothing twice.",
+      "ChatGPT and Claude exports, JSON, JSON lines, CSV, Markdown, plain text, a zip of them, mem0, MCP memory, or an engrams export. The format is recognised. Importing twice stores nothing twice, and each import can be undone.",
     ),
     button("Choose files", () => input.click(), { icon: "plus", kind: "main-action" }),
     input,
@@ -151,8 +152,9 @@ class Row {
         "bad",
         null,
         h("p", { class: "small" }, found.error),
-        h("p", { class: "small soft" }, "It is retried automatically; Jobs shows when."),
+        h("p", { class: "small soft" }, "Nothing of it was stored. Mend the file and import it again."),
       );
+    else if (found.state === "undone") this.draw("Undone", "", null, h("p", { class: "small soft" }, "All that it brought is erased, but for what was edited since."));
     else if (report) {
       const parts = [
         count(report.stored, "memory", "memories") + " stored",
@@ -165,15 +167,16 @@ class Row {
         "good",
         null,
         h("p", { class: "small soft" }, parts.filter(Boolean).join(" · ")),
+        (report.stored > 0 || report.edges > 0) && button("Undo", withToast(() => this.undo(found)), { icon: "undo", label: `Undo ${this.name}` }),
         report.bad.length > 0 &&
           h(
             "details",
             {},
-            h("summary", { class: "small" }, `${count(report.bad.length, "line")} could not be read`),
+            h("summary", { class: "small" }, `${count(report.bad.length, "piece")} could not be read`),
             h(
               "ul",
               { class: "small soft" },
-              report.bad.slice(0, 50).map((bad) => h("li", {}, `Line ${bad.line}: ${bad.message}`)),
+              report.bad.slice(0, 50).map((bad) => h("li", {}, bad.line ? `Line ${bad.line}: ${bad.message}` : bad.message)),
             ),
           ),
       );
@@ -186,6 +189,14 @@ class Row {
         found.total > 0 && h("p", { class: "small soft number" }, `${number(found.done)} of ${number(found.total)}`),
       );
     }
+  }
+
+  async undo(found) {
+    const detail = "All memories that it brought are erased, with what was learned from them. Those you edited since stay.";
+    if (!(await confirm(`Undo the import of ${this.name}?`, detail, "Undo import"))) return;
+    const { removed, kept } = await json("POST", `/v1/imports/${found.id}/undo`);
+    this.show({ ...found, state: "undone" });
+    toast(`${count(removed, "memory", "memories")} erased${kept.length ? `; ${number(kept.length)} edited ones kept` : ""}.`);
   }
 
   fault(fault) {

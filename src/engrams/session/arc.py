@@ -23,7 +23,7 @@ from engrams.write.wordlist import word_set
 
 _THEMES, _LOOPS, _LOOP = 3, 5, 200
 _SHOWN, _LONG, _CHARACTERS = 80, 1000, 24_000
-_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+(?=\s|$)|[.!?。！？](?!\w)|[.!?](?=\w)[^\n.!?。！？]*)*")
+_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]++(?:(?<=[.!?])(?=\w)[^\n.!?。！？]++)?)*+")
 _INTENT = re.compile(
     r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| need to| have to| must| should| plan to| want to)\b"
     r"|\b(?:remind me|not sure (?:yet|if|whether)|still (?:have|need) to|ich (?:muss|werde|will)|tengo que|voy a|je (?:dois|vais))\b"

@@ -26,12 +26,12 @@ UNSPACED = (
 )
 _BEYOND_WORDS = "\u0e00"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_NUMBER = r"\d{1,3}(?:,\d{3})+(?!,?\d)"
+_NUMBER = r"\d{1,3}(?:,\d{3}){1,9}(?!,?\d)"
 _ASCII = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
 
 _ELIDED = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
 _CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d)$")
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)$")
+_ORDINAL = re.compile(r"(?<!\d)(\d++)(?:st|nd|rd|th)$")
 _LONGEST = 64
 _EMOJI = 0x2600
 

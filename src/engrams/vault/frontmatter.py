@@ -13,7 +13,7 @@ from engrams.types import Json
 
 _FENCE = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_KEY = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*?|-[^\s:][^:\n]*?))[ \t]*:(?=\s|$)")
+_KEY = re.compile(r"(?:(?:\"((?:[^\"\\]|\\.)*+)\"|'([^']*+)')[ \t]*+|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*+|-[^\s:][^:\n]*+)):(?=\s|$)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w./@+-]| (?=[\w./@+-]))*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
@@ -116,7 +116,8 @@ def _split_blocks(front: str) -> list[tuple[str, str]]:
             if loose:
                 blocks.append(("", loose))
                 loose = ""
-            blocks.append((next(part for part in found.groups() if part is not None), line))
+            quoted, single, plain = found.groups()
+            blocks.append(((plain or "").rstrip(" \t") or quoted or single or "", line))
         elif blocks and blocks[-1][0] and not line.startswith("#") and line.strip():
             blocks[-1] = (blocks[-1][0], blocks[-1][1] + loose + line)
             loose = ""

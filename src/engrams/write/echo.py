@@ -13,7 +13,7 @@ _LEAST = 4
 """Minimum words of a piece: "yes, exactly" is no echo."""
 _MOST = 20_000
 """Maximum characters: a longer text exceeds any context."""
-_PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+(?=\s|$)|[.!?。！？]|\n|$)", re.MULTILINE)
+_PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+|\n|$)")
 
 
 def fingerprint(text: str) -> str:

@@ -36,12 +36,12 @@ _SMALL_TALK = word_set("""
     """)
 
 _NOISE = re.compile(
-    r"traceback \(most recent call last\)|^\s*at [\w$.<>]+\([\w.]+:\d+\)"
+    r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
     r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed out|time-?out)\b"
     r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
     r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service unavailable|504 gateway time-?out)\b"
     r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many requests)\b"
-    r"|^\s*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
+    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
     r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out) (?:after|waiting|while)\b"
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,

@@ -54,7 +54,7 @@ _KINDS: dict[QuestionKind, tuple[str, ...]] = {
         r"言(?:った|い)|勧め|話し",
     ),
     "list": (
-        r"\b(?:list|name)\s+(?:all|the|some)\b|\bwhat\s+(?:are|were)\b|\b(?:kinds|types|sorts)\s+of\b|\border\b.*\bevents?\b",
+        r"\b(?:list|name)\s+(?:all|the|some)\b|\bwhat\s+(?:are|were)\b|\b(?:kinds|types|sorts)\s+of\b|\border\b.{0,200}\bevents?\b",
         r"\b(?:what|which)\s+(?:\w+\s+){0,3}?(?!(?:is|was|does|has|his|this)\b)\w{3,}s\s+(?:has|have|does|do|did|is|are|was|were|can|will|would)\b",
         r"\bwelche\s+\w+n\b",
         r"\bque\s+\w+s\s+(?:ha|han|tiene|hizo)\b",

@@ -166,7 +166,7 @@ RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
 KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 """Events that bring new messages."""
 
-_REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>.*?</\1>", re.DOTALL)
+_REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 
 
@@ -205,7 +205,9 @@ def parse_event(raw: bytes) -> HookEvent | None:
 
 def strip_reminders(text: str) -> str:
     """Strip texts that the agent itself adds to a message."""
-    return _REMINDER.sub("", text).strip()
+    from engrams.text.tags import remove_tagged
+
+    return remove_tagged(text, _REMINDER).strip()
 
 
 def project_name(event: HookEvent, name: str) -> str:

@@ -126,7 +126,7 @@ _CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
 
 # Open WebUI sends its tasks as a user message made of these sections.
 _SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
-_OUTPUT = re.compile(r"#{2,} ?output:|<chat_history>", re.IGNORECASE)
+_OUTPUT = re.compile(r"## ?output:|<chat_history>", re.IGNORECASE)
 _PRODUCT = re.compile(
     r"\b(titles?|tags?|emoji|follow[- ]?ups?|search quer(?:y|ies)|autocomplet\w+|image (?:generation )?prompt)\b", re.IGNORECASE
 )

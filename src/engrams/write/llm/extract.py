@@ -16,6 +16,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Ask, Chat, Message
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
+from engrams.text.tags import remove_tagged
 from engrams.types import LAYER_OF, Cost, Decision, Evidence, Kind, Layer, Record
 from engrams.write.candidate import Candidate, canonical_subject, normalize_category
 from engrams.write.slots import canonical_predicate, is_contrary, is_single
@@ -27,7 +28,7 @@ _KNOWN = 80
 _MOST = 24
 _GAPS = 20
 _RETRIES = 2
-_UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _QUOTE = 280
 
@@ -262,7 +263,7 @@ def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
 
 
 def _shorten(text: str) -> str:
-    plain = _UPLOAD.sub(" ", text)
+    plain = remove_tagged(text, _UPLOAD, " ")
     return plain if len(plain) <= _LONG else f"{plain[: _LONG // 2]} … {plain[-_LONG // 2 :]}"
 
 

@@ -18,17 +18,17 @@ _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
     r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never forget|for the record"
     r"|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
-    r"(?:\s+(?:that|this|dass|que))?\s*[:,]?\s+(?=\S)",
+    r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE)
 _WANT = (
     r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)"
-    r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s+)?"
+    r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s++)?"
 )
 _ALWAYS = re.compile(
     rf"(?:(?:from now on|from here on|going forward|in (?:the )?future|for all future \w+|by default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
-    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)\W+(?:from now on|from here on|going forward"
+    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)(?<=\w)\W++(?:from now on|from here on|going forward"
     rf"|in (?:the )?future|by default|every (?:single )?time))$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -36,7 +36,7 @@ _NEVER = re.compile(
     rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?: ever)?|don't ever|do not ever"
     rf"|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
     r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do not|stop|avoid)\s+(?P<b>.+)$"
-    r"|(?:please )?(?:don't|do not|stop|avoid)\s+(?P<c>.+?)\s+(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
+    r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
     re.IGNORECASE | re.DOTALL,
 )
 _WHEN = re.compile(
@@ -64,17 +64,20 @@ _IMPERATIVE = word_set("""
     """)
 _STEPS = re.compile(
     (
-        r"(?:^|\n)\W*(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to"
-        r"|for|i use to|we use to)|to)\s+)(?P<name>[^:\n.,]{3,80}?)(?:\s*(?:is|are|:\s*$))?\s*[:,]\s*(?P<body>.{10,2000})"
+        r"(?:^|\n)[^\w\n]*+(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to"
+        r"|for|i use to|we use to)|to)\s++)(?P<name>[^:\n.,]{3,80}?)(?:\s*+(?:is|are|:\s*+$))?\s*+[:,]\s*+(?P<body>.{10,2000})"
     ),
     re.IGNORECASE | re.DOTALL,
 )
 _ITEM = re.compile(
-    r"(?:^|\n|(?<=\s))\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+(.+?)(?=(?:\n|\s)\s*(?:step )?(?:\d{1,2}[.):]|[-*•])\s+|\n\s*\n|$)",
+    r"(?<!\S)(?:step )?(?:\d{1,2}[.):]|[-*•])\s++(.+?)(?<=\S)"
+    r"(?=\s++(?:step )?(?:\d{1,2}[.):]|[-*•])\s|[^\S\n]*+\n[^\S\n]*+\n|\s*+\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _THEN = re.compile(
-    r"\s*(?:,|;)?\s*(?:and\s+)?\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE
+    r"(?:(?<!\s)\s*+[,;])?(?:(?<!\s)\s++)?(?:and\s++)?"
+    r"\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*",
+    re.IGNORECASE,
 )
 
 

@@ -306,13 +306,14 @@ _OPENING = (
 )
 _IS = r"(?:it's|it is|it was|its|that's|that is|that should be|it should be|should be|i meant|i mean|make that|make it)"
 _VALUE = r"(?P<v>[^,.;!?]{1,60}?)"
-_NOT = r"(?:\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{1,60}?))?"
-_ELLIPTIC = re.compile(rf"{_OPENING}{_IS}\s+(?:actually\s+)?{_VALUE}{_NOT}\s*$", re.IGNORECASE)
+_NOT = r"(?:(?:\s*+,)?\s*+(?:not|rather than|instead of)\s++(?P<n>[^,.;!?]{1,60}?))?"
+_ELLIPTIC = re.compile(rf"{_OPENING}{_IS}\s++(?:actually\s++)?{_VALUE}{_NOT}\s*$", re.IGNORECASE)
 _MEANT = re.compile(
-    rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s+{_VALUE}{_NOT}\s*$", re.IGNORECASE
+    rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s++{_VALUE}{_NOT}\s*$", re.IGNORECASE
 )
 _PAIR = re.compile(
-    rf"^\W*(?:no\W+|actually\W+)?{_IS}\s+(?:actually\s+)?{_VALUE}\s*,?\s*(?:not|rather than|instead of)\s+(?P<n>[^,.;!?]{{1,60}}?)\s*$",
+    rf"^\W*(?:no\W+|actually\W+)?{_IS}\s++(?:actually\s++)?{_VALUE}"
+    r"(?:\s*+,)?\s*+(?:not|rather than|instead of)\s++(?P<n>[^,.;!?]{1,60}?)\s*$",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(

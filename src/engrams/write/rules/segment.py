@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from engrams.write.candidate import Modality
 
 _LONGEST = 6000
+_LONGEST_SENTENCE = 1000
 _MOST = 60
 
 _FENCE = re.compile(
@@ -88,7 +89,7 @@ def split_sentences(text: str, begin: int = 0) -> Iterator[TextSentence]:
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
     whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
-    for start, end, mark in _find_spans(masked):
+    for start, end, mark in _cut_long_spans(masked, _find_spans(masked)):
         piece = masked[start:end]
         asked = "?" in mark or "？" in mark
         if asked:
@@ -115,6 +116,19 @@ def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
         at = match.end()
     if text[at:].strip():
         yield (*_trim_span(text, at, len(text)), "")
+
+
+def _cut_long_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Cut run-on sentences, so that the work on one stays bounded."""
+    for begin, end, mark in spans:
+        start = begin
+        while end - start > _LONGEST_SENTENCE:
+            stop = start + _LONGEST_SENTENCE
+            cut = text.rfind(" ", start + 1, stop)
+            stop = cut if cut > 0 else stop
+            yield start, stop, ""
+            start = stop
+        yield start, end, mark
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:

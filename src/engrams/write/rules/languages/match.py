@@ -22,13 +22,13 @@ from engrams.write.slots import is_single
 
 _STOP = re.compile(
     (
-        r"\s*(?:[,;:，；、]|\s(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais|parce|depuis"
-        r"|avec m\w+)\s|\s(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b).*$|[了啊呢吧哦]+$"
+        r"(?:(?<!\s)\s*+[,;:，；、]|(?<!\s)\s++(?:(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais"
+        r"|parce|depuis|avec m\w+)\s|(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b)).*$|(?<![了啊呢吧哦])[了啊呢吧哦]++$"
     ),
     re.IGNORECASE | re.DOTALL,
 )
 _AND = re.compile(
-    r"\s*(?:[,;，；]|\b(?:und|y|et)\b)\s*(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*(?=我)|，"
+    r"(?:(?<!\s)\s++)?(?:[,;，；]|\b(?:und|y|et)\b)\s*+(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*+(?=我)|，"
 )
 _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
 _ARTICLE = re.compile(r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de la)\s+|l['’]|的)", re.IGNORECASE)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import Clock, Job, Page, Query, Reach, Skills, Store, is_skill
+from engrams.read.corrections import mask_corrected
 from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
 from engrams.tend.report import build_stats, build_status
@@ -29,7 +31,10 @@ class MemoryInspector:
 
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory by its id or a unique prefix.
-        A prefix has six characters at least."""
+        A prefix has six characters at least. Words corrected since are left out, here and in lists."""
+        return mask_corrected(self._load(id, scope))
+
+    def _load(self, id: str, scope: Place) -> Record:
         owner = Scope.of(scope).owner
         found = self._store.get(owner, [id]) or (self._skills.get([id]) if self._skills is not None and is_skill(id) else ())
         if not found and len(id) >= _PREFIX:
@@ -37,13 +42,14 @@ class MemoryInspector:
         if len(found) > 1:
             raise InputError(f"More than one memory begins with {id!r}.", hint="Give more of the id.")
         if not found:
-            raise NotFoundError(f"There is no memory {id!r} here.", hint="`engrams list` shows the ids.")
+            short = "" if len(id) >= _PREFIX else f"An id has 26 letters and digits; its first {_PREFIX} are enough. "
+            raise NotFoundError(f"There is no memory {id!r} here.", hint=f"{short}`engrams list` shows the ids.")
         return found[0]
 
     def get_editable(self, id: str, scope: Place) -> Record:
         """A memory that may be changed.
         RefusedError: it is a skill."""
-        record = self.get(id, scope=scope)
+        record = self._load(id, scope)
         if is_skill(record.id):
             raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
         return record
@@ -56,11 +62,12 @@ class MemoryInspector:
             query = Query(visible_scopes(Scope.of(scope)), as_of=moment, **fields)
         except TypeError as problem:
             raise InputError(f"list does not take that: {problem}.") from None
-        return self._store.find(query)
+        page = self._store.find(query)
+        return replace(page, records=tuple(map(mask_corrected, page.records)))
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Existing memories of an owner, in the order of ``ids``."""
-        return self._store.get(owner, ids)
+        return tuple(map(mask_corrected, self._store.get(owner, ids)))
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
         """Every change of one memory, oldest first."""

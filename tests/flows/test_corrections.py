@@ -6,7 +6,7 @@ import pytest
 
 from engrams import MemoryEngine, Turn
 from engrams.testing import temp_engine
-from engrams.types import Record, Status
+from engrams.types import Record, Scope, Status
 
 ANN = ("user", "ann")
 ALONE = "I'm allergic to cashews."
@@ -58,7 +58,7 @@ def test_a_source_that_says_more_keeps_the_rest(action: str, mark: str) -> None:
         assert "cashews" not in shown(engine, "cashews")
         assert mark in shown(engine, "Where do I live?")
         assert derived(engine, "Berlin").status is Status.ACTIVE
-        assert engine.get(source, scope=ANN).text == BOTH
+        assert engine.store.get(Scope(ANN), [source])[0].text == BOTH
 
 
 @pytest.mark.parametrize("text", [ALONE, BOTH])

@@ -69,6 +69,7 @@ from engrams.ports.state import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.state import IMPORTS as IMPORTS
 from engrams.ports.state import LEARNED as LEARNED
 from engrams.ports.state import PREFERENCES as PREFERENCES
+from engrams.ports.state import UNSAVED as UNSAVED
 from engrams.ports.state import OwnerState as OwnerState
 from engrams.ports.state import Sessions as Sessions
 from engrams.ports.vault import DAILY as DAILY

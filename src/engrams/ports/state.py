@@ -8,8 +8,9 @@ from typing import Protocol
 from engrams.ports.records import Reach, SessionRow, StateRow
 from engrams.types import Scope
 
-LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS = "learned", "profile", "garden", "imports"
-"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports."""
+LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED = "learned", "profile", "garden", "imports", "unsaved"
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports, sessions with a wish not to be
+saved."""
 
 
 class Sessions(Protocol):

@@ -11,11 +11,14 @@ from engrams.types import CORRECTED, Record
 
 def mask_corrected(record: Record) -> Record:
     """Replace corrected or forgotten quotes by a mark; pure."""
-    text = record.text
-    for item in record.meta.get(CORRECTED, ()):
+    marks, text = record.meta.get(CORRECTED, ()), record.text
+    if not marks:
+        return record
+    for item in marks:
         mark = "[forgotten]" if item["action"] == "forget" else f"[corrected on {item['at'][:10]}]"
         text = text.replace(item["quote"], mark)
-    return record if text == record.text else replace(record, text=text)
+    told = [{name: value for name, value in item.items() if name != "quote"} for item in marks]
+    return replace(record, text=text, meta={**record.meta, CORRECTED: told})
 
 
 def matches_only_masked(record: Record, asked: Collection[str]) -> bool:

@@ -73,15 +73,26 @@ class MemoryControl:
     def __init__(self, door: MemoryApi, switch: RecallSetting | None = None) -> None:
         self._memory, self._switch = door, switch
 
-    def turn(self, text: str, *, scope: ScopeInput, session: str = "", pending: Mapping[str, Any] | None = None) -> CommandOutcome | None:
+    def turn(
+        self,
+        text: str,
+        *,
+        scope: ScopeInput,
+        session: str = "",
+        pending: Mapping[str, Any] | None = None,
+        answered: Sequence[str] = (),
+    ) -> CommandOutcome | None:
         """Answer a request about memory; None where the text is none.
 
-        With None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it belongs to another owner."""
+        ``answered``: ids of the memories in the last answer, which "forget that" means then. With None the open question is closed too.
+        InputError: ``pending`` is malformed. RefusedError: it belongs to another owner."""
         place = Scope.of(scope)
         open_ = None if pending is None else PendingChoice.from_dict(pending, place)
         if open_ is not None and open_.step != "shown" and (found := self._answer_open(text, open_, place)) is not None:
             return found
         asked = parse_command(text)
+        if asked is not None and asked.verb == "forget_last" and (shown := self._load_active(answered[:CHOICES], place)):
+            return self._ask_which(shown, place)
         return None if asked is None else self._run_command(asked, place, session, open_)
 
     def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
@@ -199,10 +210,10 @@ class MemoryControl:
         return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
-        from engrams.text.features import is_question
+        from engrams.text.asking import is_asking
 
         page = self._memory.list(scope=scope, session=session, limit=4 * CHOICES)
-        return [record for record in page.records if record.role in ("user", "") and not is_question(record.text)][:1]
+        return [record for record in page.records if record.role in ("user", "") and not is_asking(record.text)][:1]
 
 
 def _ids(records: Sequence[Record]) -> tuple[str, ...]:

@@ -34,12 +34,12 @@ from engrams.ports import (
 )
 from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
 from engrams.session.state import is_lapsed
+from engrams.session.unsaved import change_noted, find_noted
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
 from engrams.write import flow, llm
 from engrams.write.changeset import stable_id
-from engrams.write.gate import forbids_storage
 from engrams.write.policy import PolicyDecision
 from engrams.write.promote import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
 
@@ -93,12 +93,14 @@ class SessionFinaliser:
             self._postpone(job)
             return
         self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
-        forbidden = any(turn.role in ("user", "") and forbids_storage(turn.text) for turn in end.turns)
+        forbidden = name in find_noted(self._store, owner)
         if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
             self._build_arcs(end)
         self._resolve_held(end, forbidden=forbidden)
         self._close_gaps(end)
         self._commit_end(job, end, why)
+        if forbidden:
+            change_noted(self._store, owner, lambda known: [one for one in known if one != name])
 
     # -------------------------------------------------------------------------------------------------------- steps
 

@@ -12,15 +12,20 @@ from engrams.errors import RefusedError
 from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, Job, JobSpec, Lease, Put, SessionRow, Store
 from engrams.session.injected import InjectedFingerprints
 from engrams.session.privacy import IncognitoSessions
+from engrams.session.unsaved import UnsavedMessages
 from engrams.session.working import OFFLINE_CHANNELS, TierResult, WorkingTier
 from engrams.settings import Settings
-from engrams.types import Kind, Receipt, Record, Scope, Turn, Vector, clean_text
+from engrams.text.asking import is_asking
+from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, Turn, Vector, clean_text
 from engrams.write.cascade import restate_object
 from engrams.write.deps import WriteDeps
 from engrams.write.ignore import read_rooted_rules
-from engrams.write.record import clean_secrets, journal_turns
+from engrams.write.record import JournalResult, clean_secrets, journal_turns
 from engrams.write.schedule import GATHERS, NEVER
 from engrams.write.signals import detect_signals
+
+_ASKED = Decision("recall", "skip", "only asks the assistant; kept in the log")
+_UNSAVED = Decision("privacy", "skip", "not saved, as the message asks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class TurnIngest:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._incognito = incognito or IncognitoSessions()
+        self._incognito, self._unsaved = incognito or IncognitoSessions(), UnsavedMessages(store)
         self._injected = injected or InjectedFingerprints()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
         self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
@@ -66,13 +71,20 @@ class TurnIngest:
         now = self._clock()
         if not self._settings.enabled:
             return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
-        silent = [self._incognito.is_silent(scope, turn.session) for turn in turns]
-        if any(silent):
-            recorded = [turn for turn, is_quiet in zip(turns, silent, strict=True) if not is_quiet]
-            written = self.write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else IngestResult(())
-            rest = iter(written.receipts)
-            return replace(written, receipts=tuple(Receipt("", scope, "incognito", now) if each else next(rest) for each in silent))
-        journaled = journal_turns(turns, scope, self._deps, kind=kind, channel=channel)
+        marks = self._unsaved.mark(turns, scope)
+        barred = [self._bar_turn(turn, scope, now, unsaved=mark) for turn, mark in zip(turns, marks, strict=True)]
+        recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]
+        if channel not in OFFLINE_CHANNELS:
+            self._unsaved.note_bare([turn for turn, receipt in zip(turns, barred, strict=True) if receipt and receipt.decisions], scope)
+        written = self._write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else IngestResult(())
+        rest = iter(written.receipts)
+        return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
+
+    def _write(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: Lease | None, quiet: float | None
+    ) -> IngestResult:
+        now = self._clock()
+        journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
         if not journaled.puts:
             if len(turns) == 1:
                 found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
@@ -106,6 +118,34 @@ class TurnIngest:
             return fields, ()
         row = self._embedder.embed([replace(record, **fields).search_text])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
+
+    def _log_questions(self, journaled: JournalResult, channel: str) -> JournalResult:
+        """Archive a user's messages that only ask the assistant.
+
+        No read finds them. Of imported ones those that an assistant answers. They stay neighbours of their answers in the index, and are
+        extracted from."""
+        if self._settings.write.questions == "recall":
+            return journaled
+        records = journaled.records
+        answered = channel not in OFFLINE_CHANNELS
+        asked = {
+            one.id
+            for one, after in zip(records, (*records[1:], None), strict=False)
+            if one.kind is Kind.TURN and one.role == "user" and not one.speaker
+            if (answered or (after is not None and after.role == "assistant")) and not one.caption and is_asking(one.text)
+        }
+        puts = tuple(replace(put, record=_archive(put.record)) if put.record.id in asked else put for put in journaled.puts)
+        receipts = tuple(
+            replace(receipt, searchable=(), decisions=(*receipt.decisions, _ASKED)) if receipt.id in asked else receipt
+            for receipt in journaled.receipts
+        )
+        return JournalResult(puts, receipts)
+
+    def _bar_turn(self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool) -> Receipt | None:
+        """The receipt of a turn that leaves no trace, or None."""
+        if self._incognito.is_silent(scope, turn.session):
+            return Receipt("", scope, "incognito", now)
+        return Receipt("", scope, "unsaved", now, decisions=(_UNSAVED,)) if unsaved else None
 
     def _mark_echoes(self, record: Record) -> Record:
         """Mark a turn that repeats injected memory; extraction skips the echo."""
@@ -168,3 +208,7 @@ class TurnIngest:
         if known:
             return replace(receipt, id=known, outcome="duplicate")
         return replace(receipt, outcome="incognito" if self._settings.incognito else receipt.outcome, pending=waiting)
+
+
+def _archive(record: Record) -> Record:
+    return replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)

@@ -17,6 +17,7 @@ from engrams.session import window
 from engrams.session.window import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
+from engrams.write.offrecord import mark_unsaved
 
 Running: TypeAlias = Literal["window", "rolling"]
 
@@ -204,7 +205,8 @@ class ConversationSummaries:
     def _summarise(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
         """Ask for a new summary; a string says why it failed."""
         counter = self._deps.counter
-        said = "\n".join(_format_message(message) for message in older)
+        hidden = mark_unsaved((str(message.get("role") or "user"), text_of(message)) for message in older)
+        said = "\n".join(_format_message(message) for message, unsaved in zip(older, hidden, strict=True) if not unsaved)
         note = ""
         if counter.count(said) > section.max_tokens:
             note = f"what was to be summarised was cut to its last {section.max_tokens} tokens"

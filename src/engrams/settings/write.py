@@ -26,6 +26,9 @@ class WriteSettings(SettingsSection):
     pii: Literal["allow", "redact", "refuse"] = Field("allow", description="Treatment of personal data such as card numbers.")
     dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one.")
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
+    questions: Literal["log", "recall"] = Field(
+        "log", description="A user's messages that only ask the assistant. log: kept, and no read finds them. recall: found like others."
+    )
     batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
     debounce_seconds: float = Field(30.0, ge=0, le=300, description="Seconds of quiet before a model extracts. 0: none.")
     extraction_passes: int = Field(1, ge=1, le=2, description="2: a model is asked for facts and for rules apart, at the same time.")

@@ -11,6 +11,7 @@ from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import ExportedEdge, ImportPart, ParsedTurn, RestoredRecord, UnreadablePiece
 from engrams.ports import IMPORTS, Batch, Clock, Put, Query, Reach, StateRow, Store
+from engrams.read.corrections import mask_corrected
 from engrams.types import IMPORTED, HistoryEntry, ImportPlan, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]
@@ -165,7 +166,7 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
         report.stored += receipt.outcome in ("stored", "redacted", "incognito")
         report.existing += receipt.outcome == "duplicate"
-        report.refused += receipt.outcome == "refused"
+        report.refused += receipt.outcome in ("refused", "unsaved")
 
 
 def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> tuple[Receipt, ...]:
@@ -246,7 +247,7 @@ def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | N
                 own = tuple(edge for edge in edges if edge.source == record.id)
                 yield RestoredRecord(record, own, store.history(reach.owner, record.id))
             else:
-                yield record
+                yield mask_corrected(record)
         done += len(page.records)
         if progress is not None:
             progress(done, done)

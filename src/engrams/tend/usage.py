@@ -228,10 +228,11 @@ class UsageTracker:
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
     def _make_gap(self, use: SearchUse) -> tuple[Put, ...]:
+        from engrams.write.offrecord import forbids_storage
         from engrams.write.record import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)
-        if not self._settings.usage.gaps or any(decision.verdict == "refused" for decision in decisions):
+        if not self._settings.usage.gaps or forbids_storage(use.query) or any(decision.verdict == "refused" for decision in decisions):
             return ()
         record = Record(
             id=new_id(use.at),

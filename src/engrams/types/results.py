@@ -48,12 +48,13 @@ class DerivedMemory:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """Outcome of one write.
-    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored)
-    or incognito (kept in memory only). ``searchable``: lexical, dense. ``pending``: what is still to do, as job names."""
+    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored),
+    unsaved (it asked not to be saved, or answers what did: nothing stored) or incognito (kept in memory only). ``searchable``: lexical,
+    dense. ``pending``: what is still to do, as job names."""
 
     id: str
     scope: Scope
-    outcome: Literal["stored", "duplicate", "redacted", "refused", "incognito"]
+    outcome: Literal["stored", "duplicate", "redacted", "refused", "unsaved", "incognito"]
     recorded_at: datetime
     searchable: tuple[str, ...] = ()
     derived: tuple[DerivedMemory, ...] = ()

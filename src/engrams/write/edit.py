@@ -11,7 +11,7 @@ from typing import Any
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Batch, Change, Query, Reach, Records
-from engrams.types import ABSORBED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
+from engrams.types import ABSORBED, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 from engrams.write.wordlist import word_set
 
 EDITABLE = word_set("""
@@ -32,7 +32,10 @@ def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]
     if unknown or not values:
         raise InputError(f"Cannot edit {', '.join(unknown) or 'nothing'}.", hint=f"Editable: {', '.join(sorted(EDITABLE))}.")
     known = {field.name for field in fields_of(Record)}
-    return {name: _validate_value(name, value) for name, value in values.items() if name in known}
+    fields = {name: _validate_value(name, value) for name, value in values.items() if name in known}
+    if "meta" in fields and CORRECTED in record.meta:
+        fields["meta"][CORRECTED] = record.meta[CORRECTED]  # reads leave its quotes out: new metadata must not bring them back
+    return fields
 
 
 def _validate_value(name: str, value: Any) -> Any:

@@ -66,17 +66,6 @@ _CONTROL = re.compile(
 )
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
-# Matches requests to the assistant only: "I don't remember that film" and "we never save it" are ordinary talk.
-_FORBID = re.compile(
-    r"(?<![\w'])(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bwho )(?<!\bwhy )"
-    r"(?:do not|don't|dont|never) (?:ever )?(?:save|remember|store|record|memorize|memorise|log|keep)"
-    r" (?:(?:this|that|it|any of (?:this|that|it)|what i|anything i|our (?:chat|conversation))\b(?! (?:film|movie|book|song|day|time|one"
-    r"|way|place|person|guy|woman|man|from|as|at|happening|being)\b)|my (?:last )?(?:message|words?)\b)"
-    r"|\b(?:keep|let's keep) (?:this|that|it) off the record\b|\b(?:this|that|it)(?:'s| is) off the record\b|^\W*off the record\b"
-    r"|\bmerk dir (?:das|dies) (?:bitte )?nicht\b|\b(?:speicher[en]?|merke?) (?:das|dies) (?:bitte )?nicht\b"
-    r"|\bno (?:guardes|recuerdes|memorices) (?:esto|eso)\b|\bne (?:retiens|memorise|garde|sauvegarde|note) pas (?:ca|cela|ceci)\b"
-    r"|(?:不要|别|請勿|请勿)(?:记住|记录|保存|記住|記錄|儲存)|(?:覚え|保存し|記録し)ないで"
-)
 _NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
 
 
@@ -108,12 +97,6 @@ def is_control(text: str) -> bool:
     """True for a request about memory itself, such as "forget that"."""
     folded = fold(text[:2000])
     return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
-
-
-def forbids_storage(text: str) -> bool:
-    """True if the text asks not to be stored.
-    Such as "off the record"; ordinary talk about memory does not count."""
-    return bool(_FORBID.search(fold(text[:2000])))
 
 
 def is_noise(text: str) -> bool:

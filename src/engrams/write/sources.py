@@ -55,7 +55,9 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
         for source in store.get(owner, list(quotes)):
             some = tuple(dict.fromkeys(quotes[source.id]))
             effects.append(SourceEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
-    also = dict.fromkeys(id for record in records for id in _find_repeats(record, store) if id not in quotes and id not in gone)
+    also = dict.fromkeys(
+        id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in quotes and id not in gone
+    )
     told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
     return ChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
 
@@ -70,6 +72,8 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
         left = left.replace(quote, " ")
     if left == source.text:
         return "kept"
+    for item in source.meta.get(CORRECTED, ()):
+        left = left.replace(item["quote"], " ")
     query = Query(Reach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
     others = [one for one in store.find(query).records if one.id not in gone]
     alone = not others and gate_text(left, min_words=min_words) is not None
@@ -121,16 +125,27 @@ def with_restored_sources(batch: Batch, record: Record, store: Records) -> Batch
     names = tuple(item.source for item in record.evidence)
     query = Query(Reach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
     for source in (*store.get(owner, names), *store.find(query).records) if names and record.kind in _DERIVED else ():
-        if source.status is Status.FORGOTTEN and source.meta.get(_WITH) == record.id:
-            meta = {name: value for name, value in source.meta.items() if name not in ("was", _WITH)}
-            fields = {"status": Status(source.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
+        if fields := _bring_back(source, record, store):
             changes.append(Change(owner, source.id, fields, "restore"))
-        elif marks := source.meta.get(CORRECTED):
-            kept = [item for item in marks if (item["by"], item["action"]) != (record.id, "forget")]
-            rest = {name: value for name, value in source.meta.items() if name != CORRECTED}
-            if len(kept) < len(marks):
-                changes.append(Change(owner, source.id, {"meta": {**rest, CORRECTED: kept} if kept else rest}, "restore"))
     return replace(batch, changes=(*batch.changes, *changes))
+
+
+def _bring_back(source: Record, record: Record, store: Records) -> dict[str, Any]:
+    """Fields that return a source, or words of it; empty: none."""
+    known, by = source.meta.get(CORRECTED, ()), source.meta.get(_WITH, "")
+    marks = [item for item in known if (item["by"], item["action"]) != (record.id, "forget")]
+    away = source.status is Status.FORGOTTEN and by
+    if len(marks) == len(known) and not (away and by == record.id):
+        return {}
+    meta = {name: value for name, value in source.meta.items() if name not in (("was", _WITH, CORRECTED) if away else (CORRECTED,))}
+    fields: dict[str, Any] = {"status": Status(source.meta.get("was", Status.ACTIVE)), "retired_at": None} if away else {}
+    if away and by != record.id:
+        # Another memory took the whole message along: of that one the words stay out.
+        for other in store.get(source.scope.owner, [by]):
+            at = (other.retired_at or source.recorded_at).isoformat()
+            quotes = (item.quote for item in other.evidence if item.source == source.id and item.quote)
+            marks += [{"quote": quote, "at": at, "action": "forget", "by": by} for quote in quotes]
+    return {**fields, "meta": {**meta, CORRECTED: marks} if marks else meta}
 
 
 def collect_purged(records: Sequence[Record], store: Records, min_words: int) -> tuple[Record, ...]:

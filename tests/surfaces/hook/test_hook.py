@@ -14,7 +14,7 @@ import pytest
 
 import engrams
 from engrams.surfaces.hook.run import HookEvent, HookOptions, answer_event, format_reply, parse_event, project_name, read_messages
-from engrams.types import Kind
+from engrams.types import Kind, Status
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."
@@ -27,7 +27,8 @@ def call(home: Path) -> HookOptions:
 
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
     with engrams.open(home=str(home), jobs__workers=0) as engine:
-        records = engine.list(scope=("user", "ann", *scope), kinds=(Kind.TURN,), order="oldest").records
+        log = (Status.ACTIVE, Status.ARCHIVED)
+        records = engine.list(scope=("user", "ann", *scope), kinds=(Kind.TURN,), statuses=log, order="oldest").records
         return [(record.role, record.text, record.session) for record in records]
 
 

@@ -21,7 +21,7 @@ from engrams.surfaces.proxy.memory import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.surfaces.proxy.relay import StreamObserver
 from engrams.surfaces.proxy.request import ProxyRequest
-from engrams.types import Kind, Record, Scope
+from engrams.types import Kind, Record, Scope, Status
 
 PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)
 """What a request may wait for memory here, where other work shares the machine: what is tested is what it finds."""
@@ -60,7 +60,8 @@ class Harness:
 
     def turns(self, user: str = "") -> tuple[Record, ...]:
         """What is stored of the user's turns, oldest first."""
-        return self.engine.list(scope=("user", user or self.user), kinds=(Kind.TURN,), order="oldest").records
+        log = (Status.ACTIVE, Status.ARCHIVED)
+        return self.engine.list(scope=("user", user or self.user), kinds=(Kind.TURN,), statuses=log, order="oldest").records
 
     def told(self) -> list[tuple[str, str]]:
         return [(record.role, record.text) for record in self.turns()]

@@ -15,7 +15,7 @@ from engrams.surfaces.cli.render import hit_to_dict, speaker_name
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.ports import Message
-    from engrams.types import Hit, Record
+    from engrams.types import Hit, Receipt, Record
 
 app = new_app()
 
@@ -55,11 +55,14 @@ class ChatSession:
 
     def answer(self, text: str) -> str:
         """Answer from the model or by quotes, and store the message."""
+        from engrams.text.features import is_question
+
         if self.incognito:
             self.hits = ()
             return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or stored."
         pending, self.pending = self.pending, None
-        outcome = self.engine.control.turn(text, scope=self.scope, session=self.session, pending=pending)
+        answered = [hit.record.id for hit in self.hits] if is_question(self.last_question) else []
+        outcome = self.engine.control.turn(text, scope=self.scope, session=self.session, pending=pending, answered=answered)
         if outcome is not None:
             self.pending, self.hits = outcome.pending, ()
             self.shown = tuple((outcome.pending or {}).get("ids", ()))
@@ -75,7 +78,7 @@ class ChatSession:
             found = self.engine.search(text, scope=self.scope, limit=_NEAREST)
             self._keep_hits(() if found.abstain or not self.is_recall_on else found.hits)
             receipt = self.engine.add(turn, scope=self.scope)
-            return self._quote_memory(text, [made.text for made in receipt.derived])
+            return self._quote_memory(text, receipt)
         context = self.engine.context(text, scope=self.scope)
         self._keep_hits(() if context.abstain else context.hits)
         self.engine.observe(turn, scope=self.scope)
@@ -118,9 +121,12 @@ class ChatSession:
     def _keep_hits(self, hits: tuple[Hit, ...]) -> None:
         self.hits, self.shown = hits, tuple(hit.record.id for hit in hits)
 
-    def _quote_memory(self, text: str, learned: list[str]) -> str:
+    def _quote_memory(self, text: str, receipt: Receipt) -> str:
         from engrams.text.features import is_question
 
+        if receipt.outcome == "unsaved":
+            return "Not saved."
+        learned = [made.text for made in receipt.derived]
         if is_question(text):
             return (
                 "\n".join(f"{place}. {_quote_record(hit.record)}" for place, hit in enumerate(self.hits, 1))

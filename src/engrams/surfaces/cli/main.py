@@ -90,6 +90,8 @@ class LazyCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         from difflib import get_close_matches
 
+        if args[0] == "get":
+            ctx.fail("No such command 'get'. `engrams show ID` prints a memory by its id, and `engrams list` shows the ids.")
         near = get_close_matches(args[0], COMMANDS, 1) if args[0] not in COMMANDS and not args[0].startswith("-") else []
         if near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")

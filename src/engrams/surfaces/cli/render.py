@@ -91,9 +91,9 @@ def print_hit(place: int, hit: Hit) -> None:
 
 def print_receipt(receipt: Receipt, text: str) -> None:
     """Print the outcome of a write."""
-    colour = "yellow" if receipt.outcome in ("refused", "redacted") else "green"
-    # The text may hold the removed or refused secret: do not print it.
-    shown = "" if receipt.outcome in ("refused", "redacted") else fit_line(text, 100)
+    # The text may hold the removed or refused secret, or what is not to be kept: do not print it.
+    hidden = receipt.outcome in ("refused", "redacted", "unsaved")
+    colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:
         replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""

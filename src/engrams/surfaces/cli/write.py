@@ -19,12 +19,14 @@ from engrams.surfaces.cli.render import print_receipt
 if TYPE_CHECKING:
     from engrams.build import ChangeReport
     from engrams.engine import MemoryEngine
-    from engrams.types import Kind, Receipt, Role, Turn
+    from engrams.types import Kind, Receipt, Record, Role, Turn
 
 app = new_app()
 
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")]
 Reason = Annotated[str, typer.Option(help="The reason, for the history.", show_default=False, metavar="TEXT")]
+
+Preview = Annotated[bool, typer.Option("--preview", help="Only show what it would reach.")]
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _PAGE = 500
@@ -137,6 +139,7 @@ def edit(
         int | None, typer.Option(help="Change it only if it still has this version.", show_default=False, metavar="N")
     ] = None,
     reason: Reason = "",
+    preview: Preview = False,
 ) -> None:
     """Change a memory's text or fields; its history keeps old values."""
     from engrams import formats
@@ -146,10 +149,13 @@ def edit(
     if new is None and not given:
         raise InputError("Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE.")
     with options.open() as (engine, scope):
-        report = engine.preview([id], "edit", scope) if new is not None else None
+        report = engine.preview([id], "edit", scope) if new is not None or preview else None
+        if preview:
+            _show_preview(report, options)
+            return
         record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
     if options.json:
-        emit(record)
+        emit(_with_sources(record, report))
         return
     say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
     _print_sources(report)
@@ -157,17 +163,24 @@ def edit(
 
 @app.command()
 @flatten_options
-def forget(ids: Ids, options: GlobalOptions, reason: Reason = "") -> None:
-    """Forget memories until `restore`; `purge` erases for good."""
+def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Preview = False) -> None:
+    """Forget memories until `restore`; `purge` erases for good.
+
+    A message that said only this goes with it; of one that says more, reads leave the words out."""
     with options.open() as (engine, scope):
-        report = engine.preview(ids, "forget", scope)
-        records = [engine.forget(each, scope=scope, reason=reason) for each in ids]
+        if preview:
+            _show_preview(engine.preview(ids, "forget", scope), options)
+            return
+        reports, records = [], []
+        for each in ids:
+            reports.append(engine.preview([each], "forget", scope))
+            records.append(engine.forget(each, scope=scope, reason=reason))
     if options.json:
-        emit(records)
+        emit([_with_sources(record, report) for record, report in zip(records, reports, strict=True)])
         return
-    for record in records:
+    for record, report in zip(records, reports, strict=True):
         say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
-    _print_sources(report)
+        _print_sources(report)
 
 
 @app.command()
@@ -210,6 +223,7 @@ def purge(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
+    preview: Preview = False,
 ) -> None:
     """Erase memories for good and show the proof.
 
@@ -220,8 +234,12 @@ def purge(
         doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")
-        if ids and not options.json:
-            _print_sources(engine.preview(doomed, "purge", scope))
+        report = engine.preview(doomed, "purge", scope) if ids or preview else None
+        if preview:
+            _show_preview(report, options)
+            return
+        if not options.json:
+            _print_sources(report)
         confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
         removed: dict[str, int] = {}
         remaining: dict[str, int] = {}
@@ -234,7 +252,14 @@ def purge(
 
         history = engine.vault is not None and vault(engine).git.exists
     if options.json:
-        emit({"removed": removed, "remaining": remaining, **({"git_history": True} if history else {})})
+        emit(
+            {
+                "removed": removed,
+                "remaining": remaining,
+                **_tell_sources(report, quotes=False),
+                **({"git_history": True} if history else {}),
+            }
+        )
     else:
         say("erased:    " + ", ".join(f"{name} {number}" for name, number in removed.items()))
         say("remaining: " + ", ".join(f"{name} {number}" for name, number in remaining.items()))
@@ -242,6 +267,25 @@ def purge(
             note("The git history of the files still holds the memories: delete `.git` in the vault to start a new one.")
     if any(remaining.values()):
         raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
+
+
+def _tell_sources(report: ChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
+    """Return the JSON keys that tell what a change reached."""
+    sources = [{"id": one.id, "effect": one.effect, "quotes": one.quotes if quotes else ()} for one in report.sources] if report else []
+    return {"sources": sources, "also_said_in": report.also_said_in if report else ()}
+
+
+def _with_sources(record: Record, report: ChangeReport | None) -> dict[str, Any]:
+    return {**to_json(record), **_tell_sources(report)}
+
+
+def _show_preview(report: ChangeReport | None, options: GlobalOptions) -> None:
+    if options.json:
+        emit(report)
+        return
+    for id, effect in report.effects.items() if report else ():
+        say(f"would be {effect}  {paint(id, 'dim')}")
+    _print_sources(report)
 
 
 def _print_sources(report: ChangeReport | None) -> None:

@@ -86,9 +86,11 @@ class ActionTools:
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
         return MemoryList([outputs.to_memory(record) for record in page.records])
 
-    def forget(self, id: Id) -> outputs.MemoryOutput:
-        """Forget a memory: no search finds it any more."""
-        return outputs.to_memory(self._engine.forget(self._bound.get(id).id, scope=self._bound.root))
+    def forget(self, id: Id) -> outputs.ChangedOutput:
+        """Forget a memory and the messages that said only it."""
+        record = self._bound.get(id)
+        report = self._engine.preview([record.id], "forget", self._bound.root)
+        return outputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
 
     def link(self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5) -> outputs.LinkOutput:
         """Link two memories, so that finding one leads to the other."""

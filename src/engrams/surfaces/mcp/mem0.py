@@ -16,7 +16,7 @@ from engrams.surfaces.mcp.tools import ToolMessage
 from engrams.types import Kind, Record, Scope, Turn
 
 _MOST = 500
-_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE"}
+_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE", "unsaved": "NONE"}
 _TOOLS = {
     "add_memory": WRITES,
     "search_memories": READS,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.types import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 
 if TYPE_CHECKING:
+    from engrams.build import ChangeReport
     from engrams.surfaces.mcp.scoped import ScopedEngine
 
 
@@ -34,6 +35,23 @@ class MemoryOutput:
     confidence: float
     superseded_by: str
     version: int
+
+
+@dataclass(frozen=True)
+class SourceOutput:
+    """Message behind a memory: superseded, forgotten, shortened or kept."""
+
+    id: str
+    effect: str
+    quotes: list[str]
+
+
+@dataclass(frozen=True)
+class ChangedOutput(MemoryOutput):
+    """Changed memory and reached messages; those in also_said_in stay."""
+
+    sources: list[SourceOutput]
+    also_said_in: list[str]
 
 
 @dataclass(frozen=True)
@@ -80,7 +98,7 @@ class LearnedOutput:
 
 @dataclass(frozen=True)
 class WriteOutput:
-    """Outcome of one text: stored, duplicate, redacted, refused or incognito."""
+    """Outcome of one text: stored, duplicate, redacted, refused, unsaved or incognito."""
 
     id: str
     outcome: str
@@ -178,6 +196,11 @@ def to_memory(record: Record) -> MemoryOutput:
         superseded_by=record.superseded_by,
         version=record.version,
     )
+
+
+def to_changed(record: Record, report: ChangeReport | None) -> ChangedOutput:
+    sources = [SourceOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
+    return ChangedOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
 
 
 def display_text(record: Record) -> str:

@@ -19,6 +19,7 @@ _MOST = 500
 Own = Literal["note", "fact", "preference", "procedure", "rule"]
 Project = Annotated[str, Field(description="Only this project's part of memory; leave empty for all of it.")]
 Conversation = Annotated[str, Field(description="Only this conversation's part of memory; leave empty for all of it.")]
+Preview = Annotated[bool, Field(description="Only tell what it would reach; change nothing.")]
 Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
 AsOf = Annotated[str, Field(description="See memory as it was at this time: 2024-05-31.")]
 
@@ -129,27 +130,38 @@ class MemoryTools:
         valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
-    ) -> outputs.MemoryOutput:
-        """Correct a memory; its history keeps the old values."""
+        preview: Preview = False,
+    ) -> outputs.ChangedOutput:
+        """Correct a memory; its history keeps the old values.
+
+        A new text also reaches what was said: sources tells which messages it replaces or shortens."""
         record = self._bound.get(id)
+        report = self._engine.preview([record.id], "edit", self._bound.root) if text is not None and text != record.text else None
+        if preview:
+            return outputs.to_changed(record, report)
         given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if valid_to is not None:
             fields["valid_to"] = parse_moment(valid_to, "valid_to")
-        return outputs.to_memory(self._engine.edit(record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason))
+        edited = self._engine.edit(record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason)
+        return outputs.to_changed(edited, report)
 
     def memory_delete(
         self,
         id: Id,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
         restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
-    ) -> outputs.MemoryOutput:
-        """Forget a memory: no search finds it. restore brings it back."""
+        preview: Preview = False,
+    ) -> outputs.ChangedOutput:
+        """Forget a memory, and the messages that said only it.
+
+        No search finds them; restore brings them back. sources tells which messages were forgotten or shortened."""
         record = self._bound.get(id)
         scope = self._bound.root
         if restore:
-            return outputs.to_memory(self._engine.restore(record.id, scope=scope))
-        return outputs.to_memory(self._engine.forget(record.id, scope=scope, reason=reason))
+            return outputs.to_changed(self._engine.restore(record.id, scope=scope), None)
+        report = self._engine.preview([record.id], "forget", scope)
+        return outputs.to_changed(record if preview else self._engine.forget(record.id, scope=scope, reason=reason), report)
 
     def memory_history(self, id: Id) -> outputs.HistoryOutput:
         """List every change of one memory, oldest first."""

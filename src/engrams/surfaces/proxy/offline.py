@@ -14,13 +14,13 @@ from engrams.surfaces.proxy.chat import BODY_BYTES, hit_to_dict, read_body
 from engrams.surfaces.proxy.dialect import NOTE, error_response, sse_event
 from engrams.surfaces.proxy.memory import DeadlineMemory
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
-from engrams.types import Hit, Json, Kind, Turn
+from engrams.types import Hit, Json, Kind
 
 MODEL = "engrams-offline"
 HOW = "For a model's answers name an upstream: `engrams serve --set serve.upstream=http://localhost:11434/v1`."
 
 _LABEL = "[engrams, offline] No language model is connected; these are quotes from memory, not an answer."
-_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this. Your message is stored."
+_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
 _SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
 _QUOTE = 300
 
@@ -39,12 +39,16 @@ class OfflineChat:
             return error_response(status, f"The request is {what}. Send an OpenAI chat request.", "invalid_request")
         hits: tuple[Hit, ...] | None = ()
         if chat_request.caller and chat_request.question and chat_request.caller.top_k:
-            found = await self._memory.search(chat_request.question.text, chat_request.caller.scope, 2 * chat_request.caller.top_k + 1)
-            hits = None if found is None else _drop_own_quotes(found, chat_request.question.text)[: chat_request.caller.top_k]
+            said = chat_request.question.text.strip()
+            found = await self._memory.search(said, chat_request.caller.scope, chat_request.caller.top_k + 1)
+            others = None if found is None else [hit for hit in found if hit.record.text.strip() != said]
+            hits = None if others is None else tuple(others[: chat_request.caller.top_k])
         if hits is None:
             return error_response(503, "Memory could not be read. `engrams doctor` says why.", "memory_unavailable")
         text = quote_hits(chat_request, hits)
-        await self._store_turns(chat_request, text)
+        if chat_request.caller is not None and chat_request.question is not None:
+            # The answer quotes memory: it is none itself.
+            await self._memory.wait_stored(self._memory.store([chat_request.question], chat_request.caller.scope))
         note = {NOTE: f"used:{len(hits)}" if hits else f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"}
         if chat_request.wants_stream:
             return StreamingResponse(_chunks(chat_request, text), headers=note, media_type="text/event-stream")
@@ -59,13 +63,6 @@ class OfflineChat:
             return error_response(404, f"There is only {MODEL}. {HOW}", "model_not_found")
         body = model if name else {"object": "list", "data": [model]}
         return Response(json.dumps(body), media_type="application/json")
-
-    async def _store_turns(self, chat_request: ProxyRequest, text: str) -> None:
-        if chat_request.caller is None or chat_request.question is None:
-            return
-        reply = chat_request.answer_turn(text)
-        kept = Turn(reply.text, "assistant", session=reply.session, external_id=reply.external_id, meta={"model": MODEL})
-        await self._memory.wait_stored(self._memory.store([chat_request.question, kept], chat_request.caller.scope))
 
 
 def quote_hits(chat_request: ProxyRequest, hits: Sequence[Hit]) -> str:
@@ -86,11 +83,6 @@ def _format_quote(hit: Hit) -> str:
     who = record.speaker or who
     over = " (outdated)" if hit.status.value == "superseded" else ""
     return f"- {day}{', ' + who if who else ''}: “{text}”{over}"
-
-
-def _drop_own_quotes(hits: Sequence[Hit], question: str) -> tuple[Hit, ...]:
-    """Drop earlier offline answers and the question itself."""
-    return tuple(hit for hit in hits if hit.record.meta.get("model") != MODEL and hit.record.text.strip() != question.strip())
 
 
 def _completion_body(text: str) -> dict[str, Json]:

@@ -119,7 +119,7 @@ def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
         """Store facts as they are, however short."""
         _require_agent(agent)
         receipts = [caller.engine.add(fact, scope=caller.scope, kind=Kind.FACT) for fact in body.facts]
-        return shapes.AgentJobResult(done={"stored": sum(receipt.outcome != "refused" for receipt in receipts)})
+        return shapes.AgentJobResult(done={"stored": sum(bool(receipt.id) for receipt in receipts)})
 
     @routes.post("/consolidate/{agent}", responses=error_responses(404, 409))
     def consolidate(agent: str, caller: ScopedCaller) -> shapes.AgentJobResult:

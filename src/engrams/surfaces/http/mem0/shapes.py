@@ -13,7 +13,7 @@ from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
 from engrams.types import HistoryEntry, Receipt, Record
 
 _LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
-_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE"}
+_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE", "unsaved": "NONE"}
 _CHANGES = {"add": "ADD", "forget": "DELETE", "purge": "DELETE"}
 
 
@@ -107,7 +107,7 @@ def to_memory(record: Record, score: float | None = None) -> Mem0Memory:
 
 def to_events(receipt: Receipt, text: str) -> list[Mem0Event]:
     """Convert a receipt: the text itself and the memories derived from it."""
-    own = [Mem0Event(id=receipt.id, memory=text if receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome])]
+    own = [Mem0Event(id=receipt.id, memory=text if receipt.id and receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome])]
     return own + [
         Mem0Event(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD") for each in receipt.derived if each.id
     ]

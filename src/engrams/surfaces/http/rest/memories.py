@@ -83,19 +83,20 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         response.headers["etag"] = etag(record.version)
         return responses.to_memory(record)
 
-    @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.MemoryResponse)
+    @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.ChangedResponse)
     def change(
         id: str, body: requests.EditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
-    ) -> responses.MemoryResponse | Response:
+    ) -> responses.ChangedResponse | Response:
         """Change the fields that are sent.
 
-        With If-Match only while it still has that version."""
+        A new text also reaches what was said (`sources`). With If-Match only while it still has that version."""
         sent = body.sent_fields()
         if "meta" in sent:
             requests.check_meta(sent["meta"], settings.limits.meta_bytes)
         record = caller.engine.get(id, scope=caller.owner)
         if if_match and not matches_etag(if_match, record.version):
             return _version_problem(ConflictError())
+        report = caller.engine.preview([record.id], "edit", caller.owner) if sent.get("text", record.text) != record.text else None
         try:
             edited = caller.engine.edit(record.id, scope=caller.owner, fields=sent, expect=record.version, reason=body.reason)
         except ConflictError as fault:
@@ -103,14 +104,15 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
                 return _version_problem(fault)
             raise
         response.headers["etag"] = etag(edited.version)
-        return responses.to_memory(edited)
+        return responses.to_changed(edited, report)
 
     @routes.delete("/memories/{id}", responses=error_responses(404, 409))
-    def forget(id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = "") -> responses.MemoryResponse:
-        """Forget a memory: no search finds it until it is restored."""
+    def forget(id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = "") -> responses.ChangedResponse:
+        """Forget a memory and what said only it, until it is restored."""
+        report = caller.engine.preview([id], "forget", caller.owner)
         record = caller.engine.forget(id, scope=caller.owner, reason=reason)
         response.headers["etag"] = etag(record.version)
-        return responses.to_memory(record)
+        return responses.to_changed(record, report)
 
 
 def _add_history_routes(routes: APIRouter) -> None:
@@ -131,8 +133,19 @@ def _add_history_routes(routes: APIRouter) -> None:
         """Erase memories and what was derived from them alone.
 
         The answer proves that nothing is left."""
-        done = caller.engine.purge(list(dict.fromkeys(body.ids)), scope=caller.owner)
-        return responses.PurgeResponse(removed=dict(done.removed), remaining=dict(done.remaining), proven=not any(done.remaining.values()))
+        ids = list(dict.fromkeys(body.ids))
+        reach = responses.ReachResponse.model_validate(caller.engine.preview(ids, "purge", caller.owner)).model_dump()
+        for source in reach["sources"]:
+            source["quotes"] = []  # the answer of an erasure does not repeat it
+        done = caller.engine.purge(ids, scope=caller.owner)
+        proven = not any(done.remaining.values())
+        return responses.PurgeResponse(removed=dict(done.removed), remaining=dict(done.remaining), proven=proven, **reach)
+
+    @routes.post("/preview", responses=error_responses(404))
+    def preview(body: requests.PreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:
+        """Tell what edit, forget or purge would reach; nothing is changed."""
+        report = caller.engine.preview(list(dict.fromkeys(body.ids)), body.action, caller.owner)
+        return responses.ChangeReportResponse.model_validate(report)
 
 
 def _add_text(body: requests.AddRequest, caller: Caller, key: str, settings: Settings) -> Receipt:

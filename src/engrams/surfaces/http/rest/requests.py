@@ -155,6 +155,10 @@ class PurgeRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
 
 
+class PreviewRequest(PurgeRequest):
+    action: Literal["edit", "forget", "purge"]
+
+
 class JobRetryRequest(RequestBody):
     ids: list[str] = Field(default_factory=list, max_length=MAX_IDS, description="Which; none means all of yours.")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
+
+if TYPE_CHECKING:
+    from engrams.build import ChangeReport
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
 ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
@@ -60,6 +63,36 @@ class MemoryResponse(BaseModel):
     superseded_by: str
     version: int
     meta: dict[str, Any]
+
+
+class SourceResponse(BaseModel):
+    """Message behind a memory; ``effect``: superseded, forgotten, purged, shortened or kept."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    effect: str
+    quotes: list[str]
+
+
+class ReachResponse(BaseModel):
+    """Messages that a change reaches; those in ``also_said_in`` stay."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    sources: list[SourceResponse] = []
+    also_said_in: list[str] = []
+
+
+class ChangeReportResponse(ReachResponse):
+    """Effects of a change on memories and the messages behind them."""
+
+    action: str
+    effects: dict[str, str]
+
+
+class ChangedResponse(MemoryResponse, ReachResponse):
+    """Changed memory, and what became of the messages behind it."""
 
 
 class MemoryPage(BaseModel):
@@ -164,7 +197,7 @@ class HistoryResponse(BaseModel):
     changes: list[ChangeResponse]
 
 
-class PurgeResponse(BaseModel):
+class PurgeResponse(ReachResponse):
     """Removed and remaining rows by place; nothing remaining is the proof."""
 
     removed: dict[str, int]
@@ -177,6 +210,11 @@ _NAMES = tuple(item.name for item in fields(Record))
 
 def to_memory(record: Record) -> MemoryResponse:
     return MemoryResponse.model_validate({name: _field_value(name, getattr(record, name)) for name in _NAMES})
+
+
+def to_changed(record: Record, report: ChangeReport | None) -> ChangedResponse:
+    reach = ReachResponse.model_validate(report) if report else ReachResponse()
+    return ChangedResponse(**to_memory(record).model_dump(), **reach.model_dump())
 
 
 def _field_value(name: str, value: Any) -> Any:

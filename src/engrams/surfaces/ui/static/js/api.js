@@ -119,7 +119,8 @@ export const memories = {
   edit: (memory, body) => json("PATCH", `/v1/memories/${id(memory)}`, { body, headers: { "if-match": `"${memory.version}"` } }),
   forget: (memory, reason) => json("DELETE", `/v1/memories/${id(memory)}`, { query: { reason } }),
   restore: (memory) => post(`/v1/memories/${id(memory)}/restore`),
-  purge: (memory) => post("/v1/purge", { ids: [memory.id ?? memory] }),
+  purge: (...some) => post("/v1/purge", { ids: some.map((memory) => memory.id ?? memory) }),
+  preview: (memory, action) => post("/v1/preview", { ids: [memory.id ?? memory], action }),
   search: (body, signal) => json("POST", "/v1/search", { body, signal }),
   explain: (body, signal) => json("POST", "/v1/explain", { body, signal }),
 };

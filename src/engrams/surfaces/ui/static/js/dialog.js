@@ -41,6 +41,19 @@ export function confirm(title, detail, yes, danger = true) {
   });
 }
 
+/** Ask for a yes with a box to tick where `tick` names one; `{ ticked }`, or null for no. `content`: elements. */
+export function choose(title, content, yes, tick = "") {
+  return new Promise((done) => {
+    const ticked = h("input", { type: "checkbox" });
+    const box = boxed(
+      title,
+      [content, tick && h("label", { class: "row" }, ticked, h("span", {}, tick))],
+      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: "danger" })],
+    );
+    box.addEventListener("close", () => done(box.returnValue === "yes" ? { ticked: ticked.checked } : null));
+  });
+}
+
 /** Ask for a line of text; "" where none is given. */
 export function prompt(title, detail, label, { secret = false, value = "", yes = "OK" } = {}) {
   return new Promise((done) => {

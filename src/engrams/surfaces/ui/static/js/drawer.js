@@ -1,11 +1,12 @@
 // Drawer of one memory: details, edit, forget, erase, history.
 
 import { memories } from "./api.js";
-import { confirm, drawer } from "./dialog.js";
+import { drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
 import { ago, capital, moment, number, plain } from "./format.js";
 import { labels, errorBox, layerName, speakerOf } from "./memory.js";
+import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 
 /** Open a memory or its id; `changed` is called after each change. */
@@ -25,8 +26,7 @@ export async function open(which, changed = () => {}) {
   const act = {
     edit: () => fill(side.body, editForm(shown.memory, draw, changed)),
     forget: withToast(async () => {
-      await forget(shown.memory, changed);
-      side.close();
+      if (await forget(shown.memory, changed)) side.close();
     }),
     restore: withToast(async () => {
       await memories.restore(shown.memory);
@@ -35,17 +35,20 @@ export async function open(which, changed = () => {}) {
       await draw();
     }),
     erase: withToast(async () => {
-      const sure = await confirm(
+      const besides = await askReach(
+        shown.memory,
+        "purge",
         "Erase this memory for good?",
         "Its text, vector, history and all memories derived from it alone are removed. This cannot be undone.",
         "Erase for good",
+        true,
       );
-      if (!sure) return;
-      const proof = await memories.purge(shown.memory);
+      if (!besides) return;
+      const proof = await memories.purge(shown.memory, ...besides);
       const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
       toast(
         proof.proven
-          ? `Erased: ${number(removed)} entries removed; a check found none left.`
+          ? `Erased: ${number(removed)} entries removed; a check found none left.${tellReach(proof, besides.length)}`
           : "Erased, but a check still found entries. Run `engrams doctor` for details.",
         null,
         !proof.proven,
@@ -61,18 +64,22 @@ export async function open(which, changed = () => {}) {
   await draw();
 }
 
-/** Forget a memory and offer Undo. */
+/** Forget a memory and offer Undo; asks first where messages said it. False: the reader said no. */
 export async function forget(memory, changed) {
-  await memories.forget(memory, "forgotten in the page");
-  toast("Forgotten.", [
+  const besides = await askReach(memory, "forget", "Forget this memory?", "No search finds it until you restore it.", "Forget");
+  if (!besides) return false;
+  const done = await memories.forget(memory, "forgotten in the page");
+  for (const id of besides) await memories.forget(id, "forgotten in the page");
+  toast(`Forgotten.${tellReach(done, besides.length)}`, [
     "Undo",
     withToast(async () => {
-      await memories.restore(memory);
+      for (const each of [memory, ...besides]) await memories.restore(each);
       changed();
       toast("Restored.");
     }),
   ]);
   changed();
+  return true;
 }
 
 function details(memory, changes, act) {
@@ -265,8 +272,10 @@ function editForm(memory, done, changed) {
     for (const name of Object.keys(fields)) if (same(name)) delete fields[name];
     if (Object.keys(fields).length === 0) return done();
     try {
-      await memories.edit(memory, { ...fields, reason: reason.value.trim() });
-      toast("Saved.");
+      const detail = "Searches and answers use the new text.";
+      if (fields.text && !(await askReach(memory, "edit", "Correct what you said as well?", detail, "Save"))) return undefined;
+      const saved = await memories.edit(memory, { ...fields, reason: reason.value.trim() });
+      toast(`Saved.${tellReach(saved)}`);
       changed();
       return await done();
     } catch (fault) {

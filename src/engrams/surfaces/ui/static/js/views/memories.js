@@ -147,7 +147,9 @@ class Memories {
   }
 
   async showResults(still) {
-    const { hits, abstain } = await memories.search({ query: this.query, kinds: this.kinds, limit: 30, history: true });
+    const { hits: found, abstain } = await memories.search({ query: this.query, kinds: this.kinds, limit: 30, history: true });
+    // What only asked the assistant is in the log, and no memory.
+    const hits = found.filter((hit) => hit.memory.kind !== "turn" || hit.status !== "archived");
     if (!still()) return;
     fill(this.sum, hits.length === 0 ? "" : abstain ? "No close match; these are the nearest." : count(hits.length, "result"));
     const scored = (hit) =>

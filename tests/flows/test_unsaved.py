@@ -1,0 +1,179 @@
+"""A message that asks not to be saved leaves no byte in the home, through every door; the rest of its conversation is kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from tests.surfaces.cli.test_serve import served
+from tests.surfaces.mcp.conftest import call
+
+import engrams
+from engrams import Turn
+from engrams.testing import ScriptedModel
+from engrams.write.offrecord import forbids_storage
+
+ANN = ("user", "ann")
+SECRET = "zanzibarquokka"
+HUSH = f"Don't save this: my locker's code is {SECRET}."
+ECHO = f"Understood, I keep {SECRET} to myself."
+LIVES = "I live in Porto and work at the harbour."
+RUN = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+FILES = ("vault__enabled", "vault__git", "summary__enabled", "usage__gaps")
+SET = [word for name in FILES for word in ("--set", f"{name.replace('__', '.')}=true")]
+
+
+def traces(home: Path) -> Iterator[str]:
+    """Files of the home, packed git objects included, with a piece of the secret."""
+    for file in (one for one in home.rglob("*") if one.is_file()):
+        raw = file.read_bytes()
+        if ".git" in file.parts and "objects" in file.parts and raw[:1] == b"x":
+            raw += zlib.decompress(raw)
+        if any(piece in raw.lower() for piece in (b"zanzibar", b"quokka")):
+            yield str(file.relative_to(home))
+
+
+def kept(home: Path) -> str:
+    """Everything that is remembered of this person."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        return " ".join(record.text for record in engine.list(scope=ANN, statuses=(), limit=500).records)
+
+
+def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*RUN, *words, "--home", str(home), "--user", "ann"], input=stdin, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My PIN is 4711. Please don't remember this.", "Off the record: I am looking for a job.", "I'm pregnant, but keep this between us.",
+        "My boss told me I'm getting fired, don't save this.", "Please do not store that I have diabetes.",
+        "Could you not save this? I earn 90k.",
+        "Bitte nicht speichern: Meine PIN ist 4711.", "Meine PIN ist 4711. Speicher das bitte nicht.", "Das bleibt unter uns: Ich kündige.",
+        "No guardes esto: mi PIN es 4711.", "Que quede entre nosotros: voy a renunciar.",
+        "N'enregistre pas ça : mon code est 4711.", "Mon code est 4711, ça reste entre nous.",
+        "不要保存：我的密码是4711。", "这是我们之间的秘密：我要辞职。", "保存しないでください：暗証番号は4711です。", "ここだけの話です。",
+    ],
+)  # fmt: skip
+def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
+    """In six languages, before or after what it is about."""
+    assert forbids_storage(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My boss said don't save this file.", 'He told me "don\'t save this" and left.', "Don't save this file to the desktop.",
+        "I don't remember that film.", "He told me off the record that the deal is dead.", "She asked me to keep it between us.",
+        "Why don't you save this?", "Don't forget this: my train leaves at 9.", "The sign reads: do not record this.",
+        "Ich kann das nicht speichern.", "Mein Chef sagte, nicht speichern.", "No guardes el archivo.", "Il ne garde pas ça.",
+        "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
+    ],
+)  # fmt: skip
+def test_ordinary_talk_about_saving_is_kept(text: str) -> None:
+    """Files, other people's words and what is denied or quoted are no such request."""
+    assert not forbids_storage(text)
+
+
+def test_the_engine_keeps_the_rest(home: Path) -> None:
+    """Observe and add: neither the message nor its answer is stored, prompted or learned from; the receipt says so without its words."""
+    with (
+        ScriptedModel() as model,
+        engrams.open(home=str(home), chat__provider="openai", chat__url=model.url, chat__model="m", **dict.fromkeys(FILES, True)) as engine,
+    ):
+        receipts = engine.observe([Turn(HUSH, session="s"), Turn(ECHO, "assistant", session="s"), Turn(LIVES, session="s")], scope=ANN)
+        assert [one.outcome for one in receipts] == ["unsaved", "unsaved", "stored"]
+        assert SECRET not in repr(receipts)
+        assert engine.add(HUSH, scope=ANN).outcome == engine.updates.add(Turn(HUSH, session="s"), scope=ANN)[0].outcome == "unsaved"
+        assert engine.observe(Turn(ECHO, "assistant", session="s"), scope=ANN)[0].outcome == "unsaved"
+        engine.context(HUSH, scope=ANN, session="s")
+        messages = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate([HUSH, LIVES * 9, LIVES * 8])]
+        engine.summaries.fit(messages, scope=ANN, session="s", max_tokens=60, tokens=20)
+        engine.sessions.end("s", scope=ANN)
+        engine.drain()
+        assert engine.vault is not None
+        engine.vault.commit("all")
+        assert "Porto" in str([request.text for request in model.requests])
+        assert SECRET not in str([request.text for request in model.requests])
+        assert not list(traces(home))
+    assert not list(traces(home))
+    assert "Porto" in kept(home)
+
+
+def test_the_command_line_and_an_import(home: Path, tmp_path: Path) -> None:
+    """`add` ends well and says that the message was not saved; an import keeps the messages around it."""
+    added = run(home, "add", HUSH, *SET)
+    assert (added.returncode, SECRET in added.stdout + added.stderr) == (0, False)
+    assert "unsaved" in added.stdout
+    assert json.loads(run(home, "add", HUSH, "--json", *SET).stdout)["outcome"] == "unsaved"
+    file = tmp_path / "talk.jsonl"
+    said = [("user", HUSH), ("assistant", ECHO), ("user", LIVES)]
+    file.write_text("\n".join(json.dumps({"role": role, "content": text, "session": "s"}) for role, text in said))
+    assert run(home, "import", str(file), *SET).returncode == 0
+    assert not list(traces(home))
+    assert "Porto" in kept(home)
+
+
+def test_a_hook(home: Path, tmp_path: Path) -> None:
+    """The prompt is not kept, and at the end of the turn neither it nor its answer is taken from the transcript."""
+    lines = [
+        {"type": role, "message": {"role": role, "content": text}} for role, text in [("user", HUSH), ("assistant", ECHO), ("user", LIVES)]
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for event in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": HUSH},
+        {"hook_event_name": "Stop", "transcript_path": str(tmp_path / "t.jsonl")},
+    ):
+        assert run(home, "hook", "--seconds", "50", *SET, stdin=json.dumps({**event, "session_id": "s"})).returncode == 0
+    assert not list(traces(home))
+    assert "Porto" in kept(home)
+
+
+async def test_an_assistant_with_tools(home: Path) -> None:
+    """The tool's result says that it was not saved."""
+    arguments = [*RUN[1:], "mcp", "--home", str(home), "--user", "ann"]
+    async with Client(StdioServerParameters(command=RUN[0], args=arguments), read_timeout_seconds=60) as memory:
+        done = await call(memory, "memory_add", text=HUSH)
+        await call(memory, "memory_add", text=LIVES)
+    assert done["results"][0]["outcome"] == "unsaved"
+    assert SECRET not in str(done)
+    assert not list(traces(home))
+    assert "Porto" in kept(home)
+
+
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_server(home: Path, stream: bool) -> None:
+    """Proxy and REST API: upstream gets the message once; nothing of it stays in the home or in another prompt."""
+    with ScriptedModel(answer=lambda request: ECHO if HUSH in request.text else "Noted.") as model:
+        chat = (
+            "--set",
+            "chat.provider=openai",
+            "--set",
+            f"chat.url={model.url}",
+            "--set",
+            "chat.model=m",
+            "--set",
+            "write.debounce_seconds=0",
+        )
+        with (
+            served(home, "--user", "ann", "--set", f"serve.upstream={model.url}/v1", *chat, *SET) as url,
+            httpx2.Client(timeout=30) as client,
+        ):
+            for text in (HUSH, LIVES):
+                body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}]}
+                assert client.post(url + "/v1/chat/completions", json=body).status_code == 200
+            assert client.post(url + "/v1/memories", json={"text": HUSH}).json()["results"][0]["outcome"] == "unsaved"
+            told = client.post(url + "/v1/memories", json={"messages": [{"role": "user", "content": text} for text in (HUSH, LIVES)]})
+            assert [one["outcome"] for one in told.json()["results"]] == ["unsaved", "stored"]
+            assert SECRET not in told.text
+            assert not list(traces(home))
+        assert sum(SECRET in request.text for request in model.requests) == 1
+    assert not list(traces(home))
+    assert "Porto" in kept(home)

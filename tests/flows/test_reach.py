@@ -100,7 +100,7 @@ def test_restoring_one_of_two_statements_brings_back_its_words_alone() -> None:
 
 
 async def test_an_assistants_tools() -> None:
-    """memory_delete and memory_update tell what they reach; with preview they change nothing."""
+    """memory_delete and memory_update tell what they reach; a preview changes nothing."""
     with temp_engine() as engine:
         from mcp import Client
 

@@ -130,15 +130,12 @@ class MemoryTools:
         valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
-        preview: Preview = False,
     ) -> outputs.ChangedOutput:
         """Correct a memory; its history keeps the old values.
 
         A new text also reaches what was said: sources tells which messages it replaces or shortens."""
         record = self._bound.get(id)
         report = self._engine.preview([record.id], "edit", self._bound.root) if text is not None and text != record.text else None
-        if preview:
-            return outputs.to_changed(record, report)
         given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if valid_to is not None:

@@ -3,7 +3,7 @@ The only place that names a concrete store, model or file format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.tokens.factory import choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, JobSpec, Skills, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, Skills, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
@@ -80,6 +80,7 @@ def open(
             handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
             files=files,
+            home=_home(settings, files, clock),
         )
     )
     if files is not None:
@@ -250,6 +251,47 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
         after.sync()
         status = engine.stats()["status"]
         return {"memories": sum(status.values()), "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
+
+
+def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeCleaner] | None:
+    """The files beside the store, for a purge; None for a memory without any."""
+    if settings.incognito or settings.store.url == ":memory:":
+        return None
+
+    def purge_in_copy(path: Path, order: PurgeOrder) -> None:
+        from engrams.store.sqlite.copies import purge_copy
+
+        purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
+
+    def purge_in_backup(path: Path, order: PurgeOrder) -> None:
+        from engrams.vault.backup import replace_backup
+
+        def purge(places: BackupPlaces) -> None:
+            home = places.database.parent
+            there = _changed(settings, {"home": home, "store.url": "", "vault.path": "", "vault.remote": "", "vault.watch": "off"})
+            there = _changed(there, {"vault.enabled": places.vault.exists()})
+            held = store(there, clock)
+            beside = with_files(held, there, NullEmbedder(), None, clock)
+            try:
+                _purge_again(beside.parts.store if beside else held, _home(there, beside, clock), order, clock)
+            finally:
+                (beside.parts.store if beside else held).close()
+
+        replace_backup(path, purge)
+
+    def make() -> HomeCleaner:
+        from engrams.vault.home import HomeDeps, HomeFiles
+
+        return HomeFiles(HomeDeps(settings.home.expanduser(), _places(settings), files, purge_in_copy, purge_in_backup))
+
+    return make
+
+
+def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: PurgeOrder, clock: Clock) -> None:
+    """Carry out a purge in another store, a copy of ours."""
+    from engrams.tend.purge import MemoryPurge, PurgeDeps
+
+    MemoryPurge(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
 
 
 def _places(settings: Settings) -> BackupPlaces:

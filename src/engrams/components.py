@@ -18,6 +18,7 @@ from engrams.ports import (
     GARDEN_STATE,
     JUDGE,
     PREFERENCES,
+    PURGE,
     REVIEW,
     ROLL,
     SWEEP,
@@ -27,6 +28,7 @@ from engrams.ports import (
     Clock,
     Embedder,
     Erased,
+    HomeCleaner,
     Job,
     MemoryFiles,
     Reranker,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.imports import MemoryImports
     from engrams.tend.links import MemoryLinks
+    from engrams.tend.purge import MemoryPurge
     from engrams.tend.review import FactReview
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EngineDeps:
     """Ports that an engine works with; ``build.open`` puts them together.
-    ``files``: memory as files, where a vault is on."""
+    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store."""
 
     settings: Settings
     store: Store
@@ -78,6 +81,7 @@ class EngineDeps:
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     skills: Skills | None = None
     files: MemoryFiles | None = None
+    home: Callable[[], HomeCleaner] | None = None
 
 
 class Components:
@@ -166,8 +170,16 @@ class Components:
         if "working" in self.__dict__:
             self.working.drop(owner, ids)
 
-    def clear_reports(self, owner: Scope) -> None:
-        """Drop garden reports: they may quote purged text."""
+    @cached_property
+    def purge(self) -> MemoryPurge:
+        from engrams.tend.purge import MemoryPurge, PurgeDeps
+
+        deps = self.deps
+        return MemoryPurge(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
+
+    def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories that are being purged, and garden reports: they may quote them."""
+        self.drop_from_tiers(owner, ids)
         if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)
 
@@ -323,6 +335,7 @@ class Components:
 
         return {
             EMBED: self._backfill.run,
+            PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
             EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
             TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job

@@ -118,16 +118,13 @@ class MemoryEngine:
         self._store.commit(sources.with_restored_sources(batch, record, self._store))
         return self.get(record.id, scope=scope)
 
-    def purge(self, ids: str | Sequence[str], *, scope: Place) -> Erased:
-        """Erase memories, with their only derivations and only sources."""
-        owner = Scope.of(scope).owner
+    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> Erased:
+        """Erase memories for good, with their words wherever they stand.
+
+        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the git history of
+        the files. ``Erased.proven``: a second look at every file found nothing. A purge that is cut short goes on in the next process."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        every = {one.id: one for one in sources.collect_purged(some, self._store, self.settings.write.min_words)}
-        self._open().drop_from_tiers(owner, tuple(every))
-        edits.release_merged(tuple(every.values()), self._store, self._clock())
-        erased = self._store.purge(owner, tuple(every), self._clock())
-        self._components.clear_reports(owner)
-        return erased
+        return self._open().purge.purge(some, Scope.of(scope).owner, self.settings.write.min_words, git)
 
     def preview(self, ids: Sequence[str], action: sources.ChangeAction, scope: Place) -> sources.ChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""

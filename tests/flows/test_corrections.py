@@ -9,6 +9,7 @@ from engrams.testing import temp_engine
 from engrams.types import Record, Scope, Status
 
 ANN = ("user", "ann")
+ANN_SCOPE = Scope(ANN)
 ALONE = "I'm allergic to cashews."
 BOTH = "I'm allergic to cashews and I live in Berlin."
 
@@ -101,3 +102,28 @@ def test_a_triple_does_not_quote_what_was_corrected() -> None:
         change(engine, "edit", derived(engine, "cashews"))
         assert "pecans" in shown(engine)
         assert "cashews" not in shown(engine)
+
+
+def test_a_purge_takes_the_words_out_of_a_message_that_says_more() -> None:
+    """The quoted words leave the stored text, its history and its index; the rest stays and is found."""
+    with temp_engine() as engine:
+        source = engine.add(BOTH, scope=ANN).id
+        engine.edit(source, scope=ANN, fields={"tags": ("food",)})
+        report = engine.purge(derived(engine, "cashews").id, scope=ANN)
+        record = engine.get(source, scope=ANN)
+        assert record.text == "[removed] and I live in Berlin."
+        assert "cashews" not in str((record, engine.history(source, scope=ANN), shown(engine)))
+        assert engine.search("Berlin", scope=ANN).hits
+        assert engine.store.vectors(ANN_SCOPE, [source], engine.embedder.card.id).any()
+        assert report.proven and report.removed["shortened"] == 1
+
+
+def test_a_purge_counts_the_messages_that_say_the_same() -> None:
+    """What another message says stays, and the report is no proof."""
+    with temp_engine() as engine:
+        first = engine.add("The code of the cellar is four four one.", scope=ANN).id
+        other = engine.add("She wrote: The code of the cellar is four four one. Keep it.", scope=ANN).id
+        report = engine.purge(first, scope=ANN)
+        assert not report.proven and report.remaining["also said"] == 1
+        assert other in next(place.advice for place in report.places if place.name == "also said")
+        assert engine.purge(other, scope=ANN).proven

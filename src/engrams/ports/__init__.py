@@ -16,6 +16,7 @@ from engrams.ports.jobs import EXTRACT as EXTRACT
 from engrams.ports.jobs import FINALISE as FINALISE
 from engrams.ports.jobs import GARDEN as GARDEN
 from engrams.ports.jobs import JUDGE as JUDGE
+from engrams.ports.jobs import PURGE as PURGE
 from engrams.ports.jobs import REVIEW as REVIEW
 from engrams.ports.jobs import ROLL as ROLL
 from engrams.ports.jobs import SWEEP as SWEEP
@@ -39,12 +40,16 @@ from engrams.ports.models import Message as Message
 from engrams.ports.models import RankRequest as RankRequest
 from engrams.ports.models import Reranker as Reranker
 from engrams.ports.models import TokenCounter as TokenCounter
+from engrams.ports.purge import Erased as Erased
+from engrams.ports.purge import HomeCleaner as HomeCleaner
+from engrams.ports.purge import LiveWords as LiveWords
+from engrams.ports.purge import PurgeOrder as PurgeOrder
+from engrams.ports.purge import PurgePlace as PurgePlace
 from engrams.ports.records import AsOf as AsOf
 from engrams.ports.records import Batch as Batch
 from engrams.ports.records import Change as Change
 from engrams.ports.records import Committed as Committed
 from engrams.ports.records import Condition as Condition
-from engrams.ports.records import Erased as Erased
 from engrams.ports.records import FactSlot as FactSlot
 from engrams.ports.records import JobSpec as JobSpec
 from engrams.ports.records import Lease as Lease
@@ -73,6 +78,7 @@ from engrams.ports.state import UNSAVED as UNSAVED
 from engrams.ports.state import OwnerState as OwnerState
 from engrams.ports.state import Sessions as Sessions
 from engrams.ports.vault import DAILY as DAILY
+from engrams.ports.vault import NOTE_PIECE as NOTE_PIECE
 from engrams.ports.vault import MemoryFiles as MemoryFiles
 from engrams.ports.vault import NoteFlush as NoteFlush
 from engrams.ports.vault import Notes as Notes

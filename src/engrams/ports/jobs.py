@@ -17,6 +17,8 @@ TOPICS = "topics"
 """The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
 ROLL, REVIEW = "roll", "review"
 """Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
+PURGE = "purge"
+"""Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""

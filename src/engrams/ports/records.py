@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
+from engrams.ports.purge import Erased
 from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Topic, Vector
 
 
@@ -218,15 +219,6 @@ class FactSlot:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """Report of a purge, place by place.
-    ``removed``: what it erased. ``remaining``: what a second look still found (all zero: proven)."""
-
-    removed: Mapping[str, int]
-    remaining: Mapping[str, int]
-
-
 class Records(Protocol):
     """The durable records, their history and their vectors."""
 
@@ -258,9 +250,12 @@ class Records(Protocol):
         By ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``; vectors by ``model``."""
         ...
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
+    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
         """Erase records and keep empty tombstones.
-        Text, vectors, index rows, edges, history and derived jobs go."""
+        Text, vectors, index rows, edges, history and derived jobs go.
+
+        ``rewrites``: new texts of records that stay, in the same transaction. ``words``: removed from their history too, and from the
+        owner's sessions, states and jobs."""
         ...
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:

@@ -13,6 +13,9 @@ DAILY = "daily"
 """The kind of the job that flushes later, for a caller that must not wait. Payload: ``owner`` (a scope's key), ``items`` (ids of
 stored records), ``reason``. Only where ``vault.enabled`` is there anyone to do it."""
 
+NOTE_PIECE = "note_file"
+"""Metadata key of a record that is a piece of a note: it has no file of its own, and is made anew from the note."""
+
 Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
 """Why something is written down; it becomes the heading."""
 

@@ -11,7 +11,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -95,12 +95,30 @@ def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     return len(manifest)
 
 
+def replace_backup(path: Path, change: Callable[[BackupPlaces], object]) -> None:
+    """Change what an unsealed backup holds; its time stays."""
+    with tempfile.TemporaryDirectory(prefix="engrams-purge-", dir=path.parent) as folder:
+        places = BackupPlaces(Path(folder) / "memory.db", Path(folder) / "vault", Path(folder) / "vault.db")
+        restore(path, places)
+        change(places)
+        new, at = Path(folder) / "new", path.stat()
+        backup(places, new)
+        os.utime(new, ns=(at.st_atime_ns, at.st_mtime_ns))
+        new.replace(path)
+
+
 def is_backup(path: Path) -> bool:
     """Return True where a file begins as a backup does."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
         return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b"))
+
+
+def is_sealed(path: Path) -> bool:
+    """Return True for a backup that only its passphrase opens."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
 from engrams.vault.disk import FileWrite, VaultDisk
 from engrams.vault.path import TOPS
+from engrams.vault.rewrite import finish_rewrite
 
 IGNORE = ".gitignore"
 _IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
@@ -59,6 +60,7 @@ class GitHistory:
 
     @property
     def exists(self) -> bool:
+        finish_rewrite(self._disk.root)
         return (self._disk.root / ".git").exists()
 
     def commit(self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = (), title: str = "") -> list[str]:
@@ -298,7 +300,8 @@ def _group_by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, lis
 
 
 def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
-    named = {notes[path].get("id") or path: notes[path] for path in paths if path in notes}
+    # The name of a purged file is made of its words.
+    named = {note.get("id") or ("a file" if note.get("does") == "purge" else path): note for path in paths if (note := notes.get(path))}
     every = list(named.values())
     counts: dict[str, int] = {}
     for note in every:

@@ -9,6 +9,7 @@ from typing import Any
 
 from engrams.errors import ModelError
 from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, Query, Reach
+from engrams.text.redact import redact
 from engrams.types import Record, Scope, Status
 from engrams.vault.daily import DailyNotes
 from engrams.vault.dream import DREAM, PAUSE, DreamRunner
@@ -49,8 +50,8 @@ class DailyJobs:
         if spec is not None:
             self._parts.store.enqueue([spec], now)
 
-    def scrub_notes(self, records: list[Record]) -> int:
-        """Remove lines that repeat purged texts; return the number of files."""
+    def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
+        """Remove lines that repeat purged texts, and other words; return the number of files."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
         ids = {record.id for record in records}
         changed = 0
@@ -66,9 +67,10 @@ class DailyJobs:
                 parts.disk.remove(path)
             else:
                 kept = [line for line in told.split("\n") if not any(text in " ".join(line.split()).casefold() for text in texts)]
-                if len(kept) == told.count("\n") + 1:
+                rest = redact("\n".join(kept), words)
+                if rest == told:
                     continue
-                parts.replace_file(path, "\n".join(kept).encode(), data, {"does": "purge"})
+                parts.replace_file(path, rest.encode(), data, {"does": "purge"})
             changed += 1
         if changed:
             self.notes.sync()

@@ -13,12 +13,11 @@ from datetime import UTC, datetime, time
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import Batch, Put
+from engrams.ports import NOTE_PIECE, Batch, Put
 from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
 from engrams.vault.disk import hash_bytes
 from engrams.vault.parts import VaultDeps
 from engrams.vault.path import DOCUMENTS, find_owner, is_note, parse_day
-from engrams.vault.storewrapper import PIECE
 
 _TOKENS, _OVERLAP = 500, 50
 _READ = (".md", ".txt", ".markdown")
@@ -138,7 +137,7 @@ class NoteIndex:
             category="note",
             provenance=Provenance("file", reason="a note", files=(path,)),
             trust=0.95,
-            meta={PIECE: path, "lines": [piece.first, piece.last]},
+            meta={NOTE_PIECE: path, "lines": [piece.first, piece.last]},
         )
 
     def _purge_pieces(self, owner: Scope, ids: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engrams.ports import NOTE_PIECE
 from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import entry
 from engrams.vault.disk import FileWrite, hash_bytes
@@ -16,7 +17,6 @@ from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.parts import VaultDeps, change_note, decode_text, now_ns
 from engrams.vault.path import moved_path, new_path, path_key, relative_link
 from engrams.vault.state import FileRow
-from engrams.vault.storewrapper import PIECE
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class VaultPush:
             row = rows.get(record.id)
             if record.status is Status.PURGED:
                 self._erase(owner, record.id, row)
-            elif PIECE not in record.meta:
+            elif NOTE_PIECE not in record.meta:
                 plan = self._plan_file(record, row, force, {path_key(other.path) for other in plans})
                 (plans if plan is not None else blocked).append(plan if plan is not None else record.id)  # type: ignore[arg-type]
         for plan in plans:

@@ -20,6 +20,8 @@ from engrams.vault.parts import VaultDeps
 
 _REF = "refs/engrams/remote"
 _SECONDS = 120
+REWRITTEN = "rewritten"
+"""Name of the fact that our history was rewritten, and the remote may hold the old one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,21 @@ def fetch(parts: VaultDeps, git: GitHistory) -> str:
     heads = _run_git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
     if not heads.strip():
         return ""
+    _refuse_old_history(parts, git, heads.split()[0])
     _run_git(parts, "fetch", "--quiet", "--no-tags", "--", url, f"+refs/heads/{branch}:{_REF}")
     return heads.split()[0]
+
+
+def _refuse_old_history(parts: VaultDeps, git: GitHistory, head: str) -> None:
+    """Refuse a history that a purge rewrote here: it would bring back what was purged."""
+    if parts.state.get_fact(REWRITTEN) != "1":
+        return
+    with git.open_repository() as repo:
+        if head.encode() not in repo.object_store:
+            raise StoreError(
+                "The remote holds the history from before a purge.", hint="Replace it: `git push --force` in the vault, then sync again."
+            )
+    parts.state.set_fact(REWRITTEN, "")
 
 
 def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:

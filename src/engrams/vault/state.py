@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +124,17 @@ class VaultState:
         with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
+
+    def forget_missing(self, is_there: Callable[[str], bool]) -> None:
+        """Delete notes and problems of files that are gone; empty the log."""
+        if not self.exists:
+            return
+        with self.transaction() as connection:
+            for table in ("touched", "problems"):
+                for (path,) in list(connection.execute(f"SELECT path FROM {table}")):  # noqa: S608 - our own tables
+                    if not is_there(path):
+                        connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608 - our own tables
+        self._query("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def report_problems(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
         """Replace the problems of the files looked at (None: all)."""

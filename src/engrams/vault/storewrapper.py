@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from engrams.ports import (
+    NOTE_PIECE,
     Batch,
     Committed,
     Erased,
@@ -18,9 +19,6 @@ from engrams.types import EdgeType, Json, Meta, Scope
 
 TOPIC = "vault"
 """Topic of the outbox entries, and kind and key of the job that writes them."""
-
-PIECE = "note_file"
-"""Metadata key of a record that is a piece of a note: it has no file of its own."""
 
 GATHER = timedelta(milliseconds=300)
 """Time for which files wait for more: a flush for each memory would delay the next write."""
@@ -34,7 +32,9 @@ _DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
 class VaultHooks(Protocol):
     """Work of the vault at each change of the store."""
 
-    def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased: ...
+    def purge(
+        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], Erased], words: Sequence[str]
+    ) -> Erased: ...
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
 
@@ -99,10 +99,12 @@ class VaultStore(ForwardingStore):
             self.vault.wake()
         return replace(done, jobs=done.jobs[:-1])
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
-        if self.vault is None:
-            return self._store.purge(owner, ids, at)
-        return self.vault.purge(owner, ids, lambda: self._store.purge(owner, ids, at))
+    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
+        shortened = [change.id for change in rewrites.changes] if rewrites else []
+        if self.vault is None or not (ids or shortened):
+            return self._store.purge(owner, ids, at, rewrites, words)
+        more = replace(rewrites, outbox=outbox_entries(rewrites), jobs=(JobSpec(TOPIC, TOPIC, due=at + GATHER),)) if rewrites else None
+        return self.vault.purge(owner, (ids, shortened), lambda: self._store.purge(owner, ids, at, more, words), words)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         found = self._store.check(repair)
@@ -120,7 +122,7 @@ def outbox_entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     Counts of use, and edges that only count what was found together, make none: they are written with the next change."""
     touched: dict[tuple[Scope, str], str] = {}
     for put in batch.puts:
-        if PIECE in put.record.meta:
+        if NOTE_PIECE in put.record.meta:
             continue
         touched[put.record.scope.owner, put.record.id] = "add"
     for change in batch.changes:

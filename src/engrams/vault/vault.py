@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Erased, Job, JobSpec, NoteFlush, Query, Reach
+from engrams.ports import Chat, Erased, Job, JobSpec, NoteFlush, PurgeOrder
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
+from engrams.vault.erase import VaultEraser
 from engrams.vault.git import IGNORE, GitHistory
 from engrams.vault.jobs import BATCH, COMPLETE, DailyJobs, Outbox
 from engrams.vault.memorytool import MemoryTool
@@ -22,6 +23,7 @@ from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope
 from engrams.vault.pull import VaultPull
 from engrams.vault.remote import RemoteExchange
 from engrams.vault.revert import RevertResult, revert
+from engrams.vault.rewrite import rewrite_history
 from engrams.vault.scan import ChangeCause
 from engrams.vault.storewrapper import TOPIC
 from engrams.vault.watch import VaultWatcher
@@ -252,25 +254,24 @@ class Vault:
         kept, _ = self.parts.rules.prepare(dummy, {"text": text})
         return text if kept["text"] == text.strip() else str(kept["text"])
 
-    def purge(self, owner: Scope, ids: Sequence[str], erase: Callable[[], Erased]) -> Erased:
-        """Erase memories and their files, also links to them and quotes.
+    def purge(self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], Erased], words: Sequence[str]) -> Erased:
+        """Erase memories and their files; the second ids are of memories that lose words."""
+        with self.parts.lock:
+            return VaultEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
 
-        What is to go is noted first: a crash in between leaves nothing."""
-        parts = self.parts
-        with parts.lock:
-            rows = parts.state.get(owner, ids)
-            parts.state.add_erasures((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
-            reach = Reach(owner, (owner,), tree=True)
-            citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(ids), limit=1000)).records
-            linked = [edge.source for edge in parts.store.edges(owner, list(ids)) if edge.source not in ids]
-            records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
-            # Repetitions can only be found while the texts exist.
-            scrubbed = self.days.scrub_notes(records)
-            done = erase()
-            files = self._outbox.execute_purges() + scrubbed
-            self._outbox.write_files(owner, list(dict.fromkeys([*(record.id for record in citing if record.id not in ids), *linked])), {})
-            left = sum(parts.disk.stat(path) is not None for row in rows.values() for path in {row.path, row.next_path} if path)
-            return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
+    def settle_purge(self) -> None:
+        """Commit what a purge removed, and forget the names of removed files."""
+        with self.parts.lock:
+            self.commit()
+            self.parts.state.forget_missing(lambda path: self.parts.disk.stat(path) is not None)
+
+    def rewrite_history(self, order: PurgeOrder) -> int:
+        """Remove a purge's words from the git history; 1 where there is one."""
+        with self.parts.lock:
+            done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0
+            if done and self.parts.settings.remote:
+                self.parts.state.set_fact(remote.REWRITTEN, "1")
+            return done
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]:
         """Add the files' problems to a check of the store."""

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 from engrams.ports import Batch, Change, Query, Reach, Records
 from engrams.text.normalize import fold
 from engrams.types import CORRECTED, Kind, Record, Status
-from engrams.write import edit
 from engrams.write.gate import gate_text
 
 ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]
@@ -77,8 +76,7 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
     query = Query(Reach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
     others = [one for one in store.find(query).records if one.id not in gone]
     alone = not others and gate_text(left, min_words=min_words) is not None
-    # A purge does not yet take words out of a message that says more.
-    return _GONE[action] if alone else "kept" if action == "purge" else "shortened"
+    return _GONE[action] if alone else "shortened"
 
 
 def _find_repeats(record: Record, store: Records) -> list[str]:
@@ -146,12 +144,3 @@ def _bring_back(source: Record, record: Record, store: Records) -> dict[str, Any
             quotes = (item.quote for item in other.evidence if item.source == source.id and item.quote)
             marks += [{"quote": quote, "at": at, "action": "forget", "by": by} for quote in quotes]
     return {**fields, "meta": {**meta, CORRECTED: marks} if marks else meta}
-
-
-def collect_purged(records: Sequence[Record], store: Records, min_words: int) -> tuple[Record, ...]:
-    """Collect the memories, their dependents, and sources that said only them."""
-    report = preview_change(records, "purge", store, min_words)
-    owners = {record.scope.owner for record in records}
-    names = [one.id for one in report.sources if one.effect == "purged"]
-    every = (*records, *(one for owner in owners for one in store.get(owner, names)))
-    return tuple({r.id: r for record in every for r in (record, *edit.find_dependents(record, store))}.values())

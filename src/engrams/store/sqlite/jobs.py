@@ -178,6 +178,13 @@ def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> 
     return touched
 
 
+def release_running(connection: apsw.Connection, ids: Set[str], at: datetime) -> None:
+    """Take running jobs that name these records from their workers; they run again."""
+    for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
+        if state == "running" and _names_any(key, decode_json(payload), error, ids):
+            _requeue(connection, (job, kind, key, payload), (0, micros(at), ""), at)
+
+
 def count_naming(connection: apsw.Connection, ids: Set[str]) -> int:
     """Count jobs that name any of these records."""
     rows = fetch_all(connection, "live_jobs") if ids else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,16 +15,21 @@ from engrams.clock import micros
 from engrams.store.sqlite import jobs
 from engrams.store.sqlite.rows import decode_json, encode_json
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
+from engrams.text.redact import redact, redact_values
 from engrams.text.terms import terms
 from engrams.types import Scope, Status
 
-PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "log")
+PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log")
 """Places where a record leaves traces.
 
 Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
-of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, and the write-ahead log, which
-holds earlier pages.
+of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, words of it in sessions, states, jobs and
+the history of others, and the write-ahead log, which holds earlier pages.
 """
+
+
+_TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_state", True), ("job_data", "rewrite_job", False))
+"""Statements that read and rewrite JSON with texts in it; True: by owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +48,25 @@ class PurgeTraces:
         return frozenset(name for name, _ in self.records)
 
 
-def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime) -> tuple[Mapping[str, int], PurgeTraces]:
+@dataclass(frozen=True, slots=True)
+class PurgeRewrites:
+    """Records that stay with fewer words.
+    ``write`` stores their new texts. ``words``: removed wherever else they stand."""
+
+    ids: Sequence[str]
+    write: Callable[[apsw.Connection], object]
+    words: Sequence[str]
+
+
+def erase_records(
+    connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
+) -> tuple[Mapping[str, int], PurgeTraces]:
     """Erase inside the caller's transaction.
 
     Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
     removed: Counter[str] = Counter()
     records = []
-    known: dict[int, str] = {}
+    known = _rewrite_records(connection, owner, rewrites, at)
     for name in dict.fromkeys(ids):
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
@@ -72,8 +89,24 @@ def erase_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str],
         _blank_record(connection, (owner, name, number), removed, (changes + place, at))
     if records:
         execute(connection, "set_changes", changes + len(records))
+    if records or known:
         execute(connection, "add_erasure")
+    removed["traces"] = _redact_traces(connection, owner, rewrites.ids, rewrites.words)
     return removed, traces
+
+
+def _rewrite_records(connection: apsw.Connection, owner: Scope, rewrites: PurgeRewrites, at: datetime) -> dict[int, str]:
+    """Store new texts; return the terms that records lost, by number."""
+    known: dict[int, str] = {}
+    for name in rewrites.ids:
+        row = fetch_first(connection, "number_of", name, owner.key)
+        if row is not None:
+            lexemes = array("I", fetch_one(connection, "lexemes_of", row[0])[0])
+            known |= dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes))))) | _former_terms(connection, row[0])
+    rewrites.write(connection)
+    # A worker that read the old text must not store what it makes of it.
+    jobs.release_running(connection, frozenset(rewrites.ids), at)
+    return known
 
 
 def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
@@ -134,6 +167,29 @@ def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[st
     found["terms"] = _count(connection, "left_terms", words)
     found["words"] = _count(connection, "left_words", words)
     return found
+
+
+def _redact_traces(connection: apsw.Connection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
+    """Remove words from the history of records, and from the owner's sessions, states and jobs.
+    Returns the number of changed rows."""
+    changed = 0
+    numbers = [row[0] for name in ids if (row := fetch_first(connection, "number_of", name, owner.key)) is not None]
+    for number in numbers:
+        for version, _, _, _, reason, *values in fetch_all(connection, "history", number):
+            new = [redact(reason, words), *(part and _redact_json(part, words) for part in values)]
+            if new != [reason, *values]:
+                changed += execute(connection, "rewrite_history", *new, number, version)
+    for read, write, key in _TEXTS if words else ():
+        given = (owner.key,) if key else ()
+        for name, data in fetch_all(connection, read, *given):
+            told = _redact_json(data, words)
+            if told != data:
+                changed += execute(connection, write, told, *given, name)
+    return changed
+
+
+def _redact_json(data: str, words: Sequence[str]) -> str:
+    return encode_json(redact_values(decode_json(data), words))
 
 
 def _log_change(connection: apsw.Connection, key: tuple[int, int], action: str, at: datetime) -> None:

@@ -187,6 +187,27 @@ WHERE record = ? AND before IS NOT NULL;
 -- name: blank_history
 UPDATE history SET reason = '', before = NULL, after = NULL WHERE record = ?;
 
+-- name: rewrite_history
+UPDATE history SET reason = ?, before = ?, after = ? WHERE record = ? AND version = ?;
+
+-- name: session_data
+SELECT id, data FROM sessions WHERE owner = ? AND data <> '{}';
+
+-- name: rewrite_session
+UPDATE sessions SET data = ? WHERE owner = ? AND id = ?;
+
+-- name: state_data
+SELECT name, data FROM owner_state WHERE owner = ? AND data <> '{}';
+
+-- name: rewrite_state
+UPDATE owner_state SET data = ?, token = token + 1 WHERE owner = ? AND name = ?;
+
+-- name: job_data
+SELECT id, payload FROM jobs WHERE state <> 'done' AND kind <> 'purge' AND payload <> '{}';
+
+-- name: rewrite_job
+UPDATE jobs SET payload = ? WHERE id = ?;
+
 -- name: blank_record
 UPDATE records SET status = 'purged', changed = ?, version = version + 1, role = '', speaker = '', session = '', external_id = '',
     superseded_by = '', subject = '', predicate = '', object = '', category = '', caption = '', summary = '', text = '',
@@ -407,7 +428,7 @@ UPDATE jobs SET state = 'waiting', payload = ?, attempt = ?, due = ?, error = ?,
 DELETE FROM jobs WHERE id = ?;
 
 -- name: live_jobs
-SELECT id, kind, key, payload, state, error FROM jobs WHERE state <> 'done';
+SELECT id, kind, key, payload, state, error FROM jobs WHERE state <> 'done' AND kind <> 'purge';
 
 -- name: strip_job
 UPDATE jobs SET payload = ?, error = '' WHERE id = ?;

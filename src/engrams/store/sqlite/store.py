@@ -91,8 +91,9 @@ class SqliteStore:
     def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
         return self._database.read(records.count_records, reach)
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime) -> Erased:
+    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
         from engrams.store.sqlite import purge
+        from engrams.store.sqlite.commit import BatchCommit
 
         database = self._database
         nothing = dict.fromkeys(purge.PLACES, 0)
@@ -102,8 +103,14 @@ class SqliteStore:
         def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.PurgeTraces]:
             # Under the write lock, as every use of the lexicon.
             self._lexicon.start_epoch(None)
-            return purge.erase_records(connection, owner, ids, at)
+            return purge.erase_records(connection, owner, ids, at, purge.PurgeRewrites(shortened, rewrite, words))
 
+        def rewrite(connection: apsw.Connection) -> None:
+            if rewrites is not None:
+                BatchCommit(rewrites, self._lexicon, database).run(connection)
+                self._lexicon.start_epoch(None)
+
+        shortened = [change.id for change in rewrites.changes] if rewrites else []
         removed, traces = database.write(erase)
         self._index_cache.drop(owner)
         clear_caches()

@@ -19,6 +19,7 @@ from engrams.surfaces.cli.render import print_receipt
 if TYPE_CHECKING:
     from engrams.build import ChangeReport
     from engrams.engine import MemoryEngine
+    from engrams.ports import Erased
     from engrams.types import Kind, Receipt, Record, Role, Turn
 
 app = new_app()
@@ -30,6 +31,8 @@ Preview = Annotated[bool, typer.Option("--preview", help="Only show what it woul
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _PAGE = 500
+_TOLD = ("also said", "sources", "git history", "git remote", "backups", "other files")
+"""Places that a purge may leave to whoever asked for it."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,7 @@ def purge(
     options: GlobalOptions,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
+    git: Annotated[bool, typer.Option("--git", help="Also from the git history of the files, which is rewritten.")] = False,
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
     preview: Preview = False,
 ) -> None:
@@ -241,32 +245,23 @@ def purge(
         if not options.json:
             _print_sources(report)
         confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
-        removed: dict[str, int] = {}
-        remaining: dict[str, int] = {}
-        for start in range(0, len(doomed), _PAGE):
-            erased = engine.purge(doomed[start : start + _PAGE], scope=scope)
-            for total, part in ((removed, erased.removed), (remaining, erased.remaining)):
-                for name, number in part.items():
-                    total[name] = total.get(name, 0) + number
-        from engrams.build import vault
-
-        history = engine.vault is not None and vault(engine).git.exists
+        erased = engine.purge(doomed, scope=scope, git=git)
     if options.json:
-        emit(
-            {
-                "removed": removed,
-                "remaining": remaining,
-                **_tell_sources(report, quotes=False),
-                **({"git_history": True} if history else {}),
-            }
-        )
+        told = {"removed": erased.removed, "remaining": erased.remaining, "proven": erased.proven, "places": erased.places}
+        emit({**told, **_tell_sources(report, quotes=False)})
     else:
-        say("erased:    " + ", ".join(f"{name} {number}" for name, number in removed.items()))
-        say("remaining: " + ", ".join(f"{name} {number}" for name, number in remaining.items()))
-        if history:
-            note("The git history of the files still holds the memories: delete `.git` in the vault to start a new one.")
-    if any(remaining.values()):
-        raise EngramsError("Something remained after the purge.", hint="Close other programs that use this memory and purge again.")
+        _print_proof(erased)
+    if any(place.left for place in erased.places if place.name not in _TOLD):
+        raise EngramsError("Something remained after the purge.", hint="Each place above says what can be done about it.")
+
+
+def _print_proof(erased: Erased) -> None:
+    """Print what was erased, and each place that was looked at again."""
+    say("erased:    " + ", ".join(f"{name} {number}" for name, number in erased.removed.items() if number))
+    for place in erased.places:
+        found = f"{place.left} still hold it. {place.advice}" if place.left else "nothing left"
+        say(f"looked at  {place.name} ({place.looked}): {paint(found, 'yellow' if place.left else 'dim')}")
+    say(paint("proven: nothing of it is left", "green") if erased.proven else paint("not proven", "yellow"))
 
 
 def _tell_sources(report: ChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
@@ -291,8 +286,7 @@ def _show_preview(report: ChangeReport | None, options: GlobalOptions) -> None:
 def _print_sources(report: ChangeReport | None) -> None:
     """Print what a change does to the messages behind the memories."""
     for one in report.sources if report else ():
-        effect = "kept, and still says it" if report and report.action == "purge" and one.effect == "kept" else one.effect
-        say(f"source     {paint(one.id, 'dim')}  {effect}: {fit_line('; '.join(one.quotes), 80)}")
+        say(f"source     {paint(one.id, 'dim')}  {one.effect}: {fit_line('; '.join(one.quotes), 80)}")
     if report and (number := len(report.also_said_in)):
         say(f"also said in {number} {'message' if number == 1 else 'messages'}: {', '.join(report.also_said_in)}")
 

@@ -152,13 +152,17 @@ def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
 
 def purge_owner(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
     """Erase all memories of an owner; return (erased, remaining) counts."""
-    number = left = 0
     every = tuple(status for status in Status if status is not Status.PURGED)
-    while records := engine.list(scope=owner, statuses=every, limit=_PAGE).records:
-        erased = engine.purge([record.id for record in records], scope=owner)
-        number += len(records)
-        left += sum(erased.remaining.values())
-    return number, left
+    ids: list[str] = []
+    after = ""
+    while True:
+        page = engine.list(scope=owner, statuses=every, limit=_PAGE, order="oldest", after=after)
+        ids += [record.id for record in page.records]
+        after = page.next
+        if not after:
+            break
+    erased = engine.purge(ids, scope=owner) if ids else None
+    return len(ids), sum(erased.remaining.values()) if erased else 0
 
 
 def _reachable_owners(caller: Caller) -> list[Scope]:

@@ -130,16 +130,12 @@ def _add_history_routes(routes: APIRouter) -> None:
 
     @routes.post("/purge", responses=error_responses(404))
     def purge(body: requests.PurgeRequest, caller: ScopedCaller) -> responses.PurgeResponse:
-        """Erase memories and what was derived from them alone.
+        """Erase memories for good, with their words wherever they stand.
 
-        The answer proves that nothing is left."""
+        The answer lists the places that were looked at again, and is proven where none holds anything."""
         ids = list(dict.fromkeys(body.ids))
-        reach = responses.ReachResponse.model_validate(caller.engine.preview(ids, "purge", caller.owner)).model_dump()
-        for source in reach["sources"]:
-            source["quotes"] = []  # the answer of an erasure does not repeat it
-        done = caller.engine.purge(ids, scope=caller.owner)
-        proven = not any(done.remaining.values())
-        return responses.PurgeResponse(removed=dict(done.removed), remaining=dict(done.remaining), proven=proven, **reach)
+        reach = caller.engine.preview(ids, "purge", caller.owner)
+        return responses.PurgeResponse.of(caller.engine.purge(ids, scope=caller.owner, git=body.git), reach)
 
     @routes.post("/preview", responses=error_responses(404))
     def preview(body: requests.PreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:

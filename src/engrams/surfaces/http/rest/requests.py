@@ -153,6 +153,7 @@ class ContextRequest(QuestionRequest):
 
 class PurgeRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
+    git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")
 
 
 class PreviewRequest(PurgeRequest):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from engrams.ports import Erased
 from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
 
@@ -197,12 +198,32 @@ class HistoryResponse(BaseModel):
     changes: list[ChangeResponse]
 
 
+class PurgePlaceResponse(BaseModel):
+    """A place that was looked at: its files or rows, and how many still hold the words."""
+
+    name: str
+    looked: int
+    left: int
+    advice: str
+
+
 class PurgeResponse(ReachResponse):
-    """Removed and remaining rows by place; nothing remaining is the proof."""
+    """Removed and remaining rows and files by place.
+
+    ``proven``: every place was looked at again, and holds nothing."""
 
     removed: dict[str, int]
     remaining: dict[str, int]
     proven: bool
+    places: list[PurgePlaceResponse]
+
+    @classmethod
+    def of(cls, erased: Erased, report: ChangeReport) -> PurgeResponse:
+        places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
+        # The answer of an erasure does not repeat what was said.
+        sources = [SourceResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
+        told = {"removed": dict(erased.removed), "remaining": dict(erased.remaining), "proven": erased.proven}
+        return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
 
 
 _NAMES = tuple(item.name for item in fields(Record))

@@ -1,0 +1,77 @@
+"""Erasure of memories for good, and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from engrams.types import Meta, Scope
+
+LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]
+"""Those of the given words that memories which stay hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlace:
+    """A place that was looked at after a purge.
+    ``looked``: files, objects or rows. ``left``: those that still hold purged words. ``advice``: what can be done about them."""
+
+    name: str
+    looked: int
+    left: int = 0
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Report of a purge, place by place.
+    ``removed``: what it erased. ``remaining``: what a second look still found. ``places``: where it looked, and what can be done."""
+
+    removed: Mapping[str, int]
+    remaining: Mapping[str, int]
+    places: tuple[PurgePlace, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Return True where every place was looked at and holds nothing."""
+        return bool(self.places) and not any(self.remaining.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeOrder:
+    """Everything that a purge has to do, so that another process can finish it.
+
+    ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
+    they stand. ``git``: also from the history of the files."""
+
+    owner: Scope
+    ids: tuple[str, ...]
+    quotes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    git: bool = False
+
+    def to_payload(self) -> Meta:
+        quotes = {id: list(some) for id, some in self.quotes.items()}
+        return {"owner": self.owner.key, "ids": list(self.ids), "quotes": quotes, "words": list(self.words), "git": self.git}
+
+    @classmethod
+    def from_payload(cls, data: Mapping[str, Any]) -> PurgeOrder:
+        quotes = {id: tuple(some) for id, some in data["quotes"].items()}
+        return cls(Scope.parse(data["owner"]), tuple(data["ids"]), quotes, tuple(data["words"]), bool(data["git"]))
+
+
+class HomeCleaner(Protocol):
+    """Files of a home beside the store: copies, history, logs."""
+
+    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
+        """Remove a purge's words from every file; number of them by place."""
+        ...
+
+    def recall_words(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return what the history of the files holds of memories that were purged before."""
+        ...
+
+    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:
+        """Look for words in the bytes of every file."""
+        ...

@@ -1,0 +1,138 @@
+"""Erase memories for good, everywhere, and look again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from engrams.clock import new_id
+from engrams.ports import (
+    PURGE,
+    Batch,
+    Clock,
+    Embedder,
+    Erased,
+    HomeCleaner,
+    Job,
+    JobSpec,
+    Lease,
+    PurgeOrder,
+    PurgePlace,
+    Query,
+    Reach,
+    Store,
+)
+from engrams.types import Record, Scope, Status, Vector
+from engrams.write import edit
+from engrams.write.purge import build_rewrites, plan_purge
+
+_LEASE = timedelta(seconds=30)
+"""Time after which another worker goes on with a purge whose process died."""
+_PAGE = 500
+_ACTOR = "user"
+_BUSY = "Close other programs that use this memory and purge again."
+_ALSO = "Other memories say the same and stay: {ids}. Purge them too."
+_UNSURE = "The words of these messages were not found in them; they may still say it: {ids}. Purge them too."
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeDeps:
+    """Ports of a purge.
+    ``drop_cached``: removes memories from this process's caches. ``home``: the files beside the store, None where there are none."""
+
+    store: Store
+    embedder: Embedder
+    clock: Clock
+    drop_cached: Callable[[Scope, Sequence[str]], None]
+    home: Callable[[], HomeCleaner] | None
+
+
+class MemoryPurge:
+    """Purges, each a durable job that its caller runs at once.
+
+    A process that dies leaves the job to the next worker; the words to remove are in its payload until it is done."""
+
+    kind = PURGE
+
+    def __init__(self, deps: PurgeDeps, worker: str = "purge") -> None:
+        self._deps, self._worker = deps, worker
+
+    def purge(self, records: Sequence[Record], owner: Scope, min_words: int, git: bool = False) -> Erased:
+        """Erase memories, what was made of them alone, and their words elsewhere."""
+        deps = self._deps
+        before = [one.id for one in records if one.status is Status.PURGED] if git and deps.home is not None else []
+        known = deps.home().recall_words(before) if before and deps.home is not None else ()
+        plan = plan_purge(records, owner, deps.store, min_words, git, known)
+        now = deps.clock()
+        lease = Lease(self._worker, new_id(now), now + _LEASE)
+        deps.store.enqueue((JobSpec(PURGE, f"{owner.key}|{new_id(now)}", plan.order.to_payload(), lease=lease),), now)
+        removed = self.execute(plan.order, lease.token)
+        deps.store.finish(lease.token, deps.clock())
+        return self._look(plan.order, removed, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
+
+    def run(self, job: Job) -> None:
+        """Go on with a purge that was cut short."""
+        self.execute(PurgeOrder.from_payload(job.payload), job.lease)
+        self._deps.store.finish(job.lease, self._deps.clock())
+        self._empty_log(Scope.parse(job.payload["owner"]))
+
+    def execute(self, order: PurgeOrder, lease: str = "") -> Erased:
+        """Do what an order says; harmless where it was done before."""
+        deps = self._deps
+        deps.drop_cached(order.owner, (*order.ids, *order.quotes))
+        gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
+        edit.release_merged(gone, deps.store, deps.clock())
+        words = tuple(sorted({*order.words, *(word for some in order.quotes.values() for word in some)}, key=len, reverse=True))
+        batch, made = build_rewrites(order, deps.store, Batch(_ACTOR, "", deps.clock()))
+        batch = replace(batch, vectors=self._embed(made))
+        removed: dict[str, int] = {}
+        remaining: dict[str, int] = {}
+        # The words go with the last page: until then other pages may still be read by their texts.
+        pages = [order.ids[start : start + _PAGE] for start in range(0, len(order.ids), _PAGE)] or [()]
+        for place, ids in enumerate(pages, 1):
+            last = place == len(pages)
+            part = deps.store.purge(order.owner, ids, deps.clock(), batch if last else None, words if last else ())
+            if lease:
+                deps.store.renew(lease, deps.clock() + _LEASE)
+            removed = {name: removed.get(name, 0) + number for name, number in part.removed.items()}
+            remaining = {name: remaining.get(name, 0) + number for name, number in part.remaining.items()}
+        removed["shortened"] = len(made)
+        if deps.home is not None:
+            removed |= deps.home().clean(order)
+        return Erased(removed, remaining)
+
+    def _embed(self, records: Sequence[Record]) -> tuple[tuple[Scope, Vector], ...]:
+        """Embed texts where the embedder is quick; else the backfill does."""
+        card = self._deps.embedder.card
+        if not records or not card.inline or not card.dimension:
+            return ()
+        rows = self._deps.embedder.embed([record.search_text for record in records])
+        pairs = zip(records, rows, strict=True)
+        return tuple((one.scope.owner, Vector(one.id, card.id, card.dimension, row.tobytes())) for one, row in pairs)
+
+    def _look(self, order: PurgeOrder, done: Erased, told: Sequence[PurgePlace]) -> Erased:
+        """Look at every place again, and report."""
+        log = self._empty_log(order.owner)
+        home = self._deps.home
+        places = (*told, *(home().look(order.words, self._find_live) if home is not None else (PurgePlace("memory of this process", 1),)))
+        remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
+        rows = sum(done.remaining.values()) + log
+        database = PurgePlace("database", sum(done.removed.values()), rows, _BUSY if rows else "")
+        return Erased(done.removed, remaining, (database, *places))
+
+    def _empty_log(self, owner: Scope) -> int:
+        """Empty the write-ahead log; 1 where another process keeps it."""
+        return self._deps.store.purge(owner, (), self._deps.clock()).remaining.get("log", 0)
+
+    def _find_live(self, words: Sequence[str]) -> frozenset[str]:
+        """Words that some memory which stays holds, whoever's it is."""
+        owners = dict.fromkeys(scope.owner for scope in self._deps.store.scopes(None))
+        statuses = tuple(status for status in Status if status is not Status.PURGED)
+        reaches = [Reach(owner, (owner,), tree=True) for owner in owners]
+        queries = ((word, Query(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
+        return frozenset(word for word, query in queries if self._deps.store.find(query).records)
+
+
+def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlace:
+    return PurgePlace(name, len(ids), len(ids), advice.format(ids=", ".join(ids)) if ids else "")

@@ -1,0 +1,51 @@
+"""Remove given words from texts, leaving a visible mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+REMOVED = "[removed]"
+LEAST = 8
+"""Characters of the shortest words that are removed wherever they stand."""
+
+
+def redact(text: str, words: Sequence[str]) -> str:
+    """Replace each of ``words`` by a mark; parts of longer words stay."""
+    for word in words:
+        if word in text:
+            text = _pattern(word).sub(REMOVED, text)
+    return text
+
+
+def redact_values(value: Any, words: Sequence[str]) -> Any:
+    """Redact every text within JSON values; keys stay."""
+    match value:
+        case str():
+            return redact(value, words)
+        case dict():
+            return {name: redact_values(part, words) for name, part in value.items()}
+        case list() | tuple():
+            return [redact_values(part, words) for part in value]
+        case _:
+            return value
+
+
+def find_words(text: str, words: str) -> str:
+    """Find words as a text spells them: other case, spaces or marks between.
+    Empty where it does not hold them."""
+    parts = re.findall(r"\w+", words)
+    found = re.search(r"\b" + r"\W+".join(map(re.escape, parts)) + r"\b", text, re.IGNORECASE) if parts else None
+    return found[0] if found else ""
+
+
+def find_sentence(text: str, word: str) -> str:
+    """Find the sentence of a text that holds a word; else empty."""
+    sentences = re.split(r"(?<=[.!?。！？])\s+|\n", text)
+    return next((one.strip() for one in sentences if word and find_words(one, word)), "")
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    first, last = (r"(?<!\w)" if word[0].isalnum() else ""), (r"(?!\w)" if word[-1].isalnum() else "")
+    return re.compile(first + re.escape(word) + last)

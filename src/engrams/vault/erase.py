@@ -1,0 +1,79 @@
+"""Erase memories' files with the memories themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from engrams.ports import Erased, Query, Reach
+from engrams.text.redact import LEAST
+from engrams.types import Scope, Status
+from engrams.vault.disk import FileWrite
+from engrams.vault.jobs import DailyJobs, Outbox
+from engrams.vault.parts import VaultDeps
+from engrams.vault.path import CONFLICTS, make_slug
+
+_PAGE = 1000
+_NAME = re.compile(r"__(?P<slug>[^/]*)__(?P<tail>[0-9a-z]{4,32})\.[0-9a-f]{8}\.md$")
+"""End of a conflict file's name: words of the memory, end of its id, hash of the file."""
+_REMOVED = "removed"
+
+
+class VaultEraser:
+    """Eraser of memories with their files. Call with the vault's lock held."""
+
+    def __init__(self, parts: VaultDeps, days: DailyJobs, outbox: Outbox) -> None:
+        self._parts, self._days, self._outbox = parts, days, outbox
+
+    def purge(
+        self, owner: Scope, ids: Sequence[str], shortened: Sequence[str], erase: Callable[[], Erased], words: Sequence[str]
+    ) -> Erased:
+        """Erase memories and their files, also links to them and quotes.
+
+        What is to go is noted first: a crash in between leaves nothing."""
+        parts = self._parts
+        rows = parts.state.get(owner, ids)
+        parts.state.add_erasures((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
+        touched = [*ids, *shortened]
+        reach = Reach(owner, (owner,), tree=True)
+        citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(touched), limit=_PAGE)).records
+        linked = [edge.source for edge in parts.store.edges(owner, touched)]
+        records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
+        # Repetitions can only be found while the texts exist.
+        scrubbed = self._days.scrub_notes(records, words)
+        done = erase()
+        files = self._outbox.execute_purges() + scrubbed
+        self._drop_old_names(owner, shortened)
+        others = [name for name in (*shortened, *(one.id for one in citing), *linked) if name not in set(ids)]
+        self._outbox.write_files(owner, list(dict.fromkeys(others)), {})
+        files += self._clean_conflicts((*ids, *shortened), words)
+        paths = [path for row in rows.values() for path in {row.path, row.next_path} if path]
+        left = sum(parts.disk.stat(path) is not None for path in paths)
+        return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
+
+    def _drop_old_names(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Remove the files of shortened memories whose names are made of the old words."""
+        parts = self._parts
+        rows = parts.state.get(owner, ids)
+        for record in parts.store.get(owner, list(rows)):
+            paths = [path for path in {rows[record.id].path, rows[record.id].next_path} if path]
+            if any(make_slug(record.text or record.caption) not in path for path in paths):
+                parts.state.touch([(path, {"does": "purge", "id": record.id}) for path in paths])
+                for path in paths:
+                    parts.disk.remove(path)
+                parts.state.drop(owner, [record.id])
+
+    def _clean_conflicts(self, ids: Sequence[str], words: Sequence[str]) -> int:
+        """Rename conflict files that are named after purged words."""
+        parts, count = self._parts, 0
+        slugs = [slug for word in words if len(slug := make_slug(word)) >= LEAST]
+        tails = {id[-4:] for id in ids} | {id[-8:] for id in ids}
+        for path, _ in list(parts.disk.walk(CONFLICTS, every=True)):
+            found = _NAME.search(path)
+            if found and (found["tail"] in tails or any(slug in found["slug"] for slug in slugs)) and found["slug"] != _REMOVED:
+                target = f"{path[: found.start('slug')]}{_REMOVED}{path[found.end('slug') :]}"
+                parts.state.touch([(path, {"does": "purge"}), (target, {"does": "purge"})])
+                parts.disk.write([FileWrite(target, parts.disk.read(path) or b"")])
+                parts.disk.remove(path)
+                count += 1
+        return count

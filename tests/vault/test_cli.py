@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -115,17 +117,18 @@ def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]],
 
 
 def test_a_purge_says_that_the_history_of_the_files_still_holds_it(run: Callable[..., tuple[int, str, str]], home: Path) -> None:
-    """What a purge cannot reach, the commits of before, is named, with what to do; without `.git` there is nothing to name."""
+    """Commits of before are named, with what to do; with --git they are rewritten, also for what was purged before."""
     run("add", "My dentist is Doctor Brown.")
-    run("add", "I like tea.")
-    first, second = (record["id"] for record in json.loads(run("list", "--json")[1])["records"])
-    code, out, err = run("purge", first, "--confirm", "purge")
-    assert code == 0 and ".git" in out + err
-    import shutil
-
-    shutil.rmtree(home / "vault/.git")
-    assert "git_history" not in json.loads(run("purge", second, "--confirm", "purge", "--json")[1])
-    assert not [path for path in home.rglob("*") if path.is_file() and "vault" in path.parts and b"Brown" in path.read_bytes()]
+    run("add", "I like tea with milk.")
+    (first,) = (one["id"] for one in json.loads(run("list", "--json")[1])["records"] if "dentist" in one["text"])
+    code, out, _ = run("purge", first, "--confirm", "purge")
+    assert code == 0 and "--git" in out and "not proven" in out
+    report = json.loads(run("purge", first, "--confirm", "purge", "--git", "--json")[1])
+    assert report["proven"] and {place["name"]: place["left"] for place in report["places"]}["git history"] == 0
+    git = partial(subprocess.run, cwd=home / "vault", capture_output=True, check=True)
+    told = git(["git", "log", "-p", "--all", "--stat=300"]).stdout
+    assert b"Brown" not in told and b"doctor-brown" not in told and b"tea with milk" in told
+    assert not git(["git", "status", "--short"]).stdout
 
 
 def test_without_a_vault_it_says_how_to_turn_it_on(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:

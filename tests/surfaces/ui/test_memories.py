@@ -93,7 +93,7 @@ def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
     assert window.served.engine.get(id, scope=window.scope).status is Status.ACTIVE
     window.page.get_by_role("button", name="Erase for good").click()
     window.page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
-    expect(window.page.get_by_text("a check found none left")).to_be_visible()
+    expect(window.page.get_by_text("places found none left")).to_be_visible()
     assert window.served.engine.get(id, scope=window.scope).status is Status.PURGED
 
 

@@ -39,17 +39,18 @@ export async function open(which, changed = () => {}) {
         shown.memory,
         "purge",
         "Erase this memory for good?",
-        "Its text, vector, history and all memories derived from it alone are removed. This cannot be undone.",
+        "Its text, vector, history, all memories derived from it alone, and its words in the messages behind it are removed. This cannot be undone.",
         "Erase for good",
         true,
       );
       if (!besides) return;
       const proof = await memories.purge(shown.memory, ...besides);
       const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
+      const left = proof.places.filter((place) => place.left);
       toast(
         proof.proven
-          ? `Erased: ${number(removed)} entries removed; a check found none left.${tellReach(proof, besides.length)}`
-          : "Erased, but a check still found entries. Run `engrams doctor` for details.",
+          ? `Erased: ${number(removed)} entries removed; a look at ${number(proof.places.length)} places found none left.${tellReach(proof, besides.length)}`
+          : `Erased here, but it is left in: ${left.map((place) => `${place.name}. ${place.advice}`).join(" ")}`,
         null,
         !proof.proven,
       );

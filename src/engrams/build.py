@@ -254,7 +254,7 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
 
 
 def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeCleaner] | None:
-    """The files beside the store, for a purge; None for a memory without any."""
+    """Files beside the store, for a purge; None without any."""
     if settings.incognito or settings.store.url == ":memory:":
         return None
 

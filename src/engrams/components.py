@@ -178,7 +178,7 @@ class Components:
         return MemoryPurge(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
 
     def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
-        """Drop memories that are being purged, and garden reports: they may quote them."""
+        """Drop memories being purged, and garden reports that may quote them."""
         self.drop_from_tiers(owner, ids)
         if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)

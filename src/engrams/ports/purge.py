@@ -40,7 +40,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class PurgeOrder:
-    """Everything that a purge has to do, so that another process can finish it.
+    """Order of a purge, which another process can finish.
 
     ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
     they stand. ``git``: also from the history of the files."""
@@ -69,7 +69,7 @@ class HomeCleaner(Protocol):
         ...
 
     def recall_words(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return what the history of the files holds of memories that were purged before."""
+        """Return what git still holds of memories purged before."""
         ...
 
     def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:

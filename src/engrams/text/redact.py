@@ -33,7 +33,7 @@ def redact_values(value: Any, words: Sequence[str]) -> Any:
 
 
 def find_words(text: str, words: str) -> str:
-    """Find words as a text spells them: other case, spaces or marks between.
+    """Find words as a text spells and spaces them.
     Empty where it does not hold them."""
     parts = re.findall(r"\w+", words)
     found = re.search(r"\b" + r"\W+".join(map(re.escape, parts)) + r"\b", text, re.IGNORECASE) if parts else None

@@ -52,7 +52,7 @@ class VaultEraser:
         return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
 
     def _drop_old_names(self, owner: Scope, ids: Sequence[str]) -> None:
-        """Remove the files of shortened memories whose names are made of the old words."""
+        """Remove files of shortened memories that are named after old words."""
         parts = self._parts
         rows = parts.state.get(owner, ids)
         for record in parts.store.get(owner, list(rows)):

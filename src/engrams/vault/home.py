@@ -102,7 +102,7 @@ class HomeFiles:
         return (PurgePlace(REMOTE, 0, 1, told),)
 
     def _find_in(self, path: Path, place: str, search: WordSearch) -> set[bytes] | None:
-        """Find needles in a file, or in what an archive holds; None where it cannot be read."""
+        """Find needles in a file or an archive; None: not readable."""
         if place != BACKUPS:
             return search.find_in_file(path)
         if is_sealed(path):
@@ -140,7 +140,7 @@ class HomeFiles:
         return True
 
     def _list_places(self) -> Iterator[tuple[Path, str]]:
-        """List the files of the home, its database and its vault, each with its place."""
+        """List the files of home, database and vault, with their places."""
         places = self._deps.places
         beside = [path for path in places.database.parent.glob(f"{places.database.name}*") if path.is_file()]
         files = dict.fromkeys((*list_files(self._deps.home, places.vault), *beside))

@@ -51,7 +51,7 @@ class DailyJobs:
             self._parts.store.enqueue([spec], now)
 
     def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
-        """Remove lines that repeat purged texts, and other words; return the number of files."""
+        """Remove lines that repeat purged texts, and words; count the files."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
         ids = {record.id for record in records}
         changed = 0

@@ -1,4 +1,4 @@
-"""Look for purged words in the bytes of every file of a home."""
+"""Look for purged words in the bytes of files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WINDOWS = 2000
 
 
 class WordSearch:
-    """Search for many words at once; ``origins``: each needle's bytes, and the words it stands for.
+    """Search for many words at once.
 
-    A long text is looked for in pieces of 24 characters, since a database splits it over pages; each also as JSON spells it, and as a
+    ``origins``: each needle's bytes, and the words it stands for.     A long text is looked for in pieces of 24 characters, since a database splits it over pages; each also as JSON spells it, and as a
     file's name does. Words of fewer than eight bytes are not looked for: they would be found in anything."""
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -51,7 +51,7 @@ class WordSearch:
                     yield needle, int(place)
 
     def find_in_file(self, path: Path) -> set[bytes]:
-        """Return the needles in a file and in its name; none where it is gone."""
+        """Return the needles in a file and in its name."""
         found = self.find(path.name.encode("utf-8", "surrogateescape"))
         before = b""
         try:
@@ -75,7 +75,7 @@ class WordSearch:
 
 
 def list_files(*roots: Path) -> tuple[Path, ...]:
-    """List the plain files below some folders, each once; links are not followed."""
+    """List the plain files below folders, following no links."""
     found: dict[Path, None] = {}
     for root in roots:
         for folder, _, names in os.walk(root):

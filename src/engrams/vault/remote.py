@@ -45,7 +45,7 @@ def fetch(parts: VaultDeps, git: GitHistory) -> str:
 
 
 def _refuse_old_history(parts: VaultDeps, git: GitHistory, head: str) -> None:
-    """Refuse a history that a purge rewrote here: it would bring back what was purged."""
+    """Refuse a history that would bring back what was purged."""
     if parts.state.get_fact(REWRITTEN) != "1":
         return
     with git.open_repository() as repo:

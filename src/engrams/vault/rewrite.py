@@ -38,7 +38,7 @@ class GitTraces:
         self._root = root
 
     def look(self, search: WordSearch) -> tuple[int, dict[str, set[bytes]]]:
-        """Count the objects, and find those that hold any needle; unreachable ones too."""
+        """Count all objects, and find those that hold any needle."""
         number, found = 0, dict[str, set[bytes]]()
         for name, data in self._read_objects():
             number += 1
@@ -158,7 +158,7 @@ class HistoryFilter:
 
 
 def rewrite_history(root: Path, order: PurgeOrder) -> int:
-    """Replace a vault's repository by one without purged words; 1 if there is one.
+    """Replace a vault's repository by one without purged words.
 
     Call with the vault's lock held, everything committed. ExtraError: there is no git program. StoreError: git failed; the history is as
     it was."""

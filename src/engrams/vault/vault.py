@@ -255,7 +255,7 @@ class Vault:
         return text if kept["text"] == text.strip() else str(kept["text"])
 
     def purge(self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], Erased], words: Sequence[str]) -> Erased:
-        """Erase memories and their files; the second ids are of memories that lose words."""
+        """Erase memories and their files; the second ids lose words."""
         with self.parts.lock:
             return VaultEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
 
@@ -266,7 +266,7 @@ class Vault:
             self.parts.state.forget_missing(lambda path: self.parts.disk.stat(path) is not None)
 
     def rewrite_history(self, order: PurgeOrder) -> int:
-        """Remove a purge's words from the git history; 1 where there is one."""
+        """Remove a purge's words from the git history; 1: rewritten."""
         with self.parts.lock:
             done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0
             if done and self.parts.settings.remote:

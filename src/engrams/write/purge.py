@@ -1,4 +1,4 @@
-"""Plan of a purge: what goes, what is shortened, and which words to look for."""
+"""Plan a purge: erased memories, shortened ones, words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACTIVE = tuple(status for status in Status if status is not Status.PURGED)
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """What a purge is to do.
+    """Plan of a purge.
     ``gone``: memories to erase. ``unsure``: ids of sources in which the words were not found. ``also``: ids of memories that say the
     same and stay."""
 
@@ -35,7 +35,7 @@ class PurgePlan:
 def plan_purge(
     records: Sequence[Record], owner: Scope, store: Records, min_words: int, git: bool = False, known: Sequence[str] = ()
 ) -> PurgePlan:
-    """Plan the erasure of memories, their derivations and what was said of them.
+    """Plan the erasure of memories, their derivations and sources.
     ``known``: words of memories that were purged before."""
     gone = {record.id: record for record in records}
     for _ in range(_ROUNDS):
@@ -59,7 +59,7 @@ def plan_purge(
 
 
 def build_rewrites(order: PurgeOrder, store: Records, batch: Batch) -> tuple[Batch, tuple[Record, ...]]:
-    """Complete a batch with the new texts of what is shortened, and return those records."""
+    """Complete a batch with shortened texts; return those records."""
     changes, made = [], []
     for record in store.get(order.owner, list(order.quotes)) if order.quotes else ():
         fields = _redact_record(record, order.quotes[record.id]) if record.status is not Status.PURGED else {}
@@ -125,7 +125,7 @@ def _list_texts(record: Record, store: Records) -> Iterator[str]:
 def _find_repeats(
     words: Sequence[str], owner: Scope, store: Records, ignored: set[str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Find the words that memories which stay hold, by id: summaries, which lose them, and others."""
+    """Find words held by memories that stay: summaries, and others."""
     derived: dict[str, tuple[str, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
     query = Query(Reach(owner, (owner,), tree=True), statuses=_ACTIVE, limit=_PAGE)

@@ -179,7 +179,7 @@ def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> 
 
 
 def release_running(connection: apsw.Connection, ids: Set[str], at: datetime) -> None:
-    """Take running jobs that name these records from their workers; they run again."""
+    """Take running jobs that name these records from their workers."""
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         if state == "running" and _names_any(key, decode_json(payload), error, ids):
             _requeue(connection, (job, kind, key, payload), (0, micros(at), ""), at)

@@ -170,7 +170,7 @@ def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[st
 
 
 def _redact_traces(connection: apsw.Connection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
-    """Remove words from the history of records, and from the owner's sessions, states and jobs.
+    """Remove words from histories, sessions, states and jobs.
     Returns the number of changed rows."""
     changed = 0
     numbers = [row[0] for name in ids if (row := fetch_first(connection, "number_of", name, owner.key)) is not None]

@@ -199,7 +199,7 @@ class HistoryResponse(BaseModel):
 
 
 class PurgePlaceResponse(BaseModel):
-    """A place that was looked at: its files or rows, and how many still hold the words."""
+    """Place that was looked at, and how much of it holds words."""
 
     name: str
     looked: int

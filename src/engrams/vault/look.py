@@ -24,8 +24,9 @@ _WINDOWS = 2000
 class WordSearch:
     """Search for many words at once.
 
-    ``origins``: each needle's bytes, and the words it stands for.     A long text is looked for in pieces of 24 characters, since a database splits it over pages; each also as JSON spells it, and as a
-    file's name does. Words of fewer than eight bytes are not looked for: they would be found in anything."""
+    ``origins``: each needle's bytes, and the words it stands for. A long text is looked for in pieces of 24 characters, since a database
+    splits it over pages; each also as JSON spells it, and as a file's name does. Words of fewer than eight bytes are not looked for: they
+    would be found in anything."""
 
     def __init__(self, words: Iterable[str]) -> None:
         found = {needle: origin for word in words for needle, origin in _make_needles(word) if len(needle) >= _KEY}

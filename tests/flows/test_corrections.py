@@ -85,12 +85,13 @@ def test_a_preview_counts_other_messages_and_changes_nothing() -> None:
         assert engine.get(fact.id, scope=ANN).status is Status.ACTIVE
 
 
-def test_forget_that_offers_what_was_told_not_the_question() -> None:
+@pytest.mark.parametrize("said", ["Forget that.", "Don't save that."])
+def test_forget_that_offers_what_was_told_not_the_question(said: str) -> None:
     """The last question of a conversation is nothing to forget."""
     with temp_engine() as engine:
         engine.add(Turn(ALONE, session="s1"), scope=ANN)
         engine.add(Turn("What am I allergic to?", session="s1"), scope=ANN)
-        outcome = engine.control.turn("Forget that.", scope=ANN, session="s1")
+        outcome = engine.control.turn(said, scope=ANN, session="s1")
         assert outcome is not None
         assert "cashews" in outcome.reply
 

@@ -59,7 +59,11 @@ _ALL = re.compile(
     r"(?: (?:you know|about me|you remember|you know about me))*$",
     _FLAGS,
 )
-_LAST = re.compile(rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last (?:one|thing|message|memory))$", _FLAGS)
+_LAST = re.compile(
+    rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last (?:one|thing|message|memory))$"
+    r"|(?:do not|don't|dont|never) (?:save|store|remember|record|keep) (?:that|this|it)$",
+    _FLAGS,
+)
 _NUMBER = re.compile(
     rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
     rf"(?:(?P<digits>\d{{1,4}})(?:st|nd|rd|th)?|(?P<word>{'|'.join(_ORDINALS)}))(?: one| memory| item)?$",

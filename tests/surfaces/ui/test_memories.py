@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.surfaces.ui.conftest import Window
 
-from engrams.types import Kind, Status
+from engrams.types import Kind, Status, Turn
 
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
@@ -95,6 +95,58 @@ def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
     window.page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
     expect(window.page.get_by_text("places found none left")).to_be_visible()
     assert window.served.engine.get(id, scope=window.scope).status is Status.PURGED
+
+
+def test_forgetting_tells_what_it_reaches(window: Window) -> None:
+    """The dialog names what was said and offers it; the notice tells what went, and Undo brings all of it back."""
+    engine, scope = window.served.engine, window.scope
+    receipt = engine.add(Turn("I'm allergic to cashews."), scope=scope)
+    same = engine.add(Turn("You wrote: I'm allergic to cashews. I keep it in mind.", "assistant"), scope=scope).id
+    window.go("memories")
+    label = f"Forget: {receipt.derived[0].text}"
+    window.page.get_by_role("button", name=label).click()
+    box = window.page.locator("dialog.box")
+    expect(box).to_contain_text("I'm allergic to cashews")
+    expect(box).to_contain_text("Forgotten too")
+    expect(box).to_contain_text("Also said in 1 other message")
+    box.get_by_role("button", name="Cancel").click()
+    assert engine.get(receipt.id, scope=scope).status is Status.ACTIVE
+    window.page.get_by_role("button", name=label).click()
+    box.get_by_label("Also what you said there").check()
+    box.get_by_role("button", name="Forget").click()
+    expect(window.page.get_by_text("Forgotten. 1 message forgotten. 1 other message as well.")).to_be_visible()
+    ids = (receipt.derived[0].id, receipt.id, same)
+    assert {engine.get(id, scope=scope).status for id in ids} == {Status.FORGOTTEN}
+    window.page.get_by_role("button", name="Undo").click()
+    expect(window.page.get_by_text("Restored.")).to_be_visible()
+    assert {engine.get(id, scope=scope).status for id in ids} == {Status.ACTIVE}
+
+
+def test_an_edit_tells_that_what_was_said_is_replaced(window: Window) -> None:
+    """Saving a new text asks first, and tells what became of the message."""
+    engine, scope = window.served.engine, window.scope
+    receipt = engine.add(Turn("I'm allergic to cashews."), scope=scope)
+    window.go("memories")
+    window.page.locator(".memory-open").filter(has_text=receipt.derived[0].text).first.click()
+    side = window.page.locator("dialog.drawer")
+    side.get_by_role("button", name="Edit").click()
+    side.get_by_label("Text").fill("The user is allergic to pecans")
+    side.get_by_role("button", name="Save").click()
+    box = window.page.locator("dialog.box")
+    expect(box).to_contain_text("Replaced too")
+    box.get_by_role("button", name="Save").click()
+    expect(window.page.get_by_text("Saved. 1 message replaced.")).to_be_visible()
+    assert engine.get(receipt.id, scope=scope).status is Status.SUPERSEDED
+
+
+def test_questions_are_not_among_the_memories(window: Window) -> None:
+    """Neither lists nor searches of the page show what was only asked."""
+    window.tell("I live in Lisbon.", "Where do I live?")
+    window.go("memories")
+    expect(window.page.locator(".memory").filter(has_text="Lisbon").first).to_be_visible()
+    window.page.get_by_label("Search memories").fill("Where do I live?")
+    expect(window.page.locator(".memory .score").first).to_be_visible()
+    expect(window.page.locator(".memory").filter(has_text="Where do I live?")).to_have_count(0)
 
 
 def test_a_memory_is_added_with_its_receipt(window: Window) -> None:

@@ -42,15 +42,30 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StageTimer:
-    """Collector of times and counts of the stages."""
+    """Collector of times and counts of the stages.
+    ``budget``: seconds for all of them, 0 for any; ``skipped``: stages that it left no time for."""
 
+    budget: float = 0.0
     rows: list[tuple[str, float, int]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    _begun: float = field(default_factory=time.perf_counter)
     _since: float = field(default_factory=time.perf_counter)
 
     def record(self, name: str, count: int) -> None:
         moment = time.perf_counter()
         self.rows.append((name, round((moment - self._since) * 1000, 3), count))
         self._since = moment
+
+    def has_time(self, name: str) -> bool:
+        """True while there is time for this stage; else it is noted as skipped."""
+        if not self.budget or time.perf_counter() - self._begun < self.budget:
+            return True
+        self.skipped.append(name)
+        return False
+
+    def notes(self) -> tuple[str, ...]:
+        missing = ", ".join(self.skipped)
+        return (f"cut after {self.budget:g} s (read.budget_seconds): without {missing}",) if missing else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     """Find records that answer the request, best first; no side effects.
     Of a very long query its head and tail count."""
     request, cut = _cut_query(request, deps.query_chars)
-    stages = StageTimer()
+    stages = StageTimer(deps.settings.budget_seconds)
     if request.limit <= 0 or not request.text.strip():
         return Found((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
     prepared = prepare_query(request, deps)
@@ -87,7 +102,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
     floors, edges = _find_floors(pool, prepared, request, deps), NodeEdges(request.scope.owner, deps.graph)
-    scored = _add_link_bonuses(pool, scored, floors, edges, deps)
+    scored = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else scored
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
@@ -107,7 +122,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     judged, note = list(joined.hits), ""
-    if deps.reranker is not None:
+    if deps.reranker is not None and stages.has_time("reranking"):
         judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
         dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
@@ -115,21 +130,28 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    chosen = _choose_hits(ranked, pool, dropped, asked, request, deps)
+    chosen = _choose_hits(ranked, pool, dropped, asked, request, deps, stages)
     stages.record("diversify", len(chosen))
     highest = max((content_score(hit) for hit in chosen), default=0.0)
-    notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut)
+    notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
     trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_source_path(pool, prepared, deps))
     return Found(chosen, trace, abstain=highest < deps.settings.abstain)
 
 
 def _choose_hits(
-    ranked: Sequence[Hit], pool: Pool, dropped: dict[str, str], asked: Sequence[str], request: ReadRequest, deps: ReadDeps
+    ranked: Sequence[Hit],
+    pool: Pool,
+    dropped: dict[str, str],
+    asked: Sequence[str],
+    request: ReadRequest,
+    deps: ReadDeps,
+    stages: StageTimer,
 ) -> tuple[Hit, ...]:
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
-    varied = _diversify(_cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps), request, deps)
+    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps)
+    varied = _diversify(near, request, deps) if stages.has_time("variety") else near
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     best = put_rules_first(rules, varied)[: request.limit]
     return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)

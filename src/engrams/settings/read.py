@@ -81,6 +81,9 @@ class ReadSettings(SettingsSection):
     """Search and contexts."""
 
     limit: int = Field(10, ge=0, description="Number of hits a search returns by default.")
+    budget_seconds: float = Field(
+        2.0, ge=0, description="Seconds after which a search begins no further stage: links, reranking and variety are left out. 0: none."
+    )
     candidates: int = Field(400, ge=10, description="Number of candidates that a source gives in a large scope.")
     oversample: float = Field(1.5, ge=1, description="Candidates looked at for each hit wanted, besides `read.extra_candidates`.")
     extra_candidates: int = Field(20, ge=0, description="Further candidates, to make up for hits that merge into one.")

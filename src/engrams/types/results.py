@@ -115,6 +115,11 @@ class Found:
     trace: Trace
     abstain: bool = False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the search: a query or a stage left out, a failed model."""
+        return self.trace.notes
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedMemory:
@@ -143,6 +148,11 @@ class Context:
     @property
     def text(self) -> str:
         return "\n\n".join(part for part in (self.prefix, self.tail) if part)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the search behind it."""
+        return self.trace.notes if self.trace else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def search(
     with options.open() as (engine, scope):
         found = engine.search(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if options.json:
-        emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain})
+        emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain, "notes": found.notes})
         return
     _warn_weak(found)
     for place, hit in enumerate(found.hits, 1):
@@ -63,7 +63,7 @@ def context(
         made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
     if options.json:
         shape = {"text": made.text, "prefix": made.prefix, "tail": made.tail, "tokens": made.tokens, "version": made.version}
-        emit({**shape, "abstain": made.abstain, "hits": [hit_to_dict(hit) for hit in made.hits]})
+        emit({**shape, "abstain": made.abstain, "hits": [hit_to_dict(hit) for hit in made.hits], "notes": made.notes})
     elif made.text:
         say(clean(made.text))
     else:

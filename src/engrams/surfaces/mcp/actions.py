@@ -78,7 +78,7 @@ class ActionTools:
     def search(self, query: Query, limit: Limit = 10) -> outputs.SearchOutput:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._bound.root, limit=limit)
-        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain)
+        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes))
 
     def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryList:
         """List memories, newest first."""

@@ -4,7 +4,7 @@ Without slots: the library takes a slot for a field's default and makes no schem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +79,11 @@ class MatchOutput:
 
 @dataclass(frozen=True)
 class SearchOutput:
-    """Matches, best first; abstain: only weak matches were found."""
+    """Matches, best first; abstain: only weak matches were found; notes: on the search."""
 
     memories: list[MatchOutput]
     abstain: bool
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ class ContextOutput:
     tokens: int
     ids: list[str]
     abstain: bool
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

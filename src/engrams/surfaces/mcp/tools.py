@@ -101,7 +101,7 @@ class MemoryTools:
             return outputs.SearchOutput([outputs.related_to_match(each) for each in found_by_link], not found_by_link)
         when = parse_moment(as_of, "as_of")
         found = self._engine.search(query, scope=scope, limit=limit, as_of=when, kinds=tuple(kinds or ()), history=history)
-        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain)
+        return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes))
 
     def memory_context(
         self,
@@ -114,7 +114,7 @@ class MemoryTools:
         """Return memory as prompt text: a profile, then relevant memories."""
         scope = self._bound.call_scope(project, conversation)
         made = self._engine.context(query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of"))
-        return outputs.ContextOutput(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain)
+        return outputs.ContextOutput(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain, list(made.notes))
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:
         """Get one memory by its id, also a superseded or forgotten one."""

@@ -114,8 +114,11 @@ class HitResponse(BaseModel):
 
 
 class SearchResponse(BaseModel):
+    """Hits, best first; ``notes``: remarks on the search, such as a cut for time."""
+
     hits: list[HitResponse]
     abstain: bool
+    notes: list[str] = []
 
 
 class CandidateResponse(BaseModel):
@@ -137,7 +140,6 @@ class ExplainResponse(SearchResponse):
     understood: dict[str, Any]
     stages: list[StageResponse]
     rows: list[CandidateResponse]
-    notes: list[str]
 
 
 class ContextResponse(BaseModel):
@@ -150,6 +152,7 @@ class ContextResponse(BaseModel):
     version: str
     abstain: bool
     hits: list[HitResponse]
+    notes: list[str] = []
 
 
 class DerivedResponse(BaseModel):
@@ -260,7 +263,7 @@ def to_hit(hit: Hit) -> HitResponse:
 
 
 def to_search(found: Found) -> SearchResponse:
-    return SearchResponse(hits=[to_hit(hit) for hit in found.hits], abstain=found.abstain)
+    return SearchResponse(hits=[to_hit(hit) for hit in found.hits], abstain=found.abstain, notes=list(found.notes))
 
 
 def to_explanation(found: Found) -> ExplainResponse:
@@ -275,7 +278,7 @@ def to_explanation(found: Found) -> ExplainResponse:
             CandidateResponse(id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped)
             for row in trace.rows
         ],
-        notes=list(trace.notes),
+        notes=list(found.notes),
     )
 
 

@@ -52,6 +52,7 @@ def router(settings: Settings) -> APIRouter:
             version=made.version,
             abstain=made.abstain,
             hits=[responses.to_hit(hit) for hit in made.hits],
+            notes=list(made.notes),
         )
 
     return routes

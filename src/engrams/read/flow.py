@@ -57,7 +57,7 @@ class StageTimer:
         self._since = moment
 
     def has_time(self, name: str) -> bool:
-        """True while there is time for this stage; else it is noted as skipped."""
+        """True while there is time for this stage."""
         if not self.budget or time.perf_counter() - self._begun < self.budget:
             return True
         self.skipped.append(name)

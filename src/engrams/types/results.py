@@ -117,7 +117,7 @@ class Found:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the search: a query or a stage left out, a failed model."""
+        """Remarks on the search, such as what was left out."""
         return self.trace.notes
 
 

@@ -79,7 +79,7 @@ class MatchOutput:
 
 @dataclass(frozen=True)
 class SearchOutput:
-    """Matches, best first; abstain: only weak matches were found; notes: on the search."""
+    """Matches, best first; abstain: only weak ones; notes: what was cut."""
 
     memories: list[MatchOutput]
     abstain: bool

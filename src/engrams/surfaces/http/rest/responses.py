@@ -114,7 +114,7 @@ class HitResponse(BaseModel):
 
 
 class SearchResponse(BaseModel):
-    """Hits, best first; ``notes``: remarks on the search, such as a cut for time."""
+    """Hits, best first; ``notes`` tell what was left out."""
 
     hits: list[HitResponse]
     abstain: bool

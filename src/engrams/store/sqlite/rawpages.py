@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from engrams.store.sqlite.rawlog import read_log
+
 RawRow: TypeAlias = tuple[int, int | None, list[Any]]
 """Page of a row, its number (None: in a b-tree of keys), and its values."""
 
@@ -18,7 +20,6 @@ _SIZES = frozenset(1 << power for power in range(9, 17))
 _USUAL_SIZE = 4096
 _LEAF, _KEY_LEAF, _KEY_INNER = 13, 10, 2
 _WHOLE_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-_FRAME = 24
 _MOST_OVERFLOW = 1 << 20
 
 
@@ -43,18 +44,20 @@ class RawPages:
 
     def __init__(self, path: Path, size: int = 0) -> None:
         self.data = path.read_bytes()
-        log = path.with_name(path.name + "-wal")
-        frames = log.read_bytes() if log.exists() else b""
         written = int.from_bytes(self.data[16:18], "big") if self.data.startswith(_MAGIC) else 0
-        logged = int.from_bytes(frames[8:12], "big") if len(frames) > 32 else 0
-        guessed = 65536 if written == 1 else written if written in _SIZES else logged if logged in _SIZES else _USUAL_SIZE
-        self.size = size or guessed
-        self._logged = _read_log(frames, self.size) if logged == self.size else {}
-        self.count = max(-(-len(self.data) // self.size), *self._logged, 0)
+        known = 65536 if written == 1 else written if written in _SIZES else 0
+        log = read_log(path, size or known)
+        self.size = size or known or log.size or _USUAL_SIZE
+        self._logged = log.newest
+        self._first_spare = max(-(-len(self.data) // self.size), *self._logged, 0) + 1
+        self._spare = log.doubtful
+        self.count = self._first_spare - 1 + len(self._spare)
 
     def page(self, number: int) -> bytes:
         """Read a page; a truncated one is padded with zeros.
-        The WAL's page wins."""
+        The WAL's page wins. The last numbers are older versions and pages of damaged frames."""
+        if number >= self._first_spare:
+            return self._spare[number - self._first_spare]
         held = self._logged.get(number)
         return held or self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
 
@@ -73,7 +76,7 @@ class RawPages:
         rows may lie in them that no pointer finds."""
         for number in range(1, self.count + 1):
             page = self.page(number)
-            if any(page) and not self._is_sound(page, number == 1):
+            if any(page) and (number >= self._first_spare or not self._is_sound(page, number == 1)):
                 yield number
 
     def payload(self, page: bytes, cell: PageCell) -> bytes:
@@ -230,19 +233,3 @@ def _free_bytes(page: bytes, start: int) -> int:
         total += int.from_bytes(page[at + 2 : at + 4], "big")
         at = int.from_bytes(page[at : at + 2], "big")
     return total
-
-
-def _read_log(frames: bytes, size: int) -> dict[int, bytes]:
-    """Newest committed page of each number in a write-ahead log."""
-    found: dict[int, bytes] = {}
-    waiting: dict[int, bytes] = {}
-    salts = frames[16:24]
-    for at in range(32, len(frames) - size - _FRAME + 1, size + _FRAME):
-        number, pages = struct.unpack_from(">II", frames, at)
-        if frames[at + 8 : at + 16] != salts or not number:
-            break
-        waiting[number] = frames[at + _FRAME : at + _FRAME + size]
-        if pages:
-            found.update(waiting)
-            waiting.clear()
-    return found

@@ -7,7 +7,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -16,6 +16,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite.rawlog import read_log
 from engrams.store.sqlite.rows import ENUMS
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
 
@@ -39,7 +40,8 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     could be rescued, or it is another program's file, or a newer engrams'. The file then stays as it is."""
     notes: list[str] = []
     try:
-        bad = is_damaged(path, settings)
+        # The log first: SQLite would drop what it takes for never written.
+        bad = read_log(path).damaged or is_damaged(path, settings)
     except (apsw.IOError, apsw.CantOpenError):
         bad = True  # perhaps being moved aside by another process: look again under the lock
     if bad and (note := rescue(path, settings, clock)):
@@ -104,8 +106,8 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
     StoreError: nothing of ours can be read from it. The file is left as it is."""
     from engrams.store.sqlite.salvage import copy_readable
 
-    with lock_folder(path.parent):
-        if not is_damaged(path, settings):
+    with lock_folder(path.parent), stop_writers(path, settings):
+        if not read_log(path).damaged and not is_damaged(path, settings):
             return ""
         fresh = path.with_name(f"{path.name}.rescue")
         remove_with_logs(fresh)
@@ -222,6 +224,22 @@ def rebuild_index(connection: apsw.Connection) -> str:
     texts = ((number, " ".join(terms.get(term, "") for term in array("I", lexemes))) for number, lexemes in rows)
     connection.executemany(query("add_postings"), texts)
     return f"The full-text index was rebuilt from {len(rows):,} records."
+
+
+@contextmanager
+def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
+    """Let no other process write meanwhile, where the file still takes a lock.
+    The log is left as it is."""
+    connection = None
+    with suppress(apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
+        connection = connect.open_reader(path, settings)
+        connection.pragma("query_only", "OFF")
+        connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        if connection is not None:
+            connect.close_replaced(connection)
 
 
 @contextmanager

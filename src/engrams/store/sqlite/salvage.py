@@ -218,9 +218,10 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
     number, id, owner, scope = (columns.index(name) for name in ("number", "id", "owner", "scope"))
     owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])
     kept: dict[int, tuple[Any, ...]] = {}
-    seen: set[str] = set()
+    version, seen = columns.index("version"), set[str]()
     free = max((row[number] for row in rows), default=0) + 1
-    for row in rows:
+    # Of a record that is there in several states, the newest one counts.
+    for row in sorted(rows, key=lambda row: -row[version]):
         values = list(row)
         known = named.get(values[number])
         if known and known[0] == values[id] and owners[known[1]] > owners[values[owner]]:

@@ -1,0 +1,134 @@
+"""Pages in a write-ahead log, read and verified without SQLite.
+
+SQLite stops at the first frame whose checksum is wrong, and takes the log's rest for never written. One overwritten byte would so undo
+what was acknowledged; here the frames behind it are read too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_HEAD, _FRAME = 32, 24
+_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_SIZES = frozenset(1 << power for power in range(9, 17))
+_USUAL_SIZE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class LogPages:
+    """Content of a log.
+
+    ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number. ``doubtful``: pages of damaged frames, and
+    the ones they replaced. ``damaged``: SQLite would leave out committed frames."""
+
+    size: int = 0
+    newest: dict[int, bytes] = field(default_factory=dict)
+    doubtful: list[bytes] = field(default_factory=list)
+    damaged: bool = False
+
+
+def read_log(database: Path, size: int = 0) -> LogPages:
+    """Read the log beside a database; ``size``: of a page, where the log does not tell it."""
+    path = database.with_name(database.name + "-wal")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return LogPages()
+    told = int.from_bytes(data[8:12], "big")
+    size = size or (told if told in _SIZES else _USUAL_SIZE)
+    if len(data) < _HEAD + _FRAME + size:
+        return LogPages()
+    frames = _split_frames(data, size)
+    heads = frames[:, :_FRAME]
+    sound, whole = _verify_frames(data, frames)
+    salts = _find_salts(data, heads, whole)
+    # A frame of this log bears its salts; one byte of them may be the damaged one.
+    own = (heads[:, 8:16] != _as_bytes(salts)).sum(axis=1) <= 1
+    last = max((place for place in range(len(frames)) if own[place]), default=-1)
+    bad = [place for place in range(last + 1) if not (own[place] and sound[place])]
+    numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
+    damaged = last >= 0 and (not whole or any(place < last or commits[place] for place in bad))
+    found = LogPages(size, damaged=damaged)
+    waiting: dict[int, bytes] = {}
+    for place in range(last + 1):
+        page = frames[place, _FRAME:].tobytes()
+        if place in bad:
+            if not damaged:
+                break
+            found.doubtful.append(page)
+        if own[place] and numbers[place]:
+            if place in bad and (older := waiting.get(numbers[place]) or found.newest.get(numbers[place])):
+                found.doubtful.append(older)
+            waiting[numbers[place]] = page
+        if commits[place] or (damaged and place == last):
+            found.newest.update(waiting)
+            waiting.clear()
+    return found
+
+
+def _split_frames(data: bytes, size: int) -> Any:
+    import numpy as np
+
+    count = (len(data) - _HEAD) // (_FRAME + size)
+    return np.frombuffer(data, np.uint8, count * (_FRAME + size), _HEAD).reshape(count, _FRAME + size)
+
+
+def _as_bytes(data: bytes) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    return np.frombuffer(data, np.uint8)
+
+
+def _read_numbers(heads: Any, place: int) -> list[int]:
+    return [int.from_bytes(head[place : place + 4].tobytes(), "big") for head in heads]
+
+
+def _find_salts(data: bytes, heads: Any, whole: bool) -> bytes:
+    """Read the salts of the header or, where it is damaged, of most of the first frames."""
+    return data[16:24] if whole else Counter(head[8:16].tobytes() for head in heads[:3]).most_common(1)[0][0]
+
+
+def _verify_frames(data: bytes, frames: Any) -> tuple[list[bool], bool]:
+    """Compare checksums: of each frame with the one before it, and of the header."""
+    import numpy as np
+
+    # Words are in the order of the machine that began the log.
+    order = ">u4" if data[3] & 1 else "<u4"
+    words = np.concatenate([frames[:, :8], frames[:, _FRAME:]], axis=1).view(order).astype(np.uint32)
+    stored = np.frombuffer(np.ascontiguousarray(frames[:, 16:24]).tobytes(), ">u4").reshape(-1, 2).astype(np.uint32)
+    head = np.frombuffer(data[:24], order).astype(np.uint32)
+    told = np.frombuffer(data[24:32], ">u4").astype(np.uint32)
+    whole = data[:4] in _MAGICS and bool((_add_words(head[None], np.zeros((1, 2), np.uint32)) == told).all())
+    before = np.concatenate([told[None], stored[:-1]])
+    sound = (_add_words(words, before) == stored).all(axis=1).tolist()
+    if not whole:
+        sound[0] = True  # what it builds on is gone
+    return sound, whole
+
+
+def _add_words(words: Any, before: Any) -> Any:
+    """Continue SQLite's checksums over rows of words.
+    Each pair of words is one step of a linear recurrence modulo 2**32."""
+    steps, first = _weigh_steps(words.shape[1] // 2)
+    return before @ first + words @ steps
+
+
+@lru_cache(maxsize=8)
+def _weigh_steps(count: int) -> tuple[Any, Any]:
+    """Weigh each step's words in the sums after the last step, and the sums before the first."""
+    import numpy as np
+
+    powers = [(1, 0, 1)]  # of the symmetric matrix ((1, 1), (1, 2)): its three values
+    for _ in range(count):
+        a, b, d = powers[-1]
+        powers.append(((a + b) % 2**32, (a + 2 * b) % 2**32, (b + 2 * d) % 2**32))
+    # The first word of a pair is in both sums of a step, the second one in the later.
+    weights = [(((a + b) % 2**32, (b + d) % 2**32), (b, d)) for a, b, d in reversed(powers[:-1])]
+    a, b, d = powers[-1]
+    return np.array(weights, np.uint32).reshape(-1, 2), np.array(((a, b), (b, d)), np.uint32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from datetime import UTC, datetime
+from hashlib import blake2b
 
 from engrams.errors import InputError
 
@@ -61,8 +62,21 @@ def new_id(moment: datetime) -> str:
 
     It sorts by time and ends in 80 random bits. Ids of one millisecond sort in the order they were made, so messages of one time keep their
     order."""
-    stamp = max(0, micros(moment) // 1000) & ((1 << 48) - 1)
-    value = stamp << 80 | _id_sequence.next_tail(stamp)
+    stamp = _id_stamp(moment)
+    return _write_id(stamp, _id_sequence.next_tail(stamp))
+
+
+def derive_id(moment: datetime, source: str) -> str:
+    """Make a ULID of a moment and the hash of a source."""
+    return _write_id(_id_stamp(moment), int.from_bytes(blake2b(source.encode("utf-8", "replace"), digest_size=10).digest(), "big"))
+
+
+def _id_stamp(moment: datetime) -> int:
+    return max(0, micros(moment) // 1000) & ((1 << 48) - 1)
+
+
+def _write_id(stamp: int, tail: int) -> str:
+    value = stamp << 80 | tail
     digits = []
     for _ in range(26):
         digits.append(_ALPHABET[value & 31])

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from engrams.clock import new_id
+from engrams.clock import derive_id
 from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
 from engrams.vault import entry
@@ -35,6 +35,16 @@ def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: dat
     return found
 
 
+def name_file(item: FoundFile) -> str:
+    """Name the memory of a file: by its id, else by its path, time and content.
+    A file that was taken for a new memory just before a crash is so known again."""
+    return item.entry.id or derive_id(_changed_at(item), f"{path_key(item.path)}\n{item.hash}")
+
+
+def _changed_at(item: FoundFile) -> datetime:
+    return datetime.fromtimestamp(item.stat.mtime / 1e9, UTC)
+
+
 def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
     """Parse a file without a stored memory into a record."""
     given = item.entry.fields
@@ -43,9 +53,8 @@ def parse_new(item: FoundFile, scope: Scope, at: datetime) -> Record:
     own = bool(item.entry.id)
     folder = item.place.folder
     role = folder.partition("/")[2] if folder.startswith("turns/") else "user"
-    said = datetime.fromtimestamp(item.stat.mtime / 1e9, UTC)
-    name, kind = item.entry.id or new_id(said), _KINDS.get(folder, Kind.TURN)
-    record = item.entry.to_record({"id": name, "kind": kind, "scope": scope, "recorded_at": said})
+    kind = _KINDS.get(folder, Kind.TURN)
+    record = item.entry.to_record({"id": name_file(item), "kind": kind, "scope": scope, "recorded_at": _changed_at(item)})
     if len(record.id) > 200 or not record.id.isprintable() or not record.id.strip():
         raise InputError("its id is no id: at most 200 printable characters")
     if not own:

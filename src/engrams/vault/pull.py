@@ -193,8 +193,8 @@ class VaultPull:
                     self._apply_step(owner, [item], cause)
 
     def _make_edits(self, owner: Scope, items: Sequence[FoundFile], cause: ChangeCause) -> list[FileEdit]:
-        ids = [item.row.id if item.row else item.entry.id for item in items]
-        known = {record.id: record for record in self._parts.store.get(owner, [*filter(None, ids)])}
+        ids = [item.row.id if item.row else parse.name_file(item) for item in items]
+        known = {record.id: record for record in self._parts.store.get(owner, ids)}
         edits = []
         for item, name in zip(items, ids, strict=True):
             try:
@@ -244,6 +244,9 @@ class VaultPull:
         if ours.status is Status.PURGED:
             raise InputError("its memory was purged; remove the file, or its line `id:` to make it a new memory")
         row = item.row
+        if row is None and not item.entry.id:
+            # Taken in before a crash, and not written since.
+            return FileEdit(item, None, Change(ours.scope.owner, ours.id, {}, "move"), does="none", version=ours.version, scope=ours.scope)
         version = row.version if row is not None else int(item.entry.fields.get("version", ours.version))
         history = self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
         base = (threeway.record_at_version(ours, history, version) if version < ours.version else ours) or ours

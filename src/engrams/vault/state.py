@@ -6,9 +6,10 @@ that is not mounted can be told from an empty one. It is derived: without it, ev
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -35,6 +36,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) ST
 _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash"
 
 
+_log = logging.getLogger(__name__)
 _UNSEEN = FileStat(0, 0)
 
 
@@ -212,18 +214,54 @@ class VaultState:
             return list(self._connection().execute(statement, values))
 
     def _connection(self) -> Any:
-        import apsw
-
         if self._process != os.getpid():
             # A connection that a fork copied belongs to the parent.
             self._abandoned, self._open, self._process = self._open, None, os.getpid()
         if self._open is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            connection = apsw.Connection(str(self._path))
-            connection.set_busy_timeout(10_000)
-            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute(_SCHEMA)
+            self._open = _open_sound(self._path) or self._start_anew()
             self._path.chmod(0o600)
-            self._open = connection
         return self._open
+
+    def _start_anew(self) -> Any:
+        """Replace a damaged database; only what waits for its end is taken along."""
+        kept = _read_waiting(self._path)
+        for end in ("-wal", "-shm", ""):
+            self._path.with_name(self._path.name + end).unlink(missing_ok=True)
+        connection = _open_sound(self._path)
+        for table, rows in kept.items():
+            for row in rows:
+                connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own tables
+        _log.warning("%s was damaged. It was made anew, and every file is compared with its memory.", self._path.name)
+        return connection
+
+
+def _open_sound(path: Path) -> Any:
+    """Open the database; None where it is damaged."""
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(10_000)
+        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(_SCHEMA)
+        if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:
+            return connection
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError):
+        pass
+    connection.close()
+    return None
+
+
+def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Read the readable rows that are not derived: erasures and notes for the next commit."""
+    import apsw
+
+    found: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}
+    with suppress(apsw.Error, UnicodeDecodeError):
+        connection = apsw.Connection(str(path))
+        with closing(connection):
+            for table, rows in found.items():
+                rows.extend(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 - our own tables
+    return found

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from engrams.errors import EngramsError
 from engrams.types import Json, Scope
 from engrams.vault.disk import FileStat
 from engrams.vault.path import path_key
@@ -204,10 +205,9 @@ class VaultState:
             return
         # ``where`` comes from this module alone.
         for row in self._query(f"SELECT {_COLUMNS} FROM files {where}", values):  # noqa: S608
-            owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
-            told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))
-            stat = FileStat(mtime, size)
-            yield FileRow(Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, stat, seen, next_path, next_hash)
+            # A row that makes no sense is as good as none: its file is compared with its memory.
+            with suppress(ValueError, TypeError, EngramsError):
+                yield _decode_row(row)
 
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -236,6 +236,12 @@ class VaultState:
         return connection
 
 
+def _decode_row(row: tuple[Any, ...]) -> FileRow:
+    owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
+    told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))
+    return FileRow(Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, FileStat(mtime, size), seen, next_path, next_hash)
+
+
 def _open_sound(path: Path) -> Any:
     """Open the database; None where it is damaged."""
     import apsw
@@ -246,6 +252,9 @@ def _open_sound(path: Path) -> Any:
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(_SCHEMA)
+        for table in ("files", "touched", "erased", "problems", "facts"):
+            for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables; also finds what is no UTF-8
+                pass
         if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:
             return connection
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError):

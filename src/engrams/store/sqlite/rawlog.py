@@ -49,9 +49,10 @@ def read_log(database: Path, size: int = 0) -> LogPages:
     sound, whole = _verify_frames(data, frames)
     salts = _find_salts(data, heads, whole)
     # A frame of this log bears its salts; one byte of them may be the damaged one.
-    own = (heads[:, 8:16] != _as_bytes(salts)).sum(axis=1) <= 1
+    wrong = (heads[:, 8:16] != _as_bytes(salts)).sum(axis=1)
+    own = wrong <= 1
     last = max((place for place in range(len(frames)) if own[place]), default=-1)
-    bad = [place for place in range(last + 1) if not (own[place] and sound[place])]
+    bad = [place for place in range(last + 1) if wrong[place] or not sound[place]]
     numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
     damaged = last >= 0 and (not whole or any(place < last or commits[place] for place in bad))
     found = LogPages(size, damaged=damaged)

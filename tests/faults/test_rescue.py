@@ -1,0 +1,159 @@
+"""What else of a home can be damaged: the log beside the store, the files' own notes; and what comes back from files and backups."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from tests.faults.test_damage import OWNER, run
+
+import engrams
+from engrams.types import Status
+
+NOTES = 60
+FRAME = 4096 + 24
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def said(number: int) -> str:
+    return f"Parcel r{number}x{number * 31} waits in the hall of house {number % 40}."
+
+
+def killed(home: Path, **settings: object) -> Path:
+    """A home of 60 memories whose writer was killed: half of them are in the log alone."""
+    child = os.fork()
+    if not child:
+        memory = engrams.open(home=home, jobs__workers=0, **settings)
+        for number in range(NOTES):
+            if number == NOTES // 2:
+                memory.close()
+                memory = engrams.open(home=home, jobs__workers=0, **settings)
+            memory.add(said(number), scope=OWNER, settle=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert (home / "memory.db-wal").stat().st_size > 10 * FRAME
+    return home
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return killed(tmp_path_factory.mktemp("logged") / "home")
+
+
+def texts(home: Path, **settings: object) -> list[str]:
+    with engrams.open(home=home, **settings) as memory:
+        return sorted(record.text for record in memory.list(scope=OWNER, statuses=tuple(Status), limit=1000).records)
+
+
+def overwrite(path: Path, place: int, content: bytes) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:place] + content + data[place + len(content) :])
+
+
+@pytest.mark.parametrize("where", ["header", "salts of the first page", "an early page", "a late page"])
+def test_a_byte_of_the_log_loses_nothing(logged: Path, tmp_path: Path, where: str) -> None:
+    """SQLite would drop the log from the damaged frame on, and say nothing: all memories are listed, and it is said."""
+    home = Path(shutil.copytree(logged, tmp_path / "home"))
+    log = home / "memory.db-wal"
+    frames = (log.stat().st_size - 32) // FRAME
+    place = {
+        "header": 17,
+        "salts of the first page": 32 + 9,
+        "an early page": 32 + 2 * FRAME + 24 + 4000,
+        "a late page": 32 + (frames - 2) * FRAME + 24 + 4000,
+    }[where]
+    overwrite(log, place, bytes((log.read_bytes()[place] ^ 0x55,)))
+    if where == "header":
+        listed = run(home, "list", "--limit", "1000", "--user", "ada")
+        assert listed.returncode == 0 and "was damaged" in listed.stderr, listed.stderr
+    assert texts(home) == sorted(map(said, range(NOTES)))
+    assert list(home.glob("memory.db.corrupt-*.rescued"))
+    with engrams.open(home=home) as memory:
+        assert memory.check()["ok"]
+
+
+def test_zeros_in_the_log_lose_what_they_cover_only(logged: Path, tmp_path: Path) -> None:
+    """Where a page of the log is gone, everything whose bytes are still there comes back."""
+    home = Path(shutil.copytree(logged, tmp_path / "home"))
+    overwrite(home / "memory.db-wal", 4 * 4096, bytes(4096))
+    left = b"".join((home / name).read_bytes() for name in ("memory.db", "memory.db-wal"))
+    assert set(texts(home)) >= {said(number) for number in range(NOTES) if said(number).encode() in left}
+
+
+def test_a_killed_writer_s_log_is_not_called_damaged(logged: Path, tmp_path: Path) -> None:
+    """A log that a kill left, also with half of a last frame, is read as it is and nothing is moved aside."""
+    home = Path(shutil.copytree(logged, tmp_path / "home"))
+    log = home / "memory.db-wal"
+    log.write_bytes(log.read_bytes() + log.read_bytes()[32 : 32 + FRAME // 2])
+    assert texts(home) == sorted(map(said, range(NOTES)))
+    assert not list(home.glob("memory.db.corrupt-*"))
+
+
+@pytest.mark.parametrize("damage", ["a byte of the schema", "zeroed", "a text"])
+def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
+    """Where the database of the files' state is damaged, files and memory are compared: nothing is lost, doubled, or refused."""
+    home = tmp_path / "home"
+    with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+        for number in range(12):
+            memory.add(said(number), scope=OWNER)
+        memory.drain()
+        facts = home / "vault/entries/user/ada/facts"
+        facts.mkdir(parents=True, exist_ok=True)
+        (facts / "mine.md").write_text(said(12) + "\n", "utf-8")
+    state = home / "vault.db"
+    content = state.read_bytes()
+    match damage:
+        case "a byte of the schema":
+            overwrite(state, content.index(b"CREATE TABLE files") + 8, b"\x01")
+        case "zeroed":
+            overwrite(state, 4096, bytes(3 * 4096))
+        case "a text":
+            state.write_text("Dear diary. " * 900)
+    for _ in range(2):
+        assert texts(home, vault__enabled=True) == sorted(map(said, range(13)))
+
+
+def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
+    """Killed between memory's commit and the note of it, a file without an id becomes one memory, not two."""
+    home = tmp_path / "home"
+    facts = home / "vault/entries/user/ada/facts"
+    facts.mkdir(parents=True)
+    (facts / "mine.md").write_text(said(1) + "\n", "utf-8")
+    child = os.fork()
+    if not child:
+        from engrams.vault.state import VaultState
+
+        VaultState.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+            memory.vault.sync()
+        os._exit(0)
+    os.waitpid(child, 0)
+    for _ in range(2):
+        with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+            memory.vault.sync()
+            memory.drain()
+    assert texts(home, vault__enabled=True) == [said(1)]
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 50_000])
+def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> None:
+    """With nothing left of the store and no backup, `doctor --repair` reads memory from the vault's files."""
+    home = tmp_path / "home"
+    vault = ("--set", "vault.enabled=true")
+    with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+        for number in range(25):
+            memory.add(said(number), scope=OWNER)
+        memory.drain()
+    before = texts(home, vault__enabled=True)
+    (home / "memory.db").write_bytes(content)
+    listed = run(home, "list", "--user", "ada", *vault)
+    if content:
+        assert listed.returncode == 5 and "engrams doctor --repair" in listed.stderr, listed
+        done = run(home, "doctor", "--offline", "--repair", *vault)
+        assert done.returncode == 0 and "read from the files" in done.stdout, done.stdout
+        assert [path.read_bytes() for path in home.glob("memory.db.corrupt-*.rescued")] == [content]
+    assert texts(home, vault__enabled=True) == before

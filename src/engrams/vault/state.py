@@ -224,7 +224,7 @@ class VaultState:
         return self._open
 
     def _start_anew(self) -> Any:
-        """Replace a damaged database; only what waits for its end is taken along."""
+        """Replace a damaged database; take unfinished work along."""
         kept = _read_waiting(self._path)
         for end in ("-wal", "-shm", ""):
             self._path.with_name(self._path.name + end).unlink(missing_ok=True)
@@ -264,7 +264,7 @@ def _open_sound(path: Path) -> Any:
 
 
 def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Read the readable rows that are not derived: erasures and notes for the next commit."""
+    """Read rows that are not derived: erasures, notes for a commit."""
     import apsw
 
     found: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}

@@ -34,7 +34,8 @@ class LogPages:
 
 
 def read_log(database: Path, size: int = 0) -> LogPages:
-    """Read the log beside a database; ``size``: of a page, where the log does not tell it."""
+    """Read the log beside a database.
+    ``size``: bytes of a page, where the log does not tell it."""
     path = database.with_name(database.name + "-wal")
     try:
         data = path.read_bytes()
@@ -91,12 +92,13 @@ def _read_numbers(heads: Any, place: int) -> list[int]:
 
 
 def _find_salts(data: bytes, heads: Any, whole: bool) -> bytes:
-    """Read the salts of the header or, where it is damaged, of most of the first frames."""
+    """Read the salts of the header.
+    Where it is damaged: those of most of the first frames."""
     return data[16:24] if whole else Counter(head[8:16].tobytes() for head in heads[:3]).most_common(1)[0][0]
 
 
 def _verify_frames(data: bytes, frames: Any) -> tuple[list[bool], bool]:
-    """Compare checksums: of each frame with the one before it, and of the header."""
+    """Verify each frame's checksum, and the header's."""
     import numpy as np
 
     # Words are in the order of the machine that began the log.
@@ -122,7 +124,7 @@ def _add_words(words: Any, before: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _weigh_steps(count: int) -> tuple[Any, Any]:
-    """Weigh each step's words in the sums after the last step, and the sums before the first."""
+    """Weigh words and earlier sums in the sums after some steps."""
     import numpy as np
 
     powers = [(1, 0, 1)]  # of the symmetric matrix ((1, 1), (1, 2)): its three values

@@ -228,7 +228,7 @@ def rebuild_index(connection: apsw.Connection) -> str:
 
 @contextmanager
 def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
-    """Let no other process write meanwhile, where the file still takes a lock.
+    """Stop other processes' writes, where the file takes a lock.
     The log is left as it is."""
     connection = None
     with suppress(apsw.CorruptError, apsw.NotADBError, apsw.FormatError):

@@ -36,7 +36,7 @@ def parse_edit(item: FoundFile, base: Record, scopes: Collection[Scope], at: dat
 
 
 def name_file(item: FoundFile) -> str:
-    """Name a file's memory by its id, else by path, time and content.
+    """Name a file's memory by id, else by path and content.
     A file that was taken for a new memory just before a crash is so known again."""
     return item.entry.id or derive_id(_changed_at(item), f"{path_key(item.path)}\n{item.hash}")
 

@@ -48,12 +48,14 @@ def open(
     clock: Clock = clocks.now,
     embedder: Embedder | None = None,
     chat: Any = None,
+    background: bool = True,
     **arguments: Any,
 ) -> MemoryEngine:
     """Open an engine on ``settings``, or on what ``settings.load`` finds.
 
     ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat``
-    replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client.
+    replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client. ``background``: go on
+    with the jobs that an earlier process left (False: workers start with the first write).
 
     Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is unknown or
     out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an optional part
@@ -85,6 +87,8 @@ def open(
     )
     if files is not None:
         files.start(engine.work)
+    if background:
+        engine.work.resume()
     return engine
 
 

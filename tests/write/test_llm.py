@@ -62,18 +62,19 @@ def test_what_the_model_finds_is_stored_with_its_quote(talk: Talk, model: Script
 
 
 @pytest.mark.covers("S2.34")
-def test_only_the_users_words_are_shown(talk: Talk, model: ScriptedModel) -> None:
-    """What the assistant and the system said is neither shown to the model nor learned from."""
-    model.say(said())
-    talk.say(
-        Turn("You surely love Wagner", role="assistant"),
-        Turn("Be brief", role="system"),
-        Turn("My cat sleeps a lot in summer", role="user"),
-    )
+def test_only_the_users_words_are_learned_from(talk: Talk, model: ScriptedModel) -> None:
+    """What the assistant said is shown, marked, so that an answer to it is understood; it is never evidence. The system's is not shown."""
+    turns = [Turn(f"{role} {text}", role=role) for role, text in (("assistant", "Rye or Wagner?"), ("system", "Be brief"))]
+    model.say(said(statement("The user likes rye", "The first one, please"), statement("Wagner is liked", "Rye or Wagner?")))
+    talk.say(*turns, Turn("The first one, please, as ever", role="user"))
     (prompt,) = asked(model)
-    assert "cat" in prompt
-    assert "Wagner" not in prompt
-    assert "brief" not in prompt
+    assert '(context) "assistant": "assistant Rye or Wagner?"' in prompt
+    assert "Be brief" not in prompt
+    assert talk.texts() == ["The user likes rye"]
+    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"context_turns": 0})})
+    model.say(said())
+    talk.say(*turns, Turn("The second one, rather", role="user"))
+    assert "Wagner" not in asked(model)[-1].split("The messages:")[1]
 
 
 def test_a_quote_that_was_not_said_drops_the_statement(talk: Talk, model: ScriptedModel) -> None:

@@ -13,7 +13,7 @@ import re
 import ssl
 import threading
 import weakref
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
@@ -52,15 +52,24 @@ class HttpResponse:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class HttpWaits:
+    """Seconds to connect, and without a byte once an answer has begun."""
+
+    connect: float = 10.0
+    silence: float = 60.0
+
+
 class HttpClient:
     """Client of one server; threads share it and its open connections."""
 
-    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], waits: HttpWaits | None = None) -> None:
         """Check the address and headers. SettingsError: one cannot be used."""
         self.url = parse_address(url)
         self._headers = {"content-type": "application/json", "accept": "application/json", **headers}
         if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
             raise SettingsError("The key holds characters that an HTTP header cannot carry.", hint="Copy it again, without line breaks.")
+        self._waits = waits or HttpWaits()
         self._lock = threading.Lock()
         self._loop: _HttpLoop | None = None
         self._closed = False
@@ -87,7 +96,7 @@ class HttpClient:
 
     @property
     def host(self) -> str:
-        return self.url.split("://", 1)[1].split("/", 1)[0]
+        return _host(self.url)
 
     def close(self) -> None:
         """Cut running calls off; they raise ModelError."""
@@ -102,7 +111,7 @@ class HttpClient:
                 raise ModelError(_CLOSED, hint="Open a new engine.")
             if self._loop is None or self._loop.process != os.getpid():
                 # A forked child inherits the loop but not its thread.
-                self._loop = _HttpLoop(local=_is_local(self.host))
+                self._loop = _HttpLoop(self._waits, local=_is_local(self.host))
             return self._loop
 
 
@@ -113,14 +122,14 @@ _SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a sma
 class _HttpLoop:
     """Event loop in a thread, with its HTTP client."""
 
-    def __init__(self, *, local: bool) -> None:
+    def __init__(self, waits: HttpWaits, *, local: bool) -> None:
         import httpx2
 
-        self.process = os.getpid()
+        self.process, self._silence = os.getpid(), waits.silence
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._client = httpx2.AsyncClient(
-            timeout=None,  # the deadline around each call bounds all of it
+            timeout=httpx2.Timeout(None, connect=waits.connect),  # the deadline around each call bounds all of it
             verify=_load_certificates(),
             trust_env=not local,  # a proxy cannot reach this machine's own servers
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
@@ -154,11 +163,20 @@ class _HttpLoop:
     async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> HttpResponse:
         async with self._client.stream("POST", url, content=content, headers=dict(headers)) as response:
             body = bytearray()
-            async for chunk in response.aiter_bytes():
+            chunks = response.aiter_bytes()
+            while (chunk := await self._next_chunk(chunks, url)) is not None:
                 body += chunk
                 if len(body) > _LARGEST:
                     raise ModelError(f"The answer of the model's server is larger than {_LARGEST:,} bytes.", retryable=False)
             return HttpResponse(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+
+    async def _next_chunk(self, chunks: AsyncIterator[bytes], url: str) -> bytes | None:
+        """Read the next piece; None at the end. ModelError: the server fell silent."""
+        try:
+            async with asyncio.timeout(self._silence):
+                return await anext(chunks, None)
+        except TimeoutError:
+            raise ModelError(f"{_host(url)} fell silent for {self._silence:.3g} seconds in its answer.", hint=_SLOW) from None
 
     def close(self) -> None:
         with self._lock:
@@ -195,10 +213,14 @@ def _stop(loop: asyncio.AbstractEventLoop) -> None:
 def _connection_error(url: str, problem: httpx2.HTTPError) -> ModelError:
     import httpx2
 
-    host = url.split("://", 1)[1].split("/", 1)[0]
-    if isinstance(problem, httpx2.ConnectError | httpx2.UnsupportedProtocol | httpx2.ProxyError):
+    host = _host(url)
+    if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.ProxyError):
         return ModelError(f"No model server can be reached at {host}.", hint="Is it running, and is the address right?")
     return ModelError(f"The connection to {host} broke before the answer was complete ({type(problem).__name__}).")
+
+
+def _host(url: str) -> str:
+    return url.split("://", 1)[1].split("/", 1)[0]
 
 
 def parse_address(url: str) -> str:

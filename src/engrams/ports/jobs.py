@@ -25,6 +25,9 @@ GARDEN, WAKE = "garden", "garden-wake"
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
 """Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
+KEPT = "kept"
+"""Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -54,7 +57,7 @@ class Claim:
 
     worker: str
     now: datetime
-    lease_seconds: float = 120.0
+    lease_seconds: float = 60.0
     kinds: tuple[str, ...] = ()
     id: str = ""
 
@@ -80,6 +83,11 @@ class Jobs(Protocol):
     def claim(self, claim: Claim) -> Job | None: ...
 
     def renew(self, lease: str, until: datetime) -> bool: ...
+
+    def keep(self, lease: str, payload: Meta) -> bool:
+        """Replace the payload of a running job.
+        False: the lease was lost; another worker has the job."""
+        ...
 
     def finish(self, lease: str, at: datetime) -> bool:
         """False: the lease was lost; another worker has the job."""
@@ -117,4 +125,12 @@ class Ledger(Protocol):
         """Add to a day's calls and tokens.
         The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that no other caller can come between.
         The last few days are kept. Adding nothing only looks."""
+        ...
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        """Keep the seconds that one answer of a model took."""
+        ...
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        """Return the seconds of a model's last answers, at most 50, oldest first."""
         ...

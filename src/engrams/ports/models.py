@@ -74,25 +74,30 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question to a chat model.
-    ``schema``: a JSON schema its answer must satisfy (None: free text)."""
+    ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for all of it, retries and corrections
+    included (None: the model's own time-out for each answer). ``key``: a name for the question, by which its answer is kept (empty: its
+    messages). ``about``: ids of the memories that it shows."""
 
     messages: tuple[Message, ...]
     purpose: str
     schema: Mapping[str, Json] | None = None
     max_tokens: int = 1024
     temperature: float | None = 0.0
-    timeout: float = 60.0
+    timeout: float | None = None
+    key: str = ""
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``data``: the parsed, schema-checked JSON where a schema was asked for."""
+    """``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired."""
 
     text: str
     data: Json = None
     calls: int = 1
     tokens: int = 0
     model: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Chat(Protocol):

@@ -102,7 +102,7 @@ class OutboxEntry:
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Everything one write does, in ONE transaction: all of it or none.
-    ``finish``: job leases completed by it.
+    ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
 
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
     it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
@@ -120,6 +120,7 @@ class Batch:
     topics: tuple[Topic, ...] = ()
     jobs: tuple[JobSpec, ...] = ()
     finish: tuple[str, ...] = ()
+    progress: tuple[tuple[str, Meta], ...] = ()
     outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
     sessions: tuple[SessionRow, ...] = ()
     states: tuple[StateRow, ...] = ()

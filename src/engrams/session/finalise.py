@@ -89,10 +89,9 @@ class SessionFinaliser:
         end = _SessionEnd(
             owner, row, self._load_transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []}
         )
-        if not self._extract_remainder(job, end):
+        if not self._extract_remainder(end):
             self._postpone(job)
             return
-        self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
         forbidden = name in find_noted(self._store, owner)
         if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
             self._build_arcs(end)
@@ -128,7 +127,7 @@ class SessionFinaliser:
             page = self._store.find(replace(query, after=page.next))
         return select_turns(found)
 
-    def _extract_remainder(self, job: Job, end: _SessionEnd) -> bool:
+    def _extract_remainder(self, end: _SessionEnd) -> bool:
         """Run waiting extraction of these turns here; False: another worker has some."""
         if self._settings.sessions.trigger == "manual":
             return True
@@ -139,7 +138,6 @@ class SessionFinaliser:
                 spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
                 (name,) = self._store.enqueue((spec,), self._clock())
                 self._run_job(name)
-                self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
         return not any(one.kind == EXTRACT and ids & _item_ids(one) for one in self._store.queue(("running",), 10_000))
 
     def _postpone(self, job: Job) -> None:

@@ -20,7 +20,7 @@ class JobSettings(SettingsSection):
     max_attempts: int = Field(5, ge=1, description="Attempts after which a job waits in the dead-letter list.")
     max_queued: int = Field(1000, ge=1, description="Updates that may wait before `updates.add` refuses more.")
     backoff_seconds: float = Field(2.0, ge=0, description="Seconds before the first retry; doubles each time, up to an hour.")
-    lease_seconds: float = Field(120.0, gt=0, description="Seconds after which a silent worker's job is taken over.")
+    lease_seconds: float = Field(60.0, gt=0, description="Seconds after which a dead worker's job is taken over; a living one renews.")
 
 
 class SessionSettings(SettingsSection):

@@ -64,7 +64,11 @@ class ChatSettings(SettingsSection):
     model: str = Field("", description="The model's name.")
     url: str = Field("", description="Base URL, for example http://localhost:11434.")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
-    timeout_seconds: float = Field(60.0, gt=0, description="Seconds a call may take.")
+    timeout_seconds: float = Field(
+        300.0, gt=0, description="Seconds an answer may take in all; more where the model was seen to need more, up to an hour."
+    )
+    connect_seconds: float = Field(10.0, gt=0, description="Seconds to reach the server.")
+    silence_seconds: float = Field(60.0, gt=0, description="Seconds without a byte after which an answer that has begun is given up.")
     retries: int = Field(3, ge=0, le=10, description="Further tries after a failure that waiting may cure.")
     daily_calls: int = Field(0, ge=0, description="Most calls a day. 0: no limit.")
     daily_tokens: int = Field(0, ge=0, description="Most tokens a day. 0: no limit.")

@@ -30,6 +30,9 @@ class WriteSettings(SettingsSection):
         "log", description="A user's messages that only ask the assistant. log: kept, and no read finds them. recall: found like others."
     )
     batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
+    context_turns: int = Field(
+        16, ge=0, le=100, description="Other turns of the conversation that a model is shown with them, only to understand them."
+    )
     debounce_seconds: float = Field(30.0, ge=0, le=300, description="Seconds of quiet before a model extracts. 0: none.")
     extraction_passes: int = Field(1, ge=1, le=2, description="2: a model is asked for facts and for rules apart, at the same time.")
     reconcile_fallback: Literal["rules", "hold", "coexist"] = Field(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from engrams.ports import EMBED, Batch, Clock, Embedder, Job, JobSpec, Store
 from engrams.types import Record, Vector
 
@@ -36,7 +34,6 @@ class Backfill:
             rows = self._embedder.embed([record.search_text for record in records])
             vectors = tuple((record.scope.owner, vector(record, card.id, row.tobytes())) for record, row in zip(records, rows, strict=True))
             self._store.commit(Batch("engrams", "embedded", self._clock(), vectors=vectors))
-            self._store.renew(job.lease, self._clock() + timedelta(seconds=120))
         self._store.finish(job.lease, self._clock())
 
 

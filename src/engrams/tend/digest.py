@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import EXTRACT, FINALISE, LEARNED, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
+from engrams.ports import EXTRACT, FINALISE, KEPT, LEARNED, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
 from engrams.settings import Settings
-from engrams.types import Kind, Record, Scope, Status, conversation
+from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
 from engrams.write import flow
-from engrams.write.llm.cached import CachedChat
+from engrams.write.llm import KeptChat, count_together
 from engrams.write.schedule import NEVER, due_reason, last_cosine
 
 _STEP = 50
@@ -46,40 +47,68 @@ class DigestJob:
         return self._settings.enabled and self._deps.chat is None and self._settings.write.extract != "off"
 
     def run(self, job: Job) -> None:
-        """Extract from the job's records, step by step."""
-        scope = Scope.parse(job.payload["scope"])
-        items = list(job.payload["items"])
+        """Extract from the job's records, part by part; a part that is stored is not done again."""
+        scope, items = Scope.parse(job.payload["scope"]), list(job.payload["items"])
         if self._keep_gathering(job, scope.owner, items):
             return
-        for start in range(0, max(len(items), 1), _STEP):
-            last = start + _STEP >= len(items)
-            records = self._store.get(scope.owner, items[start : start + _STEP])
-            self.learn(job, records, last=last)
-            if not last:
-                self._renew(job)
+        kept = job.payload.get(KEPT, {})
+        while True:
+            part = [one for one in kept.get("items", ()) if one in items] or self._next_part(scope.owner, items)
+            items = [one for one in items if one not in set(part)]
+            self.learn(job, self._store.get(scope.owner, part), rest=items, kept=kept)
+            if not items:
+                return
+            kept = {}
 
-    def learn(self, job: Job, records: tuple[Record, ...], *, last: bool = True, fresh: bool = False) -> flow.DigestResult:
-        """Extract from records and commit.
+    def learn(
+        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
+    ) -> flow.DigestResult:
+        """Extract from records and commit, together with the end of the job, or the ``rest`` of its items.
 
-        ``last``: the job is done then. ``fresh``: nothing was learned from the records before."""
-        gaps, lane = self._load_gaps(records) if job.payload.get("end") else (), str(job.payload.get("lane", ""))
-        heard = flow.extract_candidates(records, replace(self._deps, gaps=gaps, lane=lane) if gaps or lane else self._deps, fresh=fresh)
-        deps = replace(self._deps, chat=CachedChat(self._deps.chat)) if self._deps.chat is not None else self._deps
-        owner, finish = Scope.parse(job.payload["scope"]).owner, (job.lease,) if last else ()
+        ``kept``: a model's answers about these records, of an earlier run. ``fresh``: nothing was learned from the records before."""
+        deps = self._prepare_deps(job, records, rest, kept or {})
+        heard = flow.extract_candidates(records, deps, fresh=fresh)
+        owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
         for left in reversed(range(_TRIES)):
             try:
                 with self._owner_lock(owner.key) if self._brief else nullcontext():
                     marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
                     result = flow.reconcile_extraction(heard, deps)
-                    if finish or not result.is_empty or result.failed:
-                        jobs = (*result.batch.jobs, *self._make_follow_ups(job, records, result))
-                        self._store.commit(replace(result.batch, finish=finish, jobs=jobs, states=() if result.is_empty else marks))
+                    batch = replace(
+                        result.batch,
+                        finish=() if rest else (job.lease,),
+                        progress=((job.lease, payload),) if rest else (),
+                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result)),
+                        states=() if result.is_empty else marks,
+                    )
+                    self._store.commit(batch)
                     return result
             except ConflictError:
                 # Another job changed this owner's memory: reconcile again, unless the lease is lost.
                 if not left or not self._renew(job):
                     raise
         raise AssertionError("unreachable")
+
+    def _next_part(self, owner: Scope, items: list[str]) -> list[str]:
+        """Return the first items, as many as one call of the model takes."""
+        if self._deps.chat is None or self._settings.write.extract == "rules":
+            return items[:_STEP]
+        found = self._store.get(owner, items[:_STEP])
+        return [record.id for record in found[: count_together(found, self._settings.write.batch_turns)]] or items[:_STEP]
+
+    def _prepare_deps(self, job: Job, records: tuple[Record, ...], rest: Sequence[str], kept: Meta) -> flow.WriteDeps:
+        """Return the flow's dependencies, with a model whose answers the job keeps."""
+        if self._deps.chat is None:
+            return self._deps
+
+        def save(answers: Meta) -> None:
+            part = [record.id for record in records]
+            payload = {**_strip_kept(job), "items": [*part, *rest], KEPT: {"items": part, **answers}}
+            if not self._store.keep(job.lease, payload):
+                raise ConflictError("The job was taken over by another worker.", hint="That worker continues it.")
+
+        gaps = self._load_gaps(records) if job.payload.get("end") else ()
+        return replace(self._deps, chat=KeptChat(self._deps.chat, kept, save), gaps=gaps, lane=str(job.payload.get("lane", "")))
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Postpone a batch job that is not due; True: it was postponed.
@@ -175,3 +204,7 @@ class DigestJob:
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())
+
+
+def _strip_kept(job: Job) -> dict[str, Json]:
+    return {name: value for name, value in job.payload.items() if name != KEPT}

@@ -15,13 +15,15 @@ from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
 from engrams.ports import Claim, Clock, Failure, Job, Jobs, Lease
 from engrams.settings import JobSettings
+from engrams.tend.lease import LeaseKeeper
 
 Result = TypeVar("Result")
 Handler = Callable[[Job], object]
 """Does a job and finishes its lease, in the same transaction as what it writes."""
 
 _log = logging.getLogger(__name__)
-_POLL = 1.0
+_POLL = 5.0
+"""Longest time after which idle workers look for work, of other processes too."""
 _HOUR = 3600.0
 _PATIENCE = timedelta(days=1)
 """Age up to which a job's conflicts are no failures."""
@@ -48,6 +50,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._cut_off = False
+        self._leases = LeaseKeeper(jobs, clock, settings.lease_seconds)
 
     def wake(self) -> None:
         """Start the workers if needed, and let them look for work."""
@@ -60,6 +63,11 @@ class WorkerPool:
                 for thread in self._threads:
                     thread.start()
         self._wake.set()
+
+    def resume(self) -> None:
+        """Start the workers where work of an earlier process is left."""
+        if self._jobs.next_due() is not None:
+            self.wake()
 
     def run(self, id: str = "") -> Job | None:
         """Claim one due job (or just this one) and run it here.
@@ -106,6 +114,7 @@ class WorkerPool:
             cut()
         for thread in self._threads:
             thread.join(timeout=self._settings.lease_seconds)
+        self._leases.close()
 
     def _run_worker(self) -> None:
         while not self._stop.is_set():
@@ -132,7 +141,7 @@ class WorkerPool:
             look()
 
     def _idle_seconds(self) -> float:
-        longest = min([_POLL * 30, *self._timers.values()])
+        longest = min([_POLL, *self._timers.values()])
         due = self._jobs.next_due()
         if due is None:
             return longest
@@ -141,7 +150,8 @@ class WorkerPool:
     def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
         """Do the work of a leased job; None: its failure is recorded."""
         try:
-            return work()
+            with self._leases.hold(job.lease):
+                return work()
         except ClosedError:
             raise
         except ConflictError as problem:

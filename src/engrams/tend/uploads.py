@@ -141,7 +141,6 @@ class FileUploads:
 
         def progress(done: int, total: int) -> None:
             _write_upload(place, replace(upload, done=done, total=total))
-            self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.lease_seconds))
 
         if upload.report is None:
             try:

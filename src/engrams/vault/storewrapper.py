@@ -65,6 +65,7 @@ class ForwardingStore:
         self.enqueue = store.enqueue
         self.claim = store.claim
         self.renew = store.renew
+        self.keep = store.keep
         self.finish = store.finish
         self.fail = store.fail
         self.queue = store.queue
@@ -74,6 +75,8 @@ class ForwardingStore:
         self.next_due = store.next_due
         self.cancel = store.cancel
         self.spend = store.spend
+        self.record_pace = store.record_pace
+        self.load_pace = store.load_pace
         self.load = store.load
         self.save = store.save
         self.idle = store.idle

@@ -68,11 +68,24 @@ class ChangeSet:
             found[record.id] = self.current.setdefault(record.id, record)
         return list(found.values())
 
+    def find_successors(self, ids: Iterable[str]) -> list[Record]:
+        """Return records as this digest left them, or what it put in their place."""
+        found: dict[str, Record] = {}
+        for name in ids:
+            record = self.current[name]
+            while record.status is Status.SUPERSEDED and record.superseded_by in self.created:
+                record = self.created[record.superseded_by]
+            found[record.id] = record
+        return list(found.values())
+
     def apply(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
         """Apply one reconciliation; return the id of the resulting record."""
         candidate = outcome.candidate
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
+        if outcome.verdict in ("replace", "refine", "remove") and candidate.valid_from is not None and candidate.valid_from > self.now:
+            # Until then what is known stays true.
+            outcome = Reconciliation("add", candidate, reason=f"so from {candidate.valid_from:%Y-%m-%d}; {outcome.reason}")
         new = self._build_record(outcome, decision, source)
         held = new.status is Status.CANDIDATE
         if held and outcome.verdict in ("replace", "refine", "remove"):

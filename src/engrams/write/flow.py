@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
@@ -23,6 +24,8 @@ from engrams.write.llm.reconcile import NO_COST
 from engrams.write.neighbours import (
     NEAR,
     OPEN,
+    find_context,
+    find_inner_rivals,
     find_known,
     find_latest,
     find_nearest,
@@ -33,12 +36,13 @@ from engrams.write.neighbours import (
     known_speakers,
 )
 from engrams.write.neighbours import STATEMENTS as STATEMENTS
-from engrams.write.reconcile import Reconciliation, reconcile
+from engrams.write.reconcile import Reconciliation, find_exact, object_terms, reconcile
 from engrams.write.record import embed_records
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 from engrams.write.slots import canonical_predicate, find_synonyms, has_synonyms
 
-_MOST_KNOWN = 40
+_MOST_KNOWN = 60
+_NOT_RECONCILED = policy.PolicyDecision("commit_at_session_end", "not reconciled")
 
 DecidedCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
 
@@ -113,15 +117,15 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
     changes = ChangeSet(first.scope.owner, first.scope, now)
-    for record, decided in extraction.by_record:
-        changes.scope = record.scope
-        start = len(changes.derived)
-        if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
-            cost += _reconcile_by_model(record, decided, deps.chat, deps, changes, decisions)
-        else:
+    if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
+        by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
+        cost += spent
+    else:
+        for record, decided in extraction.by_record:
+            changes.scope, start = record.scope, len(changes.derived)
             for candidate, decision in decided:  # each sees what became of those before it
                 changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
-        by_source[record.id] = tuple(changes.derived[start:])
+            by_source[record.id] = tuple(changes.derived[start:])
     _supersede_notes(changes, deps)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
@@ -160,7 +164,7 @@ def _extract_by_record(records: list[Record], deps: WriteDeps, decisions: list[D
     if mode == "off" or not records:
         return {}, Cost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
-        briefing = llm.ExtractionBriefing(find_known(records[0], deps), deps.gaps)
+        briefing = llm.ExtractionBriefing(find_known(records[0], deps), deps.gaps, context=find_context(records, deps))
         try:
             if deps.settings.extraction_passes == 2 or deps.lane:
                 return llm.extract_in_lanes(records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane)
@@ -248,32 +252,63 @@ def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record
 
 
 def _reconcile_by_model(
-    record: Record, decided: Sequence[DecidedCandidate], chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
-) -> Cost:
-    """Reconcile one record's candidates together, by a model."""
-    if not decided:
-        return Cost()
-    near: dict[str, Record] = {}
-    for candidate, _ in decided:
-        if deps.settings.contradiction_cosine:
-            rivals = find_rivals(candidate, record, tuple(changes.created.values()), deps)
-            near |= {one.id: one for one in _open_versions(rivals, changes)[:NEAR]}
-            continue
-        nearest = find_nearest(candidate, record, deps)
-        close = _known_statements(candidate, record, nearest, deps, changes)
-        mine = [
-            one
-            for one in close
-            if one.subject == candidate.subject and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
-        ]
-        near |= {one.id: one for one in [*mine[:NEAR], *nearest] if one.id in changes.current}
-    known = [changes.current[name] for name in near if changes.current[name].status in OPEN][:_MOST_KNOWN]
-    result = llm.reconcile_by_model([candidate for candidate, _ in decided], known, chat, deps.settings, decisions)
-    for outcome, (_, decision) in zip(result.outcomes, decided, strict=True):
-        hold = deps.settings.reconcile_fallback == "hold" and any(outcome is one for one in result.unsure)
-        changes.apply(outcome, policy.PolicyDecision("commit_at_session_end", "not reconciled") if hold else decision, record)
-    changes.remove(result.removed, "a model removed it")
-    return result.cost
+    extraction: Extraction, chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
+) -> tuple[dict[str, tuple[Derived, ...]], Cost]:
+    """Reconcile all candidates of a digest with one question to a model.
+
+    Rules alone reconcile those that meet nothing known, or repeat it exactly."""
+    every = [(candidate, record) for record, decided in extraction.by_record for candidate, _ in decided]
+    met = [_find_met(candidate, record, deps, changes) for candidate, record in every]
+    asked = {at for at, (candidate, _) in enumerate(every) if met[at] and find_exact(candidate, met[at]) is None}
+    asked |= find_inner_rivals([candidate for candidate, _ in every], deps) if deps.settings.contradiction_cosine else set()
+    numbers = {at: number for number, at in enumerate(sorted(asked), 1)}
+    known = list({one.id: one for at in numbers for one in met[at]}.values())[:_MOST_KNOWN]
+    found = llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions) if asked else llm.ModelVerdicts({})
+    made: dict[int, str] = {}
+    by_source: dict[str, tuple[Derived, ...]] = {}
+    places = count()
+    for record, decided in extraction.by_record:
+        changes.scope, start = record.scope, len(changes.derived)
+        for candidate, decision in decided:
+            number = numbers.get(next(places), 0)
+            unsure = bool(number) and found.failed and deps.settings.reconcile_fallback != "rules"
+            hold = unsure and deps.settings.reconcile_fallback == "hold"
+            if unsure:
+                outcome = Reconciliation("add", candidate, reason="the model failed")
+            elif number:
+                row = found.rows.get(number)
+                names = [*(known[one - 1].id for one in row.known), *(made[one] for one in row.earlier)] if row else []
+                open_ = _open_versions([*known, *changes.created.values()], changes)
+                by_rules = reconcile(candidate, open_, deps.settings.dedup_jaccard)
+                targets = [one for one in changes.find_successors(names) if one.status in OPEN]
+                outcome = llm.judge_candidate(candidate, row, targets, by_rules)
+            else:
+                outcome = _reconcile_unasked(candidate, record, deps, changes)
+            made[number] = changes.apply(outcome, _NOT_RECONCILED if hold else decision, record)
+        by_source[record.id] = tuple(changes.derived[start:])
+    changes.remove(_open_versions(found.removed, changes), "a model removed it")
+    return by_source, found.cost
+
+
+def _find_met(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+    """Find the stored statements that a candidate may change or repeat.
+    None: another subject, another slot, and no thing in common."""
+    if deps.settings.contradiction_cosine:
+        return _open_versions(find_rivals(candidate, record, deps), changes)[:NEAR]
+    nearest = find_nearest(candidate, record, deps)
+    predicate, things = canonical_predicate(candidate.predicate), set(object_terms(candidate.object))
+    close = _known_statements(candidate, record, nearest, deps, changes)
+    slot = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == predicate]
+    near = [one for one in _open_versions(nearest, changes) if one.subject == candidate.subject or things & set(object_terms(one.object))]
+    return list({one.id: one for one in (*slot[:NEAR], *near)}.values())
+
+
+def _reconcile_unasked(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+    """Reconcile a candidate that no model was asked about."""
+    if not deps.settings.contradiction_cosine:
+        return reconcile_candidate(candidate, record, deps, changes)
+    twin = find_exact(candidate, _open_versions(changes.current.values(), changes))
+    return Reconciliation("add", candidate, reason="nothing known") if twin is None else Reconciliation("keep", candidate, (twin,))
 
 
 def _drop_stored(found: dict[str, list[Candidate]], owner: Scope, deps: WriteDeps, decisions: list[Decision]) -> dict[str, list[Candidate]]:

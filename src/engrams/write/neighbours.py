@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from engrams.errors import ModelError
 from engrams.ports import Condition, Query, Reach, Seek, Where
@@ -18,6 +19,7 @@ OPEN = (Status.ACTIVE, Status.CANDIDATE)
 NEAR = 5
 _SLOT = 200
 _LATEST = 20
+_BEFORE, _AMONG = 4, 100
 _EDGE = 1e-6
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
@@ -68,27 +70,51 @@ def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[
     return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
 
 
-def find_rivals(candidate: Candidate, record: Record, created: Sequence[Record], deps: WriteDeps) -> list[Record]:
-    """Find stored and ``created`` statements that a candidate may contradict (003).
+def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the stored statements that a candidate may contradict (003).
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
-    floor, category = deps.settings.contradiction_cosine, candidate.category
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
         return []
-    fresh = [one for one in created if one.category == category and one.status in OPEN and one.kind in STATEMENTS]
     try:
-        own, *others = deps.embedder.embed([candidate.text, *(one.search_text for one in fresh)])
+        (own,) = deps.embedder.embed([candidate.text])
     except ModelError:
         return []
-    same_category = Where("and", (Condition("category", "eq", category),))
+    same_category = Where("and", (Condition("category", "eq", candidate.category),))
     seek = Seek(
         scopes_in_reach(record.scope), record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category
     )
     pool = deps.search.seek(seek)
-    close = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor - _EDGE}
-    stored = _within_scope(deps.records.get(record.scope.owner, list(close)), record)
-    near = {one.id: float(row @ own) for one, row in zip(fresh, others, strict=True) if float(row @ own) >= floor - _EDGE}
-    found = [*stored, *(one for one in fresh if one.id in near)]
-    return sorted(found, key=lambda one: (-(near | close)[one.id], one.id))
+    floor = deps.settings.contradiction_cosine - _EDGE
+    near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor}
+    return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record), key=lambda one: (-near[one.id], one.id))
+
+
+def find_inner_rivals(candidates: Sequence[Candidate], deps: WriteDeps) -> set[int]:
+    """Find the places of candidates that may contradict each other (003), by the same measure."""
+    if deps.embedder is None or not deps.embedder.card.dimension or len(candidates) < 2:
+        return set()
+    try:
+        rows = deps.embedder.embed([candidate.text for candidate in candidates])
+    except ModelError:
+        return set()
+    near = rows @ rows.T >= deps.settings.contradiction_cosine - _EDGE
+    pairs = [pair for pair in combinations(range(len(candidates)), 2) if near[pair]]
+    return {at for one, other in pairs if candidates[one].category == candidates[other].category for at in (one, other)}
+
+
+def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
+    """Find the other turns of a conversation, among these and just before them.
+    The last ``write.context_turns`` at most, in order."""
+    most, first = deps.settings.context_turns, records[0]
+    if not most:
+        return []
+    turns = Query(Reach(first.scope.owner, (first.scope,)), (Kind.TURN,), (Status.ACTIVE, Status.ARCHIVED), session=first.session)
+    # Turns are listed by id, which begins with their time.
+    before = deps.records.find(replace(turns, after=first.id, limit=_BEFORE)).records
+    among = deps.records.find(replace(turns, order="oldest", after=first.id, limit=_AMONG)).records
+    shown = {record.id for record in records}
+    others = [one for one in (*before[::-1], *among) if one.session == first.session and one.id not in shown]
+    return [one for one in others if one.recorded_at <= records[-1].recorded_at and one.role in ("user", "assistant", "")][-most:]
 
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:

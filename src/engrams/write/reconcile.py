@@ -97,7 +97,7 @@ def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
 
 
 def _reconcile_single(candidate: Candidate, values: list[Record], others: list[Record]) -> Reconciliation:
-    values = [record for record in values if _is_comparable(candidate, record)]
+    values = [record for record in values if _is_comparable(candidate, record) and not _is_announced(record, candidate)]
     if not values:
         return (
             _replace_targets(candidate, others, "the contrary was known")
@@ -177,6 +177,12 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
         single=True,
     )
     return find_conflict(whole, [wrong]) or Reconciliation("replace", whole, (wrong,), retract=True, reason="corrected")
+
+
+def _is_announced(record: Record, candidate: Candidate) -> bool:
+    """True if a record begins to be true only after the candidate was said."""
+    begins, said = record.valid_from, candidate.said_at
+    return begins is not None and said is not None and begins > max(said, record.recorded_at)
 
 
 def _is_comparable(candidate: Candidate, record: Record) -> bool:

@@ -26,14 +26,17 @@ def choose_chat(
         return None
     if not settings.model and (settings.provider == "ollama" or not settings.url):
         raise SettingsError("`chat.model` is not set.", hint="Name the model that the server should use.")
+    from engrams.models.http import HttpWaits
+
+    waits = HttpWaits(settings.connect_seconds, settings.silence_seconds)
     if settings.provider == "ollama":
         from engrams.models.chat.ollama import OllamaChat
 
-        server = OllamaChat(settings.model, clock, settings.url, settings.api_key)
+        server = OllamaChat(settings.model, clock, settings.url, settings.api_key, waits)
     else:
         from engrams.models.chat.openai import OpenAIChat
 
-        server = OpenAIChat(settings.model, clock, settings.url, settings.api_key)
+        server = OpenAIChat(settings.model, clock, settings.url, settings.api_key, waits)
     return _make_model(server, settings, clock, ledger, None, meter)
 
 
@@ -58,12 +61,15 @@ def _make_model(
 ) -> ServedChat:
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
-    from engrams.models.chat.meter import ModelBudget
+    from engrams.models.chat.meter import InMemorySpend, ModelBudget
     from engrams.models.chat.model import AskLimits, ServedChat
+    from engrams.models.chat.pace import ModelPace
     from engrams.models.chat.structured import JsonModeLadder
     from engrams.models.retry import RetryPolicy
 
     modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)
-    budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger)
+    kept = ledger or InMemorySpend()
+    budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
+    pace = ModelPace(kept, server.name, settings.timeout_seconds)
     limits = AskLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
-    return ServedChat(server, budget, limits=limits, modes=modes, meter=meter)
+    return ServedChat(server, budget, limits=limits, modes=modes, meter=meter, pace=pace)

@@ -64,7 +64,8 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
-_DAYS_KEPT = 8
+_DAYS_KEPT = 16
+_PACE_KEPT = 50
 
 
 class InMemorySpend:
@@ -73,6 +74,7 @@ class InMemorySpend:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._days: dict[str, tuple[int, int]] = {}
+        self._pace: dict[str, tuple[float, ...]] = {}
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         with self._lock:
@@ -82,6 +84,13 @@ class InMemorySpend:
             for old in sorted(self._days)[:-_DAYS_KEPT]:
                 del self._days[old]
             return after
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        with self._lock:
+            self._pace[model] = (*self._pace.get(model, ()), seconds)[-_PACE_KEPT:]
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        return self._pace.get(model, ())
 
 
 class ModelBudget:
@@ -100,20 +109,29 @@ class ModelBudget:
         """Reserve one call and its tokens; return the day. BudgetError: used up."""
         now = self._clock().astimezone(UTC)
         day = now.date().isoformat()
-        calls, used = self._ledger.spend(day, 1, tokens)
+        # Reservations are an account of their own: what a day has spent never falls.
+        held = self._ledger.spend(f"{day} held", 0, tokens)[1] if self._tokens else 0
+        calls, used = self._ledger.spend(day, 1, 0)
         # A day is its own account, so a clock that goes back finds what that day has spent already.
         if self._calls and calls > self._calls:
-            self._ledger.spend(day, -1, -tokens)
+            self._release(day, tokens)
             raise _exhausted_error(f"{self._calls:,} model calls", "chat.daily_calls", now)
-        if self._tokens and used - tokens >= self._tokens:
-            self._ledger.spend(day, -1, -tokens)
+        if self._tokens and used + held - tokens >= self._tokens:
+            self._release(day, tokens)
             raise _exhausted_error(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
         return day
 
     def settle_reservation(self, day: str, reserved: int, used: int) -> None:
         """Replace the reserved tokens of a call by the used ones."""
-        if used != reserved:
-            self._ledger.spend(day, 0, used - reserved)
+        if used:
+            self._ledger.spend(day, 0, used)
+        if self._tokens:
+            self._ledger.spend(f"{day} held", 0, -reserved)
+
+    def _release(self, day: str, tokens: int) -> None:
+        self._ledger.spend(day, -1, 0)
+        if self._tokens:
+            self._ledger.spend(f"{day} held", 0, -tokens)
 
 
 def _exhausted_error(what: str, setting: str, now: datetime) -> BudgetError:

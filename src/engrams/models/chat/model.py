@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.errors import ModelError
-from engrams.models.chat.meter import ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.meter import InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.pace import ModelPace
 from engrams.models.chat.protocol import ChatServer, JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult
 from engrams.models.chat.structured import (
     InvalidAnswer,
@@ -35,9 +37,9 @@ _CLOSED = "The model was closed."
 
 @dataclass(frozen=True, slots=True)
 class AskLimits:
-    """Limits: ``timeout`` seconds for one request, ``corrections`` of an unusable answer."""
+    """Limits: ``timeout`` seconds for one answer, ``corrections`` of an unusable one."""
 
-    timeout: float = 60.0
+    timeout: float = 300.0
     corrections: int = _CORRECTIONS
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
@@ -63,7 +65,8 @@ class _AskRun:
 class ServedChat:
     """Chat port over one server; threads share it.
 
-    One ``ask`` lasts at most its ``timeout``, waits and corrections included; one request at most ``limits.timeout``."""
+    An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a correction has them anew. One ``ask``
+    lasts at most its own ``timeout``, if it has one."""
 
     def __init__(
         self,
@@ -73,9 +76,11 @@ class ServedChat:
         limits: AskLimits | None = None,
         modes: JsonModeLadder | None = None,
         meter: UsageMeter | None = None,
+        pace: ModelPace | None = None,
     ) -> None:
         self._server = server
         self._limits = limits or AskLimits()
+        self.pace = pace or ModelPace(InMemorySpend(), server.name, self._limits.timeout)
         self._modes = modes or JsonModeLadder()
         self._closed = threading.Event()
         self._reported = ""
@@ -91,7 +96,7 @@ class ServedChat:
 
         ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
         are used up."""
-        run = _AskRun(ask, time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
+        run = _AskRun(ask, math.inf if ask.timeout is None else time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
         for _ in range(1 + self._limits.corrections):
             reply = self._exchange(run)
@@ -128,8 +133,10 @@ class ServedChat:
     def _exchange(self, run: _AskRun) -> ServerReply:
         """Get one reply, with retries, in the best mode the server takes."""
         run.mode, run.refusals = self._modes.current(), 0
+        # A model that did not answer in time is not asked again at once: it may still be at work.
+        deadline = time.monotonic() + self.pace.allowed_seconds() if run.ask.timeout is None else run.deadline
         try:
-            reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, run.deadline, self._closed)
+            reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, deadline, self._closed)
         except ModelError as problem:
             self._log_once(problem)
             raise
@@ -153,7 +160,8 @@ class ServedChat:
         ask, mode = run.ask, run.mode
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
-        seconds = min(self._limits.timeout, run.seconds_left())
+        allowed = self.pace.allowed_seconds()
+        seconds = min(allowed, run.seconds_left())
         if seconds <= 0:
             raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
         messages = compose_messages(run.messages, ask.schema, mode)
@@ -161,7 +169,7 @@ class ServedChat:
         call = ServerCall(messages, seconds, schema, mode, run.limit, ask.temperature)
         prompt = sum(estimate_tokens(message.content) for message in messages)
         day = self.budget.reserve(prompt + run.limit)
-        used, failures = 0, 1
+        used, failures, start = 0, 1, time.monotonic()
         try:
             sent = self._server.send(call)
             failures = 0
@@ -173,6 +181,8 @@ class ServedChat:
             run.tokens += used
             self.budget.settle_reservation(day, prompt + run.limit, used)
             self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
+            if ask.timeout is None:
+                self.pace.record(time.monotonic() - start, allowed, answered=bool(used))
 
     def _log_once(self, problem: ModelError) -> None:
         """Log a permanent failure once, until a call succeeds."""

@@ -9,7 +9,7 @@ from typing import Any
 from engrams.errors import ModelError
 from engrams.models.chat.meter import estimate_tokens
 from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
-from engrams.models.http import HttpClient, parse_address
+from engrams.models.http import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -22,12 +22,12 @@ _LARGEST_WINDOW = 131_072
 class OllamaChat:
     """One model on one Ollama server."""
 
-    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpWaits | None = None) -> None:
         """Connect to the root of a server; calls nothing.
 
         SettingsError: ``url`` is no http(s) address."""
         base = parse_address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
-        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
         self._model = model
         self._clock = clock
         self._thinks = True

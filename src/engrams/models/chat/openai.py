@@ -9,7 +9,7 @@ from typing import Any
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
 from engrams.models.chat.schema import is_strict
-from engrams.models.http import HttpClient, parse_address
+from engrams.models.http import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -40,7 +40,7 @@ class ServerDialect:
 class OpenAIChat:
     """One model on one server."""
 
-    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "") -> None:
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpWaits | None = None) -> None:
         """Connect to a server; calls nothing.
 
         ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError: it is no
@@ -48,7 +48,7 @@ class OpenAIChat:
         base = parse_address(url or _DEFAULT)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
-        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {})
+        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
         self._model = model
         self._clock = clock
         self._dialect = ServerDialect()

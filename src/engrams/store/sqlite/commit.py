@@ -57,9 +57,9 @@ class BatchCommit:
         self._changed = first = int(changed)
         # Term numbers are void after a rollback or with another file.
         self._lexicon.start_epoch((self._database.generation, self._database.rollbacks, erasures))
-        for lease in batch.finish:
-            if not jobs.finish(self._connection, lease, batch.at):
-                raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
+        kept = all(jobs.keep(connection, lease, payload) for lease, payload in batch.progress)
+        if not kept or not all(jobs.finish(connection, lease, batch.at) for lease in batch.finish):
+            raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
         for put in batch.puts:
             self._put(put)
         for change in batch.changes:

@@ -12,7 +12,7 @@ import apsw
 
 from engrams.clock import micros, new_id
 from engrams.errors import InputError
-from engrams.ports import Claim, Failure, Job, JobSpec
+from engrams.ports import KEPT, Claim, Failure, Job, JobSpec
 from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, to_datetime
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json, Meta
@@ -77,6 +77,11 @@ def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
 
 def renew(connection: apsw.Connection, lease: str, until: datetime) -> bool:
     return fetch_first(connection, "renew_lease", micros(until), lease) is not None
+
+
+def keep(connection: apsw.Connection, lease: str, payload: Meta) -> bool:
+    """Replace a running job's payload; False if the lease was lost."""
+    return fetch_first(connection, "keep_progress", encode_json(payload), lease) is not None
 
 
 def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
@@ -158,8 +163,8 @@ def _find_due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None
 def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
     """Remove purged records from every job; number of jobs changed.
 
-    Their items go, and a job that names one otherwise, or has nothing left to do, is dropped. A worker that runs one loses its lease, so
-    nothing it made of the record can be stored."""
+    Their items go, and what a model answered about them; a job that names one otherwise, or has nothing left to do, is dropped. A worker
+    that runs one loses its lease, so nothing it made of the record can be stored."""
     touched = 0
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)
@@ -168,7 +173,7 @@ def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> 
         touched += 1
         items = data.get("items", [])
         kept = [item for item in items if not ids & set(_iter_texts(item))]
-        rest = {**data, "items": kept} if items else data
+        rest = {name: value for name, value in data.items() if name != KEPT} | ({"items": kept} if items else {})
         if _names_any(key, rest, "", ids) or (items and not kept):
             execute(connection, "drop_job", job)
         elif state == "running":

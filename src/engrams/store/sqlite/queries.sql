@@ -430,6 +430,9 @@ DELETE FROM jobs WHERE id = ?;
 -- name: live_jobs
 SELECT id, kind, key, payload, state, error FROM jobs WHERE state <> 'done' AND kind <> 'purge';
 
+-- name: keep_progress
+UPDATE jobs SET payload = ? WHERE lease = ? AND lease <> '' AND state = 'running' RETURNING id;
+
 -- name: strip_job
 UPDATE jobs SET payload = ?, error = '' WHERE id = ?;
 

@@ -6,9 +6,11 @@ from datetime import date, timedelta
 
 import apsw
 
-from engrams.store.sqlite.sql import execute, fetch_one
+from engrams.store.sqlite.rows import decode_json, encode_json
+from engrams.store.sqlite.sql import execute, fetch_first, fetch_one
 
 _DAYS_KEPT = 8
+_PACE_KEPT = 50
 
 
 def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) -> tuple[int, int]:
@@ -16,10 +18,22 @@ def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) ->
     total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
     spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
     if total == calls:
-        execute(connection, "prune_spent", f"chat {date.fromisoformat(day) - timedelta(days=_DAYS_KEPT)}")
+        execute(connection, "prune_spent", f"chat {date.fromisoformat(day[:10]) - timedelta(days=_DAYS_KEPT)}")
     return total, spent
 
 
 def read_spend(connection: apsw.Connection, day: str) -> tuple[int, int]:
     """Totals of a day."""
     return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])
+
+
+def record_pace(connection: apsw.Connection, model: str, seconds: float) -> None:
+    """Keep the time that an answer of a model took, as a state of no owner."""
+    kept = [*load_pace(connection, model), round(seconds, 3)][-_PACE_KEPT:]
+    execute(connection, "save_state", "", f"pace {model}", 1, encode_json({"seconds": kept}))
+
+
+def load_pace(connection: apsw.Connection, model: str) -> tuple[float, ...]:
+    """Return the times of a model's last answers, oldest first."""
+    row = fetch_first(connection, "load_state", "", f"pace {model}")
+    return () if row is None else tuple(decode_json(row[1])["seconds"])

@@ -36,7 +36,7 @@ from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import IndexCache
 from engrams.store.sqlite.sql import execute
 from engrams.text.cache import clear_caches
-from engrams.types import Edge, EdgeType, HistoryEntry, Json, Record, Scope, Topic
+from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -170,6 +170,9 @@ class SqliteStore:
     def renew(self, lease: str, until: datetime) -> bool:
         return self._database.exists and self._database.write(jobs.renew, lease, until)
 
+    def keep(self, lease: str, payload: Meta) -> bool:
+        return self._database.exists and self._database.write(jobs.keep, lease, payload)
+
     def finish(self, lease: str, at: datetime) -> bool:
         return self._database.exists and self._database.write(jobs.finish, lease, at)
 
@@ -200,6 +203,12 @@ class SqliteStore:
         if not calls and not tokens:
             return self._database.read(spend.read_spend, day)
         return self._database.write(spend.add_spend, day, calls, tokens)
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        self._database.write(spend.record_pace, model, seconds)
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        return self._database.read(spend.load_pace, model)
 
     # --------------------------------------------------------------------------------------------------- sessions
 

@@ -135,7 +135,7 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
     yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
-    yield _check_chat(engine, settings, offline=offline)
+    yield _check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
 
 
@@ -164,7 +164,7 @@ def _check_embedder(engine: MemoryEngine) -> CheckResult:
     return CheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> CheckResult:
+def _check_chat(engine: MemoryEngine, *, offline: bool) -> CheckResult:
     model = engine.chat_model
     if model is None:
         return CheckResult(
@@ -176,9 +176,7 @@ def _check_chat(engine: MemoryEngine, settings: Settings, *, offline: bool) -> C
 
     start = time.perf_counter()
     try:
-        model.ask(
-            Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8, timeout=min(20.0, settings.chat.timeout_seconds))
-        )
+        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8))
     except EngramsError as problem:
         return CheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
     return CheckResult("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")

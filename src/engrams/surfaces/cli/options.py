@@ -59,7 +59,7 @@ class GlobalOptions:
         scope = Scope(self.scope(settings)).labels
         from engrams.build import open as open_engine
 
-        engine = open_engine(settings)
+        engine = open_engine(settings, background=False)
         try:
             yield engine, scope
         finally:

@@ -70,7 +70,7 @@ def answer_event(call: HookOptions, event: HookEvent) -> str:
     if waits:
         # The agent waits: facts are extracted at the end of its turn.
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
-    with open_engine(settings) as engine:
+    with open_engine(settings, background=False) as engine:
         place = scope.within("project", name) if name else scope
         text = _recall_and_keep(engine, event, place, call.tokens)
         # A session unknown to the store has no messages.

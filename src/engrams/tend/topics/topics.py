@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.ports import TOPICS, Batch, Chat, Clock, Embedder, Job, Query, Reach, Store
@@ -20,7 +19,6 @@ Names: TypeAlias = list[str]
 Place: TypeAlias = ScopeInput
 
 _PAGE, _ALL = 500, 1_000_000
-_LEASE = 300.0
 _EXCLUDED = frozenset({Kind.GAP, Kind.SUMMARY})
 _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
@@ -67,7 +65,6 @@ class MemoryTopics:
         """Refresh the topics of every scope of an owner."""
         for scope in self._store.scopes(Scope.parse(job.key)):
             self._refresh(scope)
-            self._store.renew(job.lease, self._clock() + timedelta(seconds=_LEASE))
         self._store.finish(job.lease, self._clock())
 
     # ------------------------------------------------------------------------------------------------------- looking

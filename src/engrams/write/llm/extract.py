@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -24,6 +24,7 @@ from engrams.write.slots import canonical_predicate, is_contrary, is_single
 _TURNS = 40
 _CHARACTERS = 24_000
 _LONG = 1000
+_CONTEXT = 600
 _KNOWN = 80
 _MOST = 24
 _GAPS = 20
@@ -31,6 +32,8 @@ _RETRIES = 2
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _QUOTE = 280
+_FUTURE = timedelta(days=50 * 365)
+"""How far ahead something may be said to begin; a later date is a mistake."""
 
 
 class ExtractedStatement(BaseModel):
@@ -54,7 +57,8 @@ class ExtractedStatement(BaseModel):
     steps: tuple[str, ...] = ()
 
 
-# Loose on purpose: a bad row is skipped later and does not invalidate the others.
+# Loose on purpose: a bad row is skipped later and does not invalidate the others. The quote comes first: a small model that has copied
+# the words says better what they mean.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -64,8 +68,8 @@ SCHEMA: dict[str, Any] = {
                 "type": "object",
                 "properties": {
                     "turn": {"type": "integer"},
-                    "text": {"type": "string"},
                     "quote": {"type": "string"},
+                    "text": {"type": "string"},
                     "subject": {"type": "string"},
                     "predicate": {"type": "string"},
                     "object": {"type": "string"},
@@ -90,11 +94,13 @@ SCHEMA: dict[str, Any] = {
 @dataclass(frozen=True, slots=True)
 class ExtractionBriefing:
     """Context of an extraction besides the messages.
-    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not answer."""
+    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not answer. ``context``: turns that are shown
+    only to understand the others."""
 
     known: Sequence[Record] = ()
     gaps: Sequence[str] = ()
     prompt: str = "extract"
+    context: Sequence[Record] = ()
 
 
 def extract_by_model(
@@ -107,42 +113,47 @@ def extract_by_model(
     good."""
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
-    for group in _group_records(records, batch):
+    rest = list(records)
+    while rest:
+        group, rest = rest[: (size := count_together(rest, batch))], rest[size:]
         statements, spent = _ask_statements(group, briefing, chat, decisions)
         cost += spent
         for statement in statements:
             candidate = _to_candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
-            if candidate is not None and len(found.setdefault(candidate.sources[0], [])) < _MOST:
-                found[candidate.sources[0]].append(candidate)
+            if candidate is None:
+                continue
+            others = found.setdefault(candidate.sources[0], [])
+            if any(fold(one.text) == fold(candidate.text) for one in others):
+                decisions.append(Decision("extract", "skip", "said twice in one answer", candidate.text[:200]))
+            elif len(others) < _MOST:
+                others.append(candidate)
     return found, cost
 
 
-def _group_records(records: Sequence[Record], batch: int) -> Iterator[list[Record]]:
-    group: list[Record] = []
+def count_together(records: Sequence[Record], batch: int) -> int:
+    """Count the first messages that one call takes: ``batch`` at most, or fewer long ones."""
     size = 0
-    for record in records:
-        length = len(_shorten(record.text))
-        if group and (len(group) >= min(batch, _TURNS) or size + length > _CHARACTERS):
-            yield group
-            group, size = [], 0
-        group.append(record)
-        size += length
-    if group:
-        yield group
+    for count, record in enumerate(records[: min(batch, _TURNS)]):
+        size += len(_shorten(record.text))
+        if count and size > _CHARACTERS:
+            return count
+    return min(len(records), batch, _TURNS)
 
 
 def _ask_statements(
     group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]
 ) -> tuple[list[ExtractedStatement], Cost]:
     prompt = load(briefing.prompt)
-    shown = "\n".join(_format_message(number, record) for number, record in enumerate(group, 1))
-    text = prompt.render(turns=shown, known=_format_known(briefing.known[:_KNOWN], briefing.gaps))
+    known = briefing.known[:_KNOWN]
+    text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps))
     messages = [Message("user", text)]
+    key, about = " ".join(record.id for record in group), tuple(record.id for record in (*group, *known, *briefing.context))
     cost = Cost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
-        answer = chat.ask(Ask(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096))
+        answer = chat.ask(Ask(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about))
         cost += Cost(answer.calls, answer.tokens)
+        decisions.extend(Decision("extract", "repair", note) for note in answer.notes)
         statements, problems = _parse_statements(answer.data)
         if statements or not problems:
             decisions.extend(Decision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
@@ -177,12 +188,17 @@ def _to_candidate(
         decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))
         return None
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
+    if (fault := _find_fault(statement, kind, literal, source.text)) is not None:
+        decisions.append(Decision("extract", "drop", fault, statement.text[:200], source.id))
+        return None
     named = source.speaker.strip()
     predicate = canonical_predicate(statement.predicate)
     subject = canonical_subject(statement.subject or named or "user", source.scope)
     if fold(subject) == fold(named):
         subject = canonical_subject(named, source.scope)
     begun = _parse_start(statement.since, source.recorded_at)
+    if statement.since and begun is None:
+        decisions.append(Decision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
     candidate = Candidate(
         text=" ".join(statement.text.split()),
         kind=kind,
@@ -208,6 +224,20 @@ def _to_candidate(
         reason="model",
     )
     return candidate if begun or candidate.effect not in ("changes", "ends") else replace(candidate, valid_from=source.recorded_at)
+
+
+_ASSISTANT = frozenset(("assistant", "the assistant", "ai", "the ai", "chatbot", "the chatbot", "language model", "the language model"))
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*?$|<(\w+)>.*?</\1>", re.DOTALL | re.MULTILINE)
+
+
+def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
+    """Return why a statement must not be learned; None if it may be."""
+    if kind in (Kind.FACT, Kind.PREFERENCE) and fold(statement.subject) in _ASSISTANT:
+        return "it is about the assistant"
+    own = _PASTED.sub(" ", text)
+    if LAYER_OF[kind] is Layer.PROCEDURAL and not find_literal(literal, own):
+        return "it is an instruction in a pasted text"
+    return None
 
 
 _KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
@@ -246,12 +276,21 @@ def _parse_start(text: str | None, said: datetime) -> datetime | None:
         aware = parse_time(text)
     except ValueError:
         return None
-    return aware if aware <= said else None
+    return aware if aware <= said + _FUTURE else None
 
 
-def _format_message(number: int, record: Record) -> str:
-    speaker = record.speaker or "the user"
-    return f"[{number}] {quote(speaker)} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shorten(record.text))}"
+def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
+    """List the numbered messages among those of the context, in order."""
+    numbers = {record.id: number for number, record in enumerate(group, 1)}
+    lines = []
+    for record in sorted((*group, *context), key=lambda one: (one.recorded_at, one.id)):
+        number = numbers.get(record.id)
+        speaker = quote(record.speaker or (record.role if number is None and record.role != "user" else "the user"))
+        if number is None:
+            lines.append(f"(context) {speaker}: {quote(_shorten(record.text, _CONTEXT))}")
+        else:
+            lines.append(f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shorten(record.text))}")
+    return "\n".join(lines)
 
 
 def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
@@ -262,9 +301,9 @@ def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
     return f"{listing}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
 
 
-def _shorten(text: str) -> str:
+def _shorten(text: str, longest: int = _LONG) -> str:
     plain = remove_tagged(text, _UPLOAD, " ")
-    return plain if len(plain) <= _LONG else f"{plain[: _LONG // 2]} … {plain[-_LONG // 2 :]}"
+    return plain if len(plain) <= longest else f"{plain[: longest // 2]} … {plain[-longest // 2 :]}"
 
 
 LANES = ("facts", "rules")

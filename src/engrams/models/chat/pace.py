@@ -1,0 +1,45 @@
+"""Learn how long a model takes, and how long to wait for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from engrams.ports import Ledger
+
+_FACTOR = 3.0
+_LONGEST = 3600.0
+_SHARE = 0.95
+_TIMED_OUT = 0.95
+
+
+class ModelPace:
+    """Pace of one model: the seconds of its last answers, kept in a ledger.
+
+    An answer that did not come in time counts with the time it had, so that a model which is slower than the setting gets more."""
+
+    def __init__(self, ledger: Ledger, model: str, seconds: float) -> None:
+        """Set up the pace. ``seconds``: the least time an answer gets."""
+        self._ledger, self._model, self._seconds = ledger, model, seconds
+        self._lock = threading.Lock()
+        self._took: tuple[float, ...] | None = None
+
+    def allowed_seconds(self) -> float:
+        """Return the time for one answer: the setting, or three times the slow answers."""
+        with self._lock:
+            if self._took is None:
+                self._took = self._ledger.load_pace(self._model)
+            return max(self._seconds, min(_FACTOR * percentile(self._took, _SHARE), _LONGEST))
+
+    def record(self, seconds: float, allowed: float, *, answered: bool) -> None:
+        """Keep the time of an answer, or of one that did not come in time."""
+        if answered or seconds >= allowed * _TIMED_OUT:
+            self._ledger.record_pace(self._model, seconds)
+            with self._lock:
+                self._took = self._ledger.load_pace(self._model)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value that ``share`` (0 to 1) of all do not exceed; 0 without any."""
+    ranked = sorted(values)
+    return ranked[min(int(share * len(ranked)), len(ranked) - 1)] if ranked else 0.0

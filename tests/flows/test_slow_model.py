@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.testing import ScriptedModel
+from engrams.testing import ScriptedModel, ScriptedRequest
 from engrams.types import Kind
 
 ANN = ("user", "ann")
@@ -111,3 +115,130 @@ def test_tokens_spent_never_fall(home: Path) -> None:
                 time.sleep(0.01)
             assert seen == sorted(seen)
             assert 0 < seen[-1] < 4000
+
+
+EXTRACT, MEETS = "Below are numbered messages", "how it meets what is known"
+TOPICS = ("Bach", "Brahms", "Liszt", "chess", "rowing", "tea", "rye", "Oslo", "Lima", "jazz", "yoga", "cats")
+
+
+def told(request: ScriptedRequest) -> dict[str, Any]:
+    """A model that takes one statement from each numbered message, and lets all of them stand."""
+    if MEETS in request.prompt:
+        return {"decisions": []}
+    lines = re.findall(r"^\[(\d+)\] .*?: \"(.*)\"$", request.prompt.split("The messages:")[-1], re.MULTILINE)
+    return {
+        "statements": [
+            {"turn": int(number), "quote": text, "text": text.replace("I like", "Ann likes"), "predicate": "likes", "object": text[7:]}
+            for number, text in lines
+        ]
+    }
+
+
+def asked(model: ScriptedModel, words: str) -> int:
+    return sum(words in request.prompt for request in model.requests)
+
+
+@pytest.mark.parametrize("model_seconds", [pytest.param(0.17), pytest.param(17, marks=pytest.mark.slow)])
+def test_twelve_turns_need_two_calls(home: Path, model_seconds: float) -> None:
+    """A conversation of twelve turns beside twenty known facts: one extraction, one reconciliation, however slow the model."""
+    with ScriptedModel(answer=told) as model:
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            for number in range(20):
+                memory.add(f"I like dish number {number}", scope=ANN)
+            known = len(facts(memory))
+        model.fail("hang", times=99, seconds=model_seconds)
+        turns = [Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS]
+        answers = [Turn(f"Noted: {topic}", role="assistant", session="s1") for topic in TOPICS]
+        with engrams.open(home=home, **chat(model)) as memory:
+            memory.observe([turn for pair in zip(turns, answers, strict=True) for turn in pair], scope=ANN)
+            eventually_count(memory, known + 12, 90)
+        assert len(model.requests) <= 2
+
+
+def eventually_count(memory: MemoryEngine, number: int, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while len(facts(memory)) < number and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(facts(memory)) == number
+
+
+@pytest.mark.slow
+def test_a_killed_server_asks_nothing_again(home: Path) -> None:
+    """Killed while the model thinks about a reconciliation, and killed again: the extraction was answered, and is asked once."""
+    with ScriptedModel(answer=told) as model:
+        given = chat(model, jobs__lease_seconds=1.0)
+        with engrams.open(home=home, jobs__workers=0, **given) as memory:
+            memory.observe(Turn("I like tea a lot", session="s0"), scope=ANN)
+            memory.drain(20)
+            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:3]], scope=ANN)
+            model.requests.clear()
+            model.fail("hang", times=2, when=MEETS)
+            for killed in (1, 2):
+                with served(home, *as_options(given)):
+                    assert eventually(lambda: asked(model, MEETS) == killed)  # noqa: B023 - called at once
+            with served(home, *as_options(given)):
+                eventually_count(memory, 4, 30)
+        assert (asked(model, EXTRACT), asked(model, MEETS)) == (1, 3)
+
+
+def test_a_model_that_is_cut_off_asks_nothing_again(home: Path) -> None:
+    """A process that ends while the model thinks about a reconciliation has kept the extraction for the next one."""
+    with ScriptedModel(answer=told) as model:
+        given = chat(model, sessions__shutdown_seconds=0.1)
+        with engrams.open(home=home, jobs__workers=1, **given) as memory:
+            memory.add("I like tea a lot", scope=ANN)
+            eventually_count(memory, 1, 20)
+            model.requests.clear()
+            model.fail("hang", when=MEETS)
+            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:3]], scope=ANN)
+            assert eventually(lambda: asked(model, MEETS) == 1)
+        model.heal()
+        with engrams.open(home=home, **given) as memory:
+            eventually_count(memory, 4, 20)
+        assert (asked(model, EXTRACT), asked(model, MEETS)) == (1, 2)
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+def test_the_done_part_of_a_batch_survives(home: Path) -> None:
+    """Where the second call fails for good, the first part is stored; a retry asks for the second part only."""
+    with ScriptedModel(answer=told) as model:
+        with engrams.open(home=home, jobs__workers=0, write__batch_turns=2, jobs__max_attempts=1, **chat(model)) as memory:
+            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:4]], scope=ANN)
+            model.fail("http_400", when="chess")
+            memory.drain(20)
+            assert facts(memory) == ["Ann likes Bach a lot", "Ann likes Brahms a lot"]
+            (dead,) = memory.status()["dead"]
+            assert "400" in dead["error"]
+            memory.retry()
+            memory.drain(20)
+            assert len(facts(memory)) == 4
+        assert sum(bool(re.search(r"\[1\] .*Bach", request.prompt)) for request in model.requests) == 1
+
+
+def test_a_purge_reaches_kept_answers(home: Path) -> None:
+    """An answer that waits for its reconciliation quotes its messages: with one of them purged it is gone, and asked for anew."""
+    with ScriptedModel(answer=told) as model, engrams.open(home=home, jobs__workers=0, **chat(model)) as memory:
+        memory.add("I like tea", scope=ANN)
+        memory.drain(20)
+        first, _ = memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in ("Xanadu", "Bach")], scope=ANN)
+        model.fail("hang", when=MEETS)
+        worker = threading.Thread(target=memory.work.run)
+        worker.start()
+        assert eventually(lambda: asked(model, MEETS) == 1)
+        (job,) = memory.store.queue(("running",))
+        assert "Xanadu" in str(job.payload)
+        erased = memory.purge(first.id, scope=ANN)
+        assert not any(erased.remaining.values())
+        assert "Xanadu" not in str([one.payload for one in memory.store.queue()])
+        model.stop()
+        worker.join(20)
+        model.heal().start()
+        memory.drain(20)
+        assert not [text for text in facts(memory) if "Xanadu" in text]
+        assert [text for text in facts(memory) if "Bach" in text]

@@ -171,7 +171,8 @@ class _HttpLoop:
             return HttpResponse(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
 
     async def _next_chunk(self, chunks: AsyncIterator[bytes], url: str) -> bytes | None:
-        """Read the next piece; None at the end. ModelError: the server fell silent."""
+        """Read the next piece; None at the end.
+        ModelError: the server fell silent."""
         try:
             async with asyncio.timeout(self._silence):
                 return await anext(chunks, None)

@@ -132,5 +132,6 @@ class Ledger(Protocol):
         ...
 
     def load_pace(self, model: str) -> tuple[float, ...]:
-        """Return the seconds of a model's last answers, at most 50, oldest first."""
+        """Return the seconds of a model's last answers.
+        At most 50, oldest first."""
         ...

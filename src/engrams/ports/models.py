@@ -90,7 +90,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired."""
+    """Answer of a model.
+    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired."""
 
     text: str
     data: Json = None

@@ -47,7 +47,8 @@ class DigestJob:
         return self._settings.enabled and self._deps.chat is None and self._settings.write.extract != "off"
 
     def run(self, job: Job) -> None:
-        """Extract from the job's records, part by part; a part that is stored is not done again."""
+        """Extract from the job's records, part by part.
+        A part that is stored is not done again."""
         scope, items = Scope.parse(job.payload["scope"]), list(job.payload["items"])
         if self._keep_gathering(job, scope.owner, items):
             return
@@ -63,9 +64,9 @@ class DigestJob:
     def learn(
         self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
     ) -> flow.DigestResult:
-        """Extract from records and commit, together with the end of the job, or the ``rest`` of its items.
+        """Extract from records and commit.
 
-        ``kept``: a model's answers about these records, of an earlier run. ``fresh``: nothing was learned from the records before."""
+        The same transaction ends the job, or leaves the ``rest`` of its items.         ``kept``: a model's answers about these records, of an earlier run. ``fresh``: nothing was learned from the records before."""
         deps = self._prepare_deps(job, records, rest, kept or {})
         heard = flow.extract_candidates(records, deps, fresh=fresh)
         owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
@@ -90,7 +91,7 @@ class DigestJob:
         raise AssertionError("unreachable")
 
     def _next_part(self, owner: Scope, items: list[str]) -> list[str]:
-        """Return the first items, as many as one call of the model takes."""
+        """Return the items that one call of the model takes."""
         if self._deps.chat is None or self._settings.write.extract == "rules":
             return items[:_STEP]
         found = self._store.get(owner, items[:_STEP])
@@ -108,7 +109,8 @@ class DigestJob:
                 raise ConflictError("The job was taken over by another worker.", hint="That worker continues it.")
 
         gaps = self._load_gaps(records) if job.payload.get("end") else ()
-        return replace(self._deps, chat=KeptChat(self._deps.chat, kept, save), gaps=gaps, lane=str(job.payload.get("lane", "")))
+        model, patient = KeptChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
+        return replace(self._deps, chat=model, gaps=gaps, lane=str(job.payload.get("lane", "")), patient=patient)
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
         """Postpone a batch job that is not due; True: it was postponed.

@@ -19,7 +19,8 @@ class LeaseKeeper:
     """Heartbeat of running jobs: their leases never expire while their work lives."""
 
     def __init__(self, jobs: Jobs, clock: Clock, seconds: float) -> None:
-        """Set up the keeper. ``seconds``: the length of a lease, renewed four times in it."""
+        """Set up the keeper.
+        ``seconds``: the length of a lease, renewed four times in it."""
         self._jobs, self._clock, self._seconds = jobs, clock, seconds
         self._leases: set[str] = set()
         self._lock = threading.Lock()

@@ -69,7 +69,7 @@ class ChangeSet:
         return list(found.values())
 
     def find_successors(self, ids: Iterable[str]) -> list[Record]:
-        """Return records as this digest left them, or what it put in their place."""
+        """Return records as this digest left or replaced them."""
         found: dict[str, Record] = {}
         for name in ids:
             record = self.current[name]

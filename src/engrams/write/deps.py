@@ -13,7 +13,7 @@ class WriteDeps:
     """Stores, models and settings of the write flow.
 
     ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
-    watch for. ``lane``: the one extraction lane to repeat."""
+    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run."""
 
     records: Records
     settings: WriteSettings
@@ -25,3 +25,4 @@ class WriteDeps:
     ignore: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     lane: str = ""
+    patient: bool = False

@@ -263,7 +263,9 @@ def _reconcile_by_model(
     asked |= find_inner_rivals([candidate for candidate, _ in every], deps) if deps.settings.contradiction_cosine else set()
     numbers = {at: number for number, at in enumerate(sorted(asked), 1)}
     known = list({one.id: one for at in numbers for one in met[at]}.values())[:_MOST_KNOWN]
-    found = llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions) if asked else llm.ModelVerdicts({})
+    found = (
+        llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient) if asked else llm.ModelVerdicts({})
+    )
     made: dict[int, str] = {}
     by_source: dict[str, tuple[Derived, ...]] = {}
     places = count()

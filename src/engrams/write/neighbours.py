@@ -90,7 +90,7 @@ def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[R
 
 
 def find_inner_rivals(candidates: Sequence[Candidate], deps: WriteDeps) -> set[int]:
-    """Find the places of candidates that may contradict each other (003), by the same measure."""
+    """Find the places of candidates that may contradict each other (003)."""
     if deps.embedder is None or not deps.embedder.card.dimension or len(candidates) < 2:
         return set()
     try:
@@ -103,7 +103,7 @@ def find_inner_rivals(candidates: Sequence[Candidate], deps: WriteDeps) -> set[i
 
 
 def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
-    """Find the other turns of a conversation, among these and just before them.
+    """Find other turns of a conversation, among and before these.
     The last ``write.context_turns`` at most, in order."""
     most, first = deps.settings.context_turns, records[0]
     if not most:
@@ -114,7 +114,8 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
     among = deps.records.find(replace(turns, order="oldest", after=first.id, limit=_AMONG)).records
     shown = {record.id for record in records}
     others = [one for one in (*before[::-1], *among) if one.session == first.session and one.id not in shown]
-    return [one for one in others if one.recorded_at <= records[-1].recorded_at and one.role in ("user", "assistant", "")][-most:]
+    said = [one for one in others if one.role in ("user", "assistant", "")]
+    return [one for one in said if (one.recorded_at, one.id) < (records[-1].recorded_at, records[-1].id)][-most:]
 
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:

@@ -180,7 +180,7 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
 
 
 def _is_announced(record: Record, candidate: Candidate) -> bool:
-    """True if a record begins to be true only after the candidate was said."""
+    """True if a record holds only after the candidate was said."""
     begins, said = record.valid_from, candidate.said_at
     return begins is not None and said is not None and begins > max(said, record.recorded_at)
 

@@ -1,4 +1,4 @@
-"""Learn how long a model takes, and how long to wait for it."""
+"""Pace of a model, and the time to wait for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TIMED_OUT = 0.95
 
 
 class ModelPace:
-    """Pace of one model: the seconds of its last answers, kept in a ledger.
+    """Seconds of a model's last answers, kept in a ledger.
 
     An answer that did not come in time counts with the time it had, so that a model which is slower than the setting gets more."""
 
@@ -25,14 +25,15 @@ class ModelPace:
         self._took: tuple[float, ...] | None = None
 
     def allowed_seconds(self) -> float:
-        """Return the time for one answer: the setting, or three times the slow answers."""
+        """Return the seconds that one answer gets.
+        The setting, or three times the slow answers, up to an hour."""
         with self._lock:
             if self._took is None:
                 self._took = self._ledger.load_pace(self._model)
             return max(self._seconds, min(_FACTOR * percentile(self._took, _SHARE), _LONGEST))
 
     def record(self, seconds: float, allowed: float, *, answered: bool) -> None:
-        """Keep the time of an answer, or of one that did not come in time."""
+        """Keep the time of an answer, or of a time-out."""
         if answered or seconds >= allowed * _TIMED_OUT:
             self._ledger.record_pace(self._model, seconds)
             with self._lock:
@@ -40,6 +41,7 @@ class ModelPace:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that ``share`` (0 to 1) of all do not exceed; 0 without any."""
+    """Return the value that a share of all do not exceed.
+    ``share``: 0 to 1. 0 without any values."""
     ranked = sorted(values)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)] if ranked else 0.0

@@ -28,7 +28,7 @@ def read_spend(connection: apsw.Connection, day: str) -> tuple[int, int]:
 
 
 def record_pace(connection: apsw.Connection, model: str, seconds: float) -> None:
-    """Keep the time that an answer of a model took, as a state of no owner."""
+    """Keep the time of an answer, as a state of no owner."""
     kept = [*load_pace(connection, model), round(seconds, 3)][-_PACE_KEPT:]
     execute(connection, "save_state", "", f"pace {model}", 1, encode_json({"seconds": kept}))
 

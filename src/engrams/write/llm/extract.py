@@ -131,7 +131,8 @@ def extract_by_model(
 
 
 def count_together(records: Sequence[Record], batch: int) -> int:
-    """Count the first messages that one call takes: ``batch`` at most, or fewer long ones."""
+    """Count the first messages that one call takes.
+    At most ``batch``, fewer where they are long."""
     size = 0
     for count, record in enumerate(records[: min(batch, _TURNS)]):
         size += len(_shorten(record.text))
@@ -231,7 +232,7 @@ _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*?$|<(\w+)>.*?</\1>", re.DOTALL
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
-    """Return why a statement must not be learned; None if it may be."""
+    """Return the reason not to learn a statement, or None."""
     if kind in (Kind.FACT, Kind.PREFERENCE) and fold(statement.subject) in _ASSISTANT:
         return "it is about the assistant"
     own = _PASTED.sub(" ", text)

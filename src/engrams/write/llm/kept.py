@@ -1,4 +1,4 @@
-"""Chat model whose answers are kept until what they were asked for is stored."""
+"""Chat model whose answers are kept until their result is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class KeptChat:
     Answers are stored before they are used; failures are remembered in this process only."""
 
     def __init__(self, chat: Chat, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]) -> None:
-        """Set up the model with the answers ``kept`` by an earlier run. ``save``: stores answers, and the ids of what they may quote."""
+        """Set up the model with the answers of an earlier run.
+        ``save``: stores answers, and the ids of what they may quote."""
         self._chat, self._save = chat, save
         self._answers: dict[str, Any] = dict(kept.get("answers", {}))
         self._about: set[str] = set(kept.get("about", ()))

@@ -66,13 +66,18 @@ class ModelVerdicts:
     failed: bool = False
 
 
-def ask_verdicts(candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[Decision]) -> ModelVerdicts:
+def ask_verdicts(
+    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[Decision], *, patient: bool = False
+) -> ModelVerdicts:
     """Ask a model in one question how new statements meet known ones.
 
-    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times."""
+    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. ``patient``: a failure that
+    may pass raises its ModelError."""
     try:
         rows, cost = _ask_rows(candidates, known, chat, decisions)
     except (ModelError, BudgetError) as problem:
+        if patient and isinstance(problem, ModelError) and problem.retryable:
+            raise
         decisions.append(Decision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
         return ModelVerdicts({}, (), Cost(calls=1), failed=True)
     kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}

@@ -66,7 +66,8 @@ class DigestJob:
     ) -> flow.DigestResult:
         """Extract from records and commit.
 
-        The same transaction ends the job, or leaves the ``rest`` of its items.         ``kept``: a model's answers about these records, of an earlier run. ``fresh``: nothing was learned from the records before."""
+        The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
+        earlier run. ``fresh``: nothing was learned from the records before."""
         deps = self._prepare_deps(job, records, rest, kept or {})
         heard = flow.extract_candidates(records, deps, fresh=fresh)
         owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}

@@ -98,6 +98,10 @@ entityName
 entityType
 success
 jobs_dead
+age_seconds
+median_seconds
+longest_seconds
+queue_seconds
 jobs_waiting
 tagged
 lease_until

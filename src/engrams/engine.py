@@ -250,7 +250,8 @@ class MemoryEngine:
 
     def status(self) -> dict[str, Any]:
         """Count jobs by kind and state, and list dead ones.
-        ``lag_seconds``: how late the oldest due job is. Also calls and tokens spent today."""
+        ``lag_seconds``: how late the oldest due job is. ``active``: what running and failing jobs do. ``pace``: seconds of the model's
+        answers, ``queue_seconds``: of the work that waits for it. Also calls and tokens spent today."""
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:

@@ -11,7 +11,7 @@ from engrams.ports import Clock, Job, Page, Query, Reach, Skills, Store, is_skil
 from engrams.read.corrections import mask_corrected
 from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
-from engrams.tend.report import build_stats, build_status
+from engrams.tend.report import build_stats, build_status, describe_job
 from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ class MemoryInspector:
     def jobs(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
         """Jobs in these states (any, without), the earliest due first."""
         return self._store.queue(states, limit)
+
+    def describe_job(self, job: Job) -> dict[str, Any]:
+        """Describe what a job does now, with its age and last error."""
+        return describe_job(job, self._clock())
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories, vectors, calls and tokens spent today."""

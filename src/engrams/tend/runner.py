@@ -177,4 +177,7 @@ class WorkerPool:
         at = self._clock()
         spent = counts and job.attempt >= self._settings.max_attempts
         retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
+        if counts:
+            told = f"again in {seconds:.0f} s" if retry is not None else "`engrams retry` tries again"
+            _log.warning("job %s failed, attempt %d of %d: %s (%s)", job.kind, job.attempt, self._settings.max_attempts, error[:200], told)
         self._jobs.fail(Failure(job.lease, error[:500], at, retry, counts))

@@ -83,9 +83,9 @@ class ChangeSet:
         candidate = outcome.candidate
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
-        if outcome.verdict in ("replace", "refine", "remove") and candidate.valid_from is not None and candidate.valid_from > self.now:
+        if outcome.verdict in ("replace", "refine", "remove") and (begins := self._find_future_start(candidate)) is not None:
             # Until then what is known stays true.
-            outcome = Reconciliation("add", candidate, reason=f"so from {candidate.valid_from:%Y-%m-%d}; {outcome.reason}")
+            outcome = Reconciliation("add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}")
         new = self._build_record(outcome, decision, source)
         held = new.status is Status.CANDIDATE
         if held and outcome.verdict in ("replace", "refine", "remove"):
@@ -161,6 +161,10 @@ class ChangeSet:
         puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.created.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
         return Batch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
+
+    def _find_future_start(self, candidate: Candidate) -> datetime | None:
+        begins = candidate.valid_from
+        return begins if begins is not None and begins > max(self.now, candidate.said_at or self.now) else None
 
     def _build_record(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> Record:
         candidate = outcome.candidate

@@ -253,7 +253,7 @@ def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record
 
 def _reconcile_by_model(
     extraction: Extraction, chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[Decision]
-) -> tuple[dict[str, tuple[Derived, ...]], Cost]:
+) -> tuple[dict[str, tuple[DerivedMemory, ...]], Cost]:
     """Reconcile all candidates of a digest with one question to a model.
 
     Rules alone reconcile those that meet nothing known, or repeat it exactly."""
@@ -267,7 +267,7 @@ def _reconcile_by_model(
         llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient) if asked else llm.ModelVerdicts({})
     )
     made: dict[int, str] = {}
-    by_source: dict[str, tuple[Derived, ...]] = {}
+    by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     places = count()
     for record, decided in extraction.by_record:
         changes.scope, start = record.scope, len(changes.derived)

@@ -70,9 +70,15 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         say(f"{_JOB_NAMES.get(kind, kind).ljust(_WIDTH)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
     lag = state["lag_seconds"]
     say(f"{'backlog'.ljust(_WIDTH)}  {'up to date' if lag < 1 else f'{lag:,.0f} s behind'}")
+    for job in state["active"]:
+        failed = f"; last error: {job['error']}" if job["error"] else ""
+        told = f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"
+        say(f"{_JOB_NAMES.get(job['kind'], job['kind']).ljust(_WIDTH)}  {clean(told)}")
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
+    if state["pace"]["answers"]:
+        say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
     say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
     if state["dead"]:
         say(f"\n{paint('Failed', 'red')} (`engrams retry` runs them again):")
@@ -135,6 +141,13 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
         near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
     return rows
+
+
+def format_pace(state: Mapping[str, Any]) -> str:
+    """Format the model's pace, and the time of what waits for it."""
+    pace = state["pace"]
+    told = f"{pace['median_seconds']:,.1f} s an answer, {pace['longest_seconds']:,.1f} s at most"
+    return told + (f"; what waits takes about {state['queue_seconds']:,.0f} s" if state["queue_seconds"] else "")
 
 
 def _format_spent(spent: Mapping[str, int], what: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -32,23 +33,35 @@ class FailedJob(BaseModel):
 
 
 class ListedJob(FailedJob):
-    """Job in the list; ``due``: its next run."""
+    """Job in the list; ``due``: its next run; ``doing``: its work now."""
 
     state: str
     due: datetime
     created_at: datetime | None
+    doing: str
+    age_seconds: float
+
+
+class ModelPaceResponse(BaseModel):
+    """Seconds of a chat model's last answers."""
+
+    answers: int
+    median_seconds: float
+    longest_seconds: float
 
 
 class JobsResponse(BaseModel):
     """Background jobs.
 
     ``jobs``: by kind and state, everybody's for the right `admin`, else the owner's; the rest: the owner's, and the server's own without
-    their errors."""
+    their errors. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about so long."""
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
     dead: list[FailedJob]
     items: list[ListedJob]
+    pace: ModelPaceResponse
+    queue_seconds: float
 
 
 class RetryResponse(BaseModel):
@@ -71,7 +84,9 @@ def router(settings: Settings) -> APIRouter:
                 FailedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
                 for job in _list_own_jobs(caller, ["dead"])
             ],
-            items=[_to_job(job, _visible_error(job)) for job in listed],
+            items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
+            pace=ModelPaceResponse(**work["pace"]),
+            queue_seconds=work["queue_seconds"],
         )
 
     @routes.post("/jobs/retry", responses=error_responses(404))
@@ -110,5 +125,8 @@ def _visible_error(job: Job) -> str:
     return job.error if job.payload.get("scope") else ""
 
 
-def _to_job(job: Job, error: str) -> ListedJob:
-    return ListedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=error, state=job.state, due=job.due, created_at=job.created_at)
+def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJob:
+    return ListedJob(
+        id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job), state=job.state, due=job.due, created_at=job.created_at,
+        doing=told["doing"], age_seconds=told["age_seconds"],
+    )  # fmt: skip

@@ -56,6 +56,8 @@ export async function show(root) {
       tile("Running", number(sum.running)),
       tile("Done", number(sum.done)),
       tile("Backlog", work.lag_seconds < 1 ? "Up to date" : `${milliseconds(work.lag_seconds * 1000)} behind`),
+      work.pace.answers > 0 && tile("Model", `${milliseconds(work.pace.median_seconds * 1000)} an answer`),
+      work.queue_seconds > 0 && tile("Queue", `about ${milliseconds(work.queue_seconds * 1000)}`),
     );
     fill(failed, failedList(work.dead, draw));
     fill(table, kindTable(work.jobs), work.items.length > 0 && nextTable(work.items));
@@ -157,7 +159,7 @@ function nextTable(items) {
       h(
         "tr",
         {},
-        ["Next", "State", "Due", "Tries"].map((name) => h("th", { scope: "col" }, name)),
+        ["Next", "State", "Due", "Tries", "Now"].map((name) => h("th", { scope: "col" }, name)),
       ),
     ),
     h(
@@ -171,6 +173,7 @@ function nextTable(items) {
           h("td", {}, capital(job.state)),
           h("td", {}, ago(job.due)),
           h("td", { class: "number" }, job.attempt),
+          h("td", {}, job.error || job.doing),
         ),
       ),
     ),

@@ -60,7 +60,7 @@ def load_pace(ledger: Ledger, model: str) -> dict[str, float]:
 
 
 def describe_job(job: Job, now: datetime) -> dict[str, Any]:
-    """Describe what a job does now, its age in seconds and its last error."""
+    """Describe what a job does now, with its last error."""
     count = len(job.payload.get("items", ()))
     stage = "reconciling" if job.payload.get(KEPT) else "extracting"
     doing = "waiting to try again" if job.state == "waiting" else f"{stage} {count} turns" if job.kind == EXTRACT else "running"

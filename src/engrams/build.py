@@ -92,6 +92,17 @@ def open(
     return engine
 
 
+def find_chat_problem(settings: Settings) -> SettingsError | None:
+    """The reason that the chat model cannot be used, if any; calls nothing."""
+    try:
+        model = choose_chat(settings.chat, clocks.now)
+    except SettingsError as problem:
+        return problem
+    if model is not None:
+        model.close()
+    return None
+
+
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     """The given or the configured embedder.
     Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""

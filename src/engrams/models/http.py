@@ -12,6 +12,7 @@ import os
 import re
 import ssl
 import threading
+import time
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
@@ -38,11 +39,13 @@ _GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """HTTP answer; ``headers``: names in lower case."""
+    """HTTP answer; ``headers``: names in lower case.
+    ``first_seconds``: from the request to the first byte of the body."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    first_seconds: float = 0.0
 
     def json(self) -> Json:
         """Parse the body; None where it is no JSON."""
@@ -83,14 +86,23 @@ class HttpClient:
             raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)
         return response
 
+    def get(self, path: str, seconds: float) -> HttpResponse:
+        """Get a page of the server, of any status. ModelError: no complete answer."""
+        response = self._request("GET", path, b"", seconds)
+        if response is None:
+            raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)
+        return response
+
     def fetch(self, path: str, body: Json, seconds: float) -> HttpResponse | None:
         """Post JSON; return None when the time was too short."""
         # Lone surrogates cannot be sent; servers refuse them even when escaped.
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        return self._request("POST", path, json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), seconds)
+
+    def _request(self, method: str, path: str, content: bytes, seconds: float) -> HttpResponse | None:
         engine = self._open_loop()
         seconds = min(seconds, _LONGEST)
         try:
-            return engine.run(engine.post(self.url + path, content, self._headers, seconds), seconds + _GRACE)
+            return engine.run(engine.request(method, self.url + path, content, self._headers, seconds), seconds + _GRACE)
         except TimeoutError:
             return None
 
@@ -149,26 +161,30 @@ class _HttpLoop:
         finally:
             future.cancel()
 
-    async def post(self, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> HttpResponse:
+    async def request(self, method: str, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> HttpResponse:
         import httpx2
 
         try:
             async with asyncio.timeout(seconds):
-                return await self._exchange(url, content, headers)
+                return await self._exchange(method, url, content, headers)
         except httpx2.HTTPError as problem:
             raise _connection_error(url, problem) from None
         except asyncio.CancelledError:
             raise ModelError(_CLOSED, hint="Open a new engine.") from None
 
-    async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        async with self._client.stream("POST", url, content=content, headers=dict(headers)) as response:
+    async def _exchange(self, method: str, url: str, content: bytes, headers: Mapping[str, str]) -> HttpResponse:
+        start = first = time.monotonic()
+        async with self._client.stream(method, url, content=content, headers=dict(headers)) as response:
             body = bytearray()
             chunks = response.aiter_bytes()
             while (chunk := await self._next_chunk(chunks, url)) is not None:
+                first = time.monotonic() if not body else first
                 body += chunk
                 if len(body) > _LARGEST:
                     raise ModelError(f"The answer of the model's server is larger than {_LARGEST:,} bytes.", retryable=False)
-            return HttpResponse(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+            return HttpResponse(
+                response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body), first - start
+            )
 
     async def _next_chunk(self, chunks: AsyncIterator[bytes], url: str) -> bytes | None:
         """Read the next piece; None at the end.

@@ -37,7 +37,9 @@ from engrams.ports.models import Clock as Clock
 from engrams.ports.models import Closable as Closable
 from engrams.ports.models import Embedder as Embedder
 from engrams.ports.models import EmbedderCard as EmbedderCard
+from engrams.ports.models import MeasurableChat as MeasurableChat
 from engrams.ports.models import Message as Message
+from engrams.ports.models import ModelMeasurement as ModelMeasurement
 from engrams.ports.models import RankRequest as RankRequest
 from engrams.ports.models import Reranker as Reranker
 from engrams.ports.models import TokenCounter as TokenCounter

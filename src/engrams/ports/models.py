@@ -91,7 +91,8 @@ class Ask:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Answer of a model.
-    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired."""
+    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired. ``cut``:
+    only its complete beginning is here."""
 
     text: str
     data: Json = None
@@ -99,6 +100,7 @@ class Answer:
     tokens: int = 0
     model: str = ""
     notes: tuple[str, ...] = ()
+    cut: bool = False
 
 
 class Chat(Protocol):
@@ -109,6 +111,27 @@ class Chat(Protocol):
     def name(self) -> str: ...
 
     def ask(self, ask: Ask) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMeasurement:
+    """Abilities of a chat model, as found by asking it.
+    ``first_seconds``: until the first word (0: unknown). ``seconds``: of an answer in JSON. ``json``: how it was got (schema, tool, prompt;
+    empty: not at all). ``context_tokens``: what the server says (0: nothing)."""
+
+    first_seconds: float
+    seconds: float
+    json: str
+    context_tokens: int = 0
+
+
+@runtime_checkable
+class MeasurableChat(Protocol):
+    """Chat model that can be measured."""
+
+    def measure(self) -> ModelMeasurement:
+        """Ask twice, within the model's own time-out. ModelError, BudgetError: no answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from engrams.ports import Clock, Jobs
 
 _log = logging.getLogger(__name__)
 _BEATS = 4
+_LEAST = 0.05
 
 
 class LeaseKeeper:
@@ -49,7 +50,7 @@ class LeaseKeeper:
             self._thread.join()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._seconds / _BEATS):
+        while not self._stop.wait(max(self._seconds / _BEATS, _LEAST)):
             with self._lock:
                 held = tuple(self._leases)
             try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engrams.errors import BudgetError, ModelError, SettingsError
 from engrams.models.chat.openai import ServerDialect, build_request, parse_refusal, parse_reply
-from engrams.models.chat.protocol import ServerCall, ServerReply, ServerResult, to_messages
+from engrams.models.chat.protocol import ServerCall, ServerProbe, ServerReply, ServerResult, to_messages
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -47,6 +47,10 @@ class CallableChat:
             f"The function {self.name} returned {type(text).__name__} instead of text.", hint="It must return the answer.", retryable=False
         )
 
+    def probe(self, seconds: float) -> ServerProbe:  # noqa: ARG002 - a function streams nothing and tells nothing
+        """Tell nothing: a function has no parts to measure."""
+        return ServerProbe()
+
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
 
@@ -70,6 +74,10 @@ class OpenAIClientChat:
         if problem is not None:
             return self._handle_error(call, problem)
         return parse_reply(self.name, _to_json(answer), self._clock)
+
+    def probe(self, seconds: float) -> ServerProbe:  # noqa: ARG002 - the client's own server is not known
+        """Tell nothing: the client belongs to the user."""
+        return ServerProbe()
 
     def close(self) -> None:
         """Do nothing: the client belongs to the user."""

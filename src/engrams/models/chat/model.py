@@ -20,19 +20,22 @@ from engrams.models.chat.structured import (
     ValidAnswer,
     compose_correction,
     compose_messages,
+    is_unusable,
     judge_reply,
     next_mode,
     unusable_error,
     wrap_schema,
 )
 from engrams.models.retry import RetryPolicy, with_retries
-from engrams.ports import Answer, Ask, Message
+from engrams.ports import Answer, Ask, Message, ModelMeasurement
 from engrams.types import Json
 
 _LOG = logging.getLogger(__name__)
 _CORRECTIONS = 3
 _REFUSALS = 4
 _CLOSED = "The model was closed."
+_CITY: dict[str, Json] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_MEASURED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class _AskRun:
     partial: Json = field(default=None)
     mode: JsonMode = JsonMode.SCHEMA
     refusals: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def seconds_left(self) -> float:
         return self.deadline - time.monotonic()
@@ -102,18 +106,39 @@ class ServedChat:
             reply = self._exchange(run)
             verdict = judge_reply(reply, ask.schema)
             match verdict:
-                case ValidAnswer(text, data):
+                case ValidAnswer(text, data, note):
                     if ask.schema is not None:
                         self._modes.record_answer(run.mode, json=True)
-                    return Answer(text, data, run.calls, run.tokens, reply.model or self.name)
+                    notes = (*run.notes, note) if note else tuple(run.notes)
+                    return Answer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
                 case InvalidAnswer():
                     problem = verdict.problem
                     self._prepare_correction(run, verdict, reply)
                 case _:
                     assert_never(verdict)
         if run.partial is not None:
-            return Answer(json.dumps(run.partial, ensure_ascii=False), run.partial, run.calls, run.tokens, self.name)
+            text = json.dumps(run.partial, ensure_ascii=False)
+            return Answer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
         raise unusable_error(self.name, 1 + self._limits.corrections, problem)
+
+    def measure(self) -> ModelMeasurement:
+        """Measure the model by two short questions.
+
+        ModelError, BudgetError: it does not answer. An answer that is no JSON is no error."""
+        day = self.budget.reserve(_MEASURED)
+        try:
+            found = self._server.probe(self.pace.allowed_seconds())
+        finally:
+            self.budget.settle_reservation(day, _MEASURED, _MEASURED)
+        start = time.monotonic()
+        try:
+            self.ask(Ask((Message("user", "Give the name of any city as JSON."),), "doctor", _CITY, max_tokens=64))
+            way = str(self._modes.current())
+        except ModelError as problem:
+            if not is_unusable(problem):
+                raise
+            way = ""
+        return ModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
 
     def close(self) -> None:
         """End waits and requests; running asks raise ModelError."""
@@ -123,6 +148,7 @@ class ServedChat:
     def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ServerReply) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
+        run.notes.append(f"asked again: {verdict.problem}"[:200])
         if ask.schema is not None:
             self._modes.record_answer(run.mode, json=verdict.json)
         if verdict.cut:

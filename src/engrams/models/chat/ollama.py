@@ -8,7 +8,18 @@ from typing import Any
 
 from engrams.errors import ModelError
 from engrams.models.chat.meter import estimate_tokens
-from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
+from engrams.models.chat.protocol import (
+    PROBE,
+    JsonMode,
+    ServerCall,
+    ServerProbe,
+    ServerRefusal,
+    ServerReply,
+    ServerResult,
+    find_context,
+    mentions,
+    to_messages,
+)
 from engrams.models.http import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
@@ -49,6 +60,12 @@ class OllamaChat:
                 self._thinks = False
                 return ServerRefusal(None)
         raise status_error(self._model, response.status, response.headers, response.json(), self._clock)
+
+    def probe(self, seconds: float) -> ServerProbe:
+        response = self._client.post("/api/chat", self._request(PROBE) | {"stream": True}, seconds)
+        told = self._client.post("/api/show", {"model": self._model}, seconds).json()
+        facts = told.get("model_info") if isinstance(told, Mapping) else None
+        return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(facts))
 
     def close(self) -> None:
         self._client.close()

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult, mentions, to_messages
+from engrams.models.chat.protocol import (
+    PROBE,
+    JsonMode,
+    ServerCall,
+    ServerProbe,
+    ServerRefusal,
+    ServerReply,
+    ServerResult,
+    find_context,
+    mentions,
+    to_messages,
+)
 from engrams.models.chat.schema import is_strict
 from engrams.models.http import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
@@ -66,6 +77,14 @@ class OpenAIChat:
             if refused is not None:
                 return refused
         raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
+
+    def probe(self, seconds: float) -> ServerProbe:
+        body = build_request(PROBE, self._model, self._dialect) | {"stream": True}
+        response = self._client.post("/chat/completions", body, seconds)
+        listed = self._client.get("/models", seconds).json()
+        models = listed.get("data") if isinstance(listed, Mapping) else None
+        own = [one for one in models if isinstance(one, Mapping) and one.get("id") == self._model] if isinstance(models, list) else []
+        return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
 
     def close(self) -> None:
         self._client.close()

@@ -51,6 +51,14 @@ class ServerRefusal:
     mode: JsonMode | None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerProbe:
+    """Seconds until the first word, and the context in tokens; 0: unknown."""
+
+    first_seconds: float = 0.0
+    context_tokens: int = 0
+
+
 ServerResult: TypeAlias = ServerReply | ServerRefusal
 
 
@@ -64,6 +72,10 @@ class ChatServer(Protocol):
         """Send one request. ModelError: there is no answer."""
         ...
 
+    def probe(self, seconds: float) -> ServerProbe:
+        """Ask for one word and for the model's context, within ``seconds`` each."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -71,6 +83,23 @@ def mentions(body: bytes, *words: str) -> bool:
     """Return True where a refusal holds one of the words."""
     text = body[:20_000].decode("utf-8", "replace").lower()
     return any(word in text for word in words)
+
+
+PROBE = ServerCall((Message("user", "Answer with the word ok."),), 0.0, max_tokens=8)
+"""Call that measures a model."""
+
+
+def find_context(facts: Json) -> int:
+    """Find the context's length in what a server tells of a model; 0: it is not told."""
+    if isinstance(facts, Mapping):
+        for name, value in facts.items():
+            if name.rpartition(".")[2] in _CONTEXT_NAMES and isinstance(value, int):
+                return value
+        return max((find_context(value) for value in facts.values()), default=0)
+    return max((find_context(value) for value in facts), default=0) if isinstance(facts, list) else 0
+
+
+_CONTEXT_NAMES = frozenset(("max_model_len", "context_length", "max_context_length", "n_ctx", "n_ctx_train", "context_window"))
 
 
 def to_messages(call: ServerCall) -> list[dict[str, str]]:

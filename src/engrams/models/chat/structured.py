@@ -18,6 +18,7 @@ from engrams.types import Json
 _ORDER = (JsonMode.SCHEMA, JsonMode.TOOL, JsonMode.PROMPT)
 _SILENT = 2
 _QUOTED = 4000
+_NOTES = {"inside": "the JSON stood among other text", "repaired": "the JSON was repaired"}
 _UNPARSEABLE = "the answers did not satisfy the schema"
 
 
@@ -52,10 +53,12 @@ def next_mode(mode: JsonMode) -> JsonMode:
 
 @dataclass(frozen=True, slots=True)
 class ValidAnswer:
-    """Usable answer; ``data`` is None where no schema was asked for."""
+    """Usable answer; ``data`` is None where no schema was asked for.
+    ``note``: what was wrong with its form."""
 
     text: str
     data: Json = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,8 @@ def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdic
         return InvalidAnswer("It was cut off before its end.", cut=True, partial=None if problems else data)
     if problems:
         return InvalidAnswer("; ".join(problems) + ".", cut=reply.cut)
-    return ValidAnswer(text, data)
+    note = _NOTES.get(parsed.how, "") or ("reasoning stood before the answer" if text != reply.text.strip() else "")
+    return ValidAnswer(text, data, note)
 
 
 def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
+_CONTEXT = 8192
 _EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers"), "vault": ("dulwich", "watchfiles")}
 _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
@@ -73,6 +74,11 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
         return
     yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
+    from engrams.build import find_chat_problem
+
+    if (wrong := find_chat_problem(settings)) is not None:
+        yield CheckResult("chat", "fail", wrong.message, wrong.hint)
+        options = replace(options, overrides=[*options.overrides, "chat.provider=none"])
     try:
         if repair:
             yield from _rescue(options, settings)
@@ -172,14 +178,22 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> CheckResult:
         )
     if offline:
         return CheckResult("chat", "info", f"{model.name}, not called")
-    from engrams.ports import Ask, Message
+    from engrams.ports import MeasurableChat
 
-    start = time.perf_counter()
+    if not isinstance(model, MeasurableChat):
+        return CheckResult("chat", "info", f"{model.name}, not measured")
     try:
-        model.ask(Ask((Message("user", "Answer with the word ok."),), "doctor", max_tokens=8))
+        found = model.measure()
     except EngramsError as problem:
         return CheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
-    return CheckResult("chat", "ok", f"{model.name} answered in {time.perf_counter() - start:.1f} s")
+    first = f"first word after {found.first_seconds:.1f} s, " if found.first_seconds else ""
+    context = f", context {found.context_tokens:,} tokens" if found.context_tokens else ""
+    told = f"{model.name}: {first}a short answer in {found.seconds:.1f} s, "
+    if not found.json:
+        return CheckResult("chat", "fail", f"{told}but no JSON{context}", "Choose a larger model, or one that supports JSON schemas.")
+    small = 0 < found.context_tokens < _CONTEXT
+    hint = f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns." if small else ""
+    return CheckResult("chat", "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint)
 
 
 def _check_jobs(state: Any) -> CheckResult:

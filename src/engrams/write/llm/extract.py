@@ -113,11 +113,15 @@ def extract_by_model(
     good."""
     found: dict[str, list[Candidate]] = {}
     cost = Cost()
-    rest = list(records)
-    while rest:
-        group, rest = rest[: (size := count_together(rest, batch))], rest[size:]
-        statements, spent = _ask_statements(group, briefing, chat, decisions)
+    groups = _group_records(records, batch)
+    while groups:
+        group = groups.pop(0)
+        statements, spent, cut = _ask_statements(group, briefing, chat, decisions)
         cost += spent
+        if cut and len(group) > 1:
+            decisions.append(Decision("extract", "repair", f"the answer about {len(group)} messages was cut off: asked again in two parts"))
+            groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
+            continue
         for statement in statements:
             candidate = _to_candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
             if candidate is None:
@@ -127,7 +131,18 @@ def extract_by_model(
                 decisions.append(Decision("extract", "skip", "said twice in one answer", candidate.text[:200]))
             elif len(others) < _MOST:
                 others.append(candidate)
+        if cut and not found.get(group[0].id):
+            raise ModelError(f"{chat.name} was cut off before it gave one statement.", hint="Choose a model that can give longer answers.")
     return found, cost
+
+
+def _group_records(records: Sequence[Record], batch: int) -> list[list[Record]]:
+    rest, groups = list(records), []
+    while rest:
+        size = count_together(rest, batch)
+        groups.append(rest[:size])
+        rest = rest[size:]
+    return groups
 
 
 def count_together(records: Sequence[Record], batch: int) -> int:
@@ -143,7 +158,7 @@ def count_together(records: Sequence[Record], batch: int) -> int:
 
 def _ask_statements(
     group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]
-) -> tuple[list[ExtractedStatement], Cost]:
+) -> tuple[list[ExtractedStatement], Cost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
     text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps))
@@ -158,12 +173,12 @@ def _ask_statements(
         statements, problems = _parse_statements(answer.data)
         if statements or not problems:
             decisions.extend(Decision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
-            return statements, cost
+            return statements, cost, answer.cut
         if attempt < _RETRIES:
             complaint = f"That answer cannot be used: {'; '.join(problems)[:600]}. Answer again with JSON in the form asked for."
             messages = [messages[0], Message("assistant", answer.text[:4000]), Message("user", complaint)]
     decisions.append(Decision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200]))
-    return [], cost
+    return [], cost, False
 
 
 def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:

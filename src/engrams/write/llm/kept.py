@@ -15,7 +15,7 @@ from engrams.ports import Answer, Ask, Chat
 class KeptChat:
     """Chat model that answers each question once, for all processes.
 
-    Answers are stored before they are used; failures are remembered in this process only."""
+    Answers are stored before they are used, but for those that were cut; failures are remembered in this process only."""
 
     def __init__(self, chat: Chat, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]) -> None:
         """Set up the model with the answers of an earlier run.
@@ -42,6 +42,8 @@ class KeptChat:
         except (ModelError, BudgetError) as problem:
             self._failed[key] = problem
             raise
+        if answer.cut:
+            return answer
         with self._lock:
             self._answers[key] = asdict(answer)
             self._about.update(ask.about)

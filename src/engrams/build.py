@@ -93,7 +93,7 @@ def open(
 
 
 def find_chat_problem(settings: Settings) -> SettingsError | None:
-    """The reason that the chat model cannot be used, if any; calls nothing."""
+    """The problem of the chat settings, if any; calls nothing."""
     try:
         model = choose_chat(settings.chat, clocks.now)
     except SettingsError as problem:

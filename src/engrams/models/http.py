@@ -87,7 +87,8 @@ class HttpClient:
         return response
 
     def get(self, path: str, seconds: float) -> HttpResponse:
-        """Get a page of the server, of any status. ModelError: no complete answer."""
+        """Get a page of the server, of any status.
+        ModelError: no complete answer."""
         response = self._request("GET", path, b"", seconds)
         if response is None:
             raise ModelError(f"{self.host} gave no complete answer within {seconds:.3g} seconds.", hint=_SLOW)

@@ -90,7 +90,8 @@ PROBE = ServerCall((Message("user", "Answer with the word ok."),), 0.0, max_toke
 
 
 def find_context(facts: Json) -> int:
-    """Find the context's length in what a server tells of a model; 0: it is not told."""
+    """Find the context's length in facts about a model.
+    0: it is not told."""
     if isinstance(facts, Mapping):
         for name, value in facts.items():
             if name.rpartition(".")[2] in _CONTEXT_NAMES and isinstance(value, int):

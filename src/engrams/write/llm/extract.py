@@ -243,14 +243,15 @@ def _to_candidate(
 
 
 _ASSISTANT = frozenset(("assistant", "the assistant", "ai", "the ai", "chatbot", "the chatbot", "language model", "the language model"))
-_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*?$|<(\w+)>.*?</\1>", re.DOTALL | re.MULTILINE)
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]{0,8}>[^\n]*", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"<(\w{1,40})>")
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
     """Return the reason not to learn a statement, or None."""
     if kind in (Kind.FACT, Kind.PREFERENCE) and fold(statement.subject) in _ASSISTANT:
         return "it is about the assistant"
-    own = _PASTED.sub(" ", text)
+    own = remove_tagged(_PASTED.sub(" ", text), _TAG, " ")
     if LAYER_OF[kind] is Layer.PROCEDURAL and not find_literal(literal, own):
         return "it is an instruction in a pasted text"
     return None

@@ -16,8 +16,8 @@ from engrams.ports.jobs import EXTRACT as EXTRACT
 from engrams.ports.jobs import FINALISE as FINALISE
 from engrams.ports.jobs import GARDEN as GARDEN
 from engrams.ports.jobs import JUDGE as JUDGE
-from engrams.ports.jobs import PURGE as PURGE
 from engrams.ports.jobs import KEPT as KEPT
+from engrams.ports.jobs import PURGE as PURGE
 from engrams.ports.jobs import REVIEW as REVIEW
 from engrams.ports.jobs import ROLL as ROLL
 from engrams.ports.jobs import SWEEP as SWEEP

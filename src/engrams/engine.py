@@ -183,7 +183,7 @@ class MemoryEngine:
 
         With ``summary.enabled`` the summary of the conversation comes first: of ``scope``, if it is one, or of this session of it."""
         parts, place, now = self._open(), Scope.of(scope), as_of is None
-        number = self.settings.read.limit if limit is None else limit
+        number = self.settings.read.most_in_context if limit is None else limit
         latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if now else ((), "")
         return parts.build_context(
             ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary), tokens
@@ -200,7 +200,9 @@ class MemoryEngine:
         first = not silent and parts.delivery.is_first_turn(key)
 
         def read(known: frozenset[str]) -> Context:
-            asked = ReadRequest(query, place, self._clock(), self.settings.read.limit, already_shown=known, session=own, catch_up=first)
+            asked = ReadRequest(
+                query, place, self._clock(), self.settings.read.most_in_context, already_shown=known, session=own, catch_up=first
+            )
             return parts.build_context(asked if silent else replace(asked, summary=parts.find_summary(place, session)), tokens)
 
         return read(frozenset()) if silent else parts.delivery.deliver(key, query, read)

@@ -72,7 +72,7 @@ NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 CLOSED = {
     "models.http._load_certificates", "prompts.load",
     "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
-    "text.when.grammar.compile_rule", "text.when.scan._load_grammar",
+    "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.scan._load_grammar",
     "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""

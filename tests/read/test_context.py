@@ -119,3 +119,54 @@ def test_nothing_found_is_no_text() -> None:
         assert engine.search("boiler", scope=SCOPE, limit=0).hits == ()
         assert engine.search("  ", scope=SCOPE).hits == ()
         assert engine.list(scope=SCOPE).records[0].kind is Kind.NOTE
+
+
+def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
+    """What means nothing alone comes with the turn beside it, and each turn stands there once."""
+    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START)) as engine:
+        for who, text in (
+            ("Ann", "Which bakery did the harbour cafe choose?"),
+            ("Ben", "Rossi and Sons, since March."),
+            ("Ann", "Oh nice."),
+        ):
+            engine.observe(Turn(text, speaker=who, session="a"), scope=SCOPE)
+        engine.observe(Turn("The ferry leaves at nine", speaker="Ben", session="b"), scope=SCOPE)
+        tail = engine.context("Which bakery did the harbour cafe choose?", scope=SCOPE, limit=1).tail
+        assert tail.index("harbour cafe") < tail.index("Rossi and Sons")
+        assert "ferry" not in tail
+        back = engine.context("Oh nice", scope=SCOPE, limit=1).tail
+        assert back.count("Oh nice") == 1
+        assert "Rossi and Sons" in back
+
+
+def test_where_nothing_is_near_nothing_is_said() -> None:
+    """No text tells the model to refuse; that nothing was near is a field."""
+    with temp_engine(jobs__workers=0, clock=Ticker(START)) as engine:
+        engine.add("The spare key is under the blue flowerpot", scope=SCOPE)
+        made = engine.context("What is 2+2?", scope=SCOPE)
+        assert made.abstain
+        assert made.text == ""
+        assert not engine.context("Where is the spare key?", scope=SCOPE).abstain
+
+
+def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
+    """The rest is for what the question needs; a turn that says no more than the profile is not repeated."""
+    with temp_engine(jobs__workers=0, clock=Ticker(START)) as engine:
+        engine.add("I live in Bergen", scope=SCOPE)
+        for number in range(60):
+            engine.add(f"I'm allergic to {'abcdefghijklmnopqrstuvwxyz'[number % 26]}o{number}nuts", scope=SCOPE)
+        made = engine.context("Where do I live?", scope=SCOPE, tokens=1000)
+        assert engine.counter.count(made.prefix) <= 200
+        assert "(said 2026-03-01)" in made.prefix
+        alone = engine.context("Where do I live?", scope=SCOPE, tokens=4000)
+        assert alone.text.count("Bergen") == 1
+
+
+def test_a_long_answer_of_an_assistant_gives_its_sentences_about_the_question() -> None:
+    """Boilerplate leaves the budget to evidence."""
+    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START)) as engine:
+        filler = "This plan looks great and it is going to be a wonderful journey. " * 30
+        engine.observe(Turn(f"{filler}The ferry to Tórshavn leaves at nine. {filler}", role="assistant", session="a"), scope=SCOPE)
+        tail = engine.context("When does the ferry to Tórshavn leave?", scope=SCOPE).tail
+        assert "leaves at nine" in tail
+        assert len(tail) < 800

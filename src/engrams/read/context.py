@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from engrams.ports import TokenCounter
 from engrams.read.budget import take_fitting
 from engrams.read.flow import search
+from engrams.read.neighbours import drop_shown, with_neighbours
 from engrams.read.profile import select_profile
 from engrams.read.render import (
     conversation_frame,
@@ -23,6 +24,9 @@ from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.rules import find_latest
 from engrams.text.terms import terms
 from engrams.types import Context, Found, Hit, Record
+
+ANSWER_CHARACTERS = 500
+"""Characters of an assistant's answer in a context: its sentences that bear on the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,12 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -
     profile = select_profile(request, deps, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
-    shown = {record.id for record in (*profile, *latest)}
-    hits = [hit for hit in _with_last_episode(request, found, deps) if hit.record.id not in shown]
-    left = most - budget.counter.count(prefix + "\n\n") if prefix else most
+    near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
     style = deps.settings.line_format
-    kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, found, left, style), left, budget.counter)
+    told = profile if style == "text" else []
+    hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*profile, *latest], told)
+    left = most - budget.counter.count(prefix + "\n\n") if prefix else most
+    kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)
     return _assemble(prefix, profile, kept, found, request, budget, latest, style)
 
 
@@ -69,7 +74,7 @@ def _assemble(
     """Join the parts; counters are not additive, so recount and cut."""
     while True:
         short = summary_frame(request.summary)
-        parts = (short, _recalled_part(request.text, kept, found, budget.total, style), conversation_frame(latest))
+        parts = (short, _recalled_part(request.text, kept, budget.total, style), conversation_frame(latest))
         tail = "\n\n".join(part for part in parts if part)
         result = Context(prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
         tokens = budget.counter.count(result.text)
@@ -85,21 +90,23 @@ def _assemble(
             request = replace(request, summary="")
 
 
-def _recalled_part(query: str, hits: Sequence[Hit], found: Found, tokens: int, style: str) -> str:
-    """Render recalled items, oldest first except in role style.
+def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> str:
+    """Render recalled items, first said first except in role style.
 
-    A long item may use a third of the budget, at about four characters a token."""
-    words = frozenset(terms(query))
+    A long item may use a third of the budget, at about four characters a token; an assistant's answer ``ANSWER_CHARACTERS``."""
+    words, most = frozenset(terms(query)), max(200, tokens * 4 // 3)
+    longest = {hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most for hit in hits}
     if style == "role":
-        return recalled_frame([role_line(hit, words, max(200, tokens * 4 // 3)) for hit in hits], found.abstain)
-    ordered = sorted(hits, key=lambda hit: (hit.record.valid_from or hit.record.recorded_at, hit.record.id))
+        return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
+    ordered = sorted(hits, key=lambda hit: (hit.record.recorded_at, hit.record.id))
     known = {hit.record.id: triple_lines(hit) for hit in ordered} if style == "triple" else {}
-    lines = [one for hit in ordered for one in known.get(hit.record.id) or [recalled_line(hit, words, max(200, tokens * 4 // 3))]]
-    return recalled_frame(lines, found.abstain)
+    return recalled_frame(
+        [one for hit in ordered for one in known.get(hit.record.id) or [recalled_line(hit, words, longest[hit.record.id])]]
+    )
 
 
-def _with_last_episode(request: ReadRequest, found: Found, deps: ReadDeps) -> Sequence[Hit]:
+def _with_last_episode(request: ReadRequest, hits: Sequence[Hit], deps: ReadDeps) -> Sequence[Hit]:
     episode = find_latest(request, deps.records) if request.catch_up else None
-    if episode is None or any(hit.record.id == episode.id for hit in found.hits):
-        return found.hits
-    return (Hit(episode, 1.0, episode.status), *found.hits)
+    if episode is None or any(hit.record.id == episode.id for hit in hits):
+        return hits
+    return (Hit(episode, 1.0, episode.status), *hits)

@@ -17,7 +17,9 @@ _USER = "user"
 _DESCRIBING = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
 _OWN_LABELS = frozenset({"conversation", "session", "thread", "chat"})
 _PASSING_CATEGORIES = frozenset({"context", "event", ""})
-_UNLASTING = ("event", "hearsay", "modality", "temporal", "effect")
+_STATES = frozenset({"home", "work", "education", "family", "identity"})
+"""Categories in which what changed is what is so now: "moved to Berlin"."""
+_UNLASTING = ("hearsay", "modality", "temporal", "effect")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _READ = 500
 _LEAST, _USUAL, _SPARE = 5, 12, 20
@@ -29,13 +31,15 @@ _Statement: TypeAlias = tuple[Record, tuple[str, str]]
 def fits_profile(record: Record) -> bool:
     """Test for a rule, or a lasting description of the user (001).
 
-    Of the user: about ``user`` or ``user's …``, in the owner's scope or a conversation of theirs, not in a project. Lasting: no event,
-    hearsay or supposition, no end, a lasting category. Description: a fact, preference or correction. Rules always pass."""
-    if record.kind not in _DESCRIBING:
+    Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
+    stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""
+    if record.kind not in _DESCRIBING or not (record.subject or record.category):
         return True
-    theirs = record.subject == _USER or record.subject.startswith(f"{_USER}'s ")
+    names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
+    theirs = subject in names or subject.startswith(f"{_USER}'s ")
     inside = all(label in _OWN_LABELS for label in record.scope.labels[2::2])
-    lasts = record.valid_to is None and record.category not in _PASSING_CATEGORIES and not any(record.meta.get(name) for name in _UNLASTING)
+    passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
+    lasts = record.valid_to is None and not passing and not any(record.meta.get(name) for name in _UNLASTING)
     return theirs and inside and lasts
 
 

@@ -116,8 +116,10 @@ class ReadSettings(SettingsSection):
     mmr_lambda: Share = Field(1.0, ge=0, le=1, description="Weight of relevance against variety (MMR). 1: relevance only.")
     dedup_overlap: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context.")
-    profile: Literal["all", "user"] = Field("all", description="Facts in the profile. user: lasting facts about the user only.")
+    profile: Literal["all", "user"] = Field("user", description="Facts in the profile. user: lasting facts about the user only.")
+    context_limit: int = Field(40, ge=0, description="Most hits in a context, as far as its budget goes. 0: as `read.limit`.")
     prefix_tokens: int = Field(600, ge=0, description="Tokens of that budget that the stable profile may use.")
+    prefix_share: Share = Field(0.2, ge=0, le=1, description="Share of the budget that the stable profile may use at most.")
     correction_tokens: int = Field(0, ge=0, description="Tokens of the profile kept for corrections.")
     overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over (skip), or ends the profile (stop).")
     line_format: Literal["text", "role", "triple"] = Field(
@@ -125,6 +127,11 @@ class ReadSettings(SettingsSection):
         description="Line of a context. text: dated text. role: [role] text, best first. triple: [category] Subject PREDICATE object.",
     )
     tokenizer: str = Field("estimate", description="Token counter: estimate, or the name of a tiktoken encoding.")
+
+    @property
+    def most_in_context(self) -> int:
+        """Most hits in a context where the caller names no limit."""
+        return self.context_limit or self.limit
 
 
 class DeliverySettings(SettingsSection):

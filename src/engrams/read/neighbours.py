@@ -1,0 +1,62 @@
+"""Recalled turns with the turn that gives them meaning, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from engrams.ports import Query
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.text.terms import terms
+from engrams.types import Hit, Kind, Record
+
+_LOOKED_AT = 4
+"""Hits, best first, whose neighbours are looked for: each is one question to the store."""
+
+_SHORT = 4
+"""Terms up to which a turn is taken for an answer."""
+
+
+def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
+    """Add to questions their answers, to short turns the turn before."""
+    found: dict[str, Hit] = {}
+    for place, hit in enumerate(hits):
+        found.setdefault(hit.record.id, hit)
+        side = _missing_side(hit.record) if place < _LOOKED_AT else None
+        other = _find_beside(hit.record, side, request, deps) if side else None
+        if other is not None:
+            known = next((each for each in hits if each.record.id == other.id), None)
+            found.setdefault(other.id, known or replace(hit, record=other, status=other.status, facts=(), snippet=""))
+    return list(found.values())
+
+
+def drop_shown(hits: Iterable[Hit], records: Iterable[Record], profile: Iterable[Record]) -> list[Hit]:
+    """Leave out records shown elsewhere, and turns that the profile repeats."""
+    shown = {record.id for record in records}
+    said: dict[str, set[str]] = {}
+    for fact in profile:
+        for item in fact.evidence:
+            said.setdefault(item.source, set()).update(terms(f"{fact.text} {fact.subject}"))
+    return [hit for hit in hits if hit.record.id not in shown and not _is_said(hit.record, said)]
+
+
+def _is_said(turn: Record, said: dict[str, set[str]]) -> bool:
+    return turn.id in said and said[turn.id].issuperset(terms(turn.search_text))
+
+
+def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:
+    """The order in which the neighbour follows; None: the turn stands alone."""
+    if record.kind is not Kind.TURN or not record.session:
+        return None
+    if record.text.rstrip().endswith(("?", "？")):
+        return "oldest"
+    return "newest" if len(terms(record.search_text)) <= _SHORT else None
+
+
+def _find_beside(record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps) -> Record | None:
+    asked = Query(request.reach, (Kind.TURN,), as_of=request.as_of, session=record.session, order=order, after=record.id, limit=1)
+    found = deps.records.find(asked).records
+    if not found or found[0].id in request.already_shown or found[0].scope != record.scope:
+        return None
+    return found[0]

@@ -124,8 +124,8 @@ class TurnIngest:
 
         No read finds them. Of imported ones those that an assistant answers. They stay neighbours of their answers in the index, and are
         extracted from."""
-        if self._settings.write.questions == "recall":
-            return journaled
+        if self._settings.write.questions == "recall" or self._settings.tiers.enabled:
+            return journaled  # tiers keep a question and its answer as one exchange
         records = journaled.records
         answered = channel not in OFFLINE_CHANNELS
         asked = {

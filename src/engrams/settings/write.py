@@ -27,7 +27,7 @@ class WriteSettings(SettingsSection):
     dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one.")
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
     questions: Literal["log", "recall"] = Field(
-        "log", description="A user's messages that only ask the assistant. log: kept, and no read finds them. recall: found like others."
+        "log", description="A user's messages that only ask the assistant. log: kept, no read finds them, unless in tiers. recall: found."
     )
     batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
     context_turns: int = Field(

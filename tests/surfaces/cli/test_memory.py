@@ -181,6 +181,24 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     assert engrams("purge", made, "--all").code == 1
 
 
+def test_purge_about_a_person(engrams: Any, home: Path) -> None:
+    """Everything that names somebody is listed with numbers; the chosen ones go, and with --yes all that surely names them."""
+    for text in ("Ada Lovelace likes green tea.", "I met Ada at the pool on Sunday.", "My bike is red and fast."):
+        engrams("add", text)
+    listed = engrams("purge", "--about", "Ada", "--preview").out
+    assert "  1  " in listed and "pool" in listed
+    assert len(texts(engrams("list", "--json"))) >= 3
+    offered = engrams("purge", "--about", "Ada", "--json").json
+    assert {one["certain"] for one in offered if "bike" in one["text"]} <= {False}
+    assert engrams("purge", "--about", "Ada", stdin="\n").code == 4
+    assert engrams("purge", "--about", "Ada", stdin="99\n").code == 1
+    number = next(place for place, one in enumerate(offered, 1) if "pool" in one["text"])
+    assert engrams("purge", "--about", "Ada", stdin=f"{number}\n").code == 0
+    assert engrams("purge", "--about", "Ada", "--yes", "--json").json["proven"]
+    assert texts(engrams("list", "--json")) == ["My bike is red and fast."]
+    assert all(b"pool" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
 def test_explain_answers_why(engrams: Any) -> None:
     """`explain` says in words what spoke for each memory and why others were left out."""
     for text in ("Bruno the beagle eats chicken", "Bruno the beagle sleeps at noon", "The piano is out of tune"):

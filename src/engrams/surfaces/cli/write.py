@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.surfaces.cli.choose import choose_candidates
 from engrams.surfaces.cli.filters import parse_name, parse_value, parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import confirm_erase, emit, fit_line, note, paint, say, to_json
@@ -225,6 +226,10 @@ def purge(
     options: GlobalOptions,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
+    about: Annotated[
+        str, typer.Option(help="Everything about a person or thing, chosen from a list.", show_default=False, metavar="TEXT")
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="With --about: all that names it, without a question.")] = False,
     git: Annotated[bool, typer.Option("--git", help="Also from the git history of the files, which is rewritten.")] = False,
     confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
     preview: Preview = False,
@@ -232,9 +237,15 @@ def purge(
     """Erase memories for good and show the proof.
 
     Text, vectors, index, history and everything derived from them alone."""
-    if bool(ids) == everything:
-        raise InputError("Nothing to purge was named.", hint="Give ids, or --all with the scope (--user, --project, …).")
+    if [bool(ids), everything, bool(about)].count(True) != 1:
+        raise InputError("Nothing to purge was named.", hint="Give ids, --about TEXT, or --all with the scope (--user, --project, …).")
     with options.open() as (engine, scope):
+        if about:
+            candidates = engine.find_about(about, scope=scope)
+            ids = choose_candidates(candidates, yes=yes, preview=preview, as_json=options.json)
+            confirm = "purge"
+            if not ids:
+                return
         doomed = _list_scope_ids(engine, scope) if everything else [engine.get(each, scope=scope).id for each in ids or ()]
         if not doomed:
             raise InputError("There is nothing to purge here.")

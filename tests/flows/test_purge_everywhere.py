@@ -1,0 +1,185 @@
+"""A purge reaches every place, and its proof is true: bytes of the whole home, looked at without the product's code."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import httpx2
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn, build
+
+ANN = ("user", "ann")
+KEPT = "I live in Zanzibar"
+
+
+def secret(number: int) -> str:
+    """Words that stand in no other text."""
+    return f"quuxword{number:03d}"
+
+
+def blobs(path: Path, below: Path) -> Iterator[bytes]:
+    """Bytes of a file as they are, and unpacked where it is packed."""
+    data = path.read_bytes()
+    yield str(path.relative_to(below)).encode()
+    yield data
+    if "objects" in path.parts and len(path.parent.name) == 2:
+        yield zlib.decompress(data)
+    if data.startswith(b"\x1f\x8b"):
+        yield gzip.decompress(data)
+        with tarfile.open(path) as archive, tempfile.TemporaryDirectory() as folder:
+            archive.extractall(folder, filter="data")
+            yield from (one for held in Path(folder).rglob("*") if held.is_file() for one in blobs(held, Path(folder)))
+
+
+def holders(home: Path, words: list[str]) -> dict[str, list[str]]:
+    """Files of a home that hold any of the words, in any letters; git's packs are unpacked by git."""
+    found: dict[str, list[str]] = {}
+    for path in home.rglob("*"):
+        if path.is_file():
+            for data in blobs(path, home):
+                if held := [word for word in words if word.encode() in data.lower()]:
+                    found[str(path.relative_to(home))] = held
+    if (home / "vault/.git").exists():
+        told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
+        data = subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.lower()
+        if held := [word for word in words if word.encode() in data]:
+            found["git objects"] = held
+    return found
+
+
+def open_home(home: Path, **more: object) -> MemoryEngine:
+    """The home, with files and git."""
+    return engrams.open(home=str(home), vault__enabled=True, vault__git=True, vault__watch="off", jobs__workers=0, **more)
+
+
+def fill(engine: MemoryEngine, home: Path, number: int) -> list[str]:
+    """Say secrets through several doors; the ids of what was said."""
+    ids = [engine.add(f"The vault code of room {n} is {secret(n)} indeed.", scope=ANN).id for n in range(number)]
+    ids += [engine.add(Turn(f"Remember {secret(n)}, my dear friend ({n}).", session="s1"), scope=ANN).id for n in range(number, number + 3)]
+    ids.append(engine.add("First wording of this note.", scope=ANN).id)
+    engine.edit(ids[-1], scope=ANN, text=f"Second wording, with {secret(number + 3)} inside.", reason=f"about {secret(number + 3)}")
+    engine.edit(ids[-1], scope=ANN, text="Third wording of the same note.")
+    engine.drain()
+    build.vault(engine).commit()
+    (home / "vault/conflicts/user/ann/facts").mkdir(parents=True, exist_ok=True)
+    (home / f"vault/conflicts/user/ann/facts/2026-01-01T0900__the-vault-code-of-room-0-is-{secret(0)}-indeed__ab12.0123abcd.md").write_text(
+        f"The vault code of room 0 is {secret(0)} indeed.\n"
+    )
+    note = home / "vault/memory/user/ann"
+    note.mkdir(parents=True, exist_ok=True)
+    (note / "2026-01-02.md").write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n- Tea was had.\n")
+    build.vault(engine).sync()
+    build.vault(engine).commit()
+    return ids
+
+
+def copies(home: Path) -> None:
+    """Leave the product's own copies about."""
+    for name in (
+        "memory.db.v3.bak",
+        "memory.db.corrupt-20260101T000000000000Z",
+        "memory.db.corrupt-20260102T000000000000Z.rescued",
+        "memory.db.old",
+    ):
+        apsw.Connection(str(home / "memory.db")).execute("VACUUM INTO ?", (str(home / name),))
+    shutil.copyfile(home / "vault.db", home / "vault.db.corrupt-20260102T000000000000Z.rescued")
+
+
+def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
+    """Everything said goes from database, files, copies, backup and git; with git kept the report is no proof."""
+    with open_home(home) as engine:
+        ids, words = fill(engine, home, 4), [secret(n) for n in range(8)]
+        source = engine.add(f"I'm allergic to {secret(8)} and {KEPT}.", scope=ANN).id
+        (fact,) = (one.id for one in engine.list(scope=ANN).records if one.evidence and secret(8) in one.text)
+        build.backup(engine, home / "mine.backup")
+        copies(home)
+        before = holders(home, [*words, secret(8)])
+        assert {"memory.db-wal", "git objects", "mine.backup", "memory.db.v3.bak", "memory.db.old"} <= before.keys()
+        kept = engine.purge([*ids[:2], fact], scope=ANN)
+        assert not kept.proven and kept.remaining["git history"] > 0
+        assert next(place.advice for place in kept.places if place.name == "git history")
+        done = engine.purge([*ids, fact], scope=ANN, git=True)
+        assert done.proven, [place for place in done.places if place.left]
+        assert engine.get(source, scope=ANN).text == f"[removed] and {KEPT}."
+    assert holders(home, [*words, secret(8)]) == {}
+    assert "memory.db.corrupt-20260101T000000000000Z" in {path.name for path in home.iterdir()}
+    assert any(KEPT.encode() in path.read_bytes() for path in (home / "vault/entries").rglob("*.md"))
+    assert not subprocess.run(["git", "fsck", "--strict"], cwd=home / "vault", capture_output=True, check=True).stderr
+
+
+@pytest.mark.parametrize("step", ["vault.settle_purge", "vault.rewrite_history", "store.finish"])
+def test_a_killed_purge_goes_on(home: Path, step: str) -> None:
+    """A process that dies within a purge leaves a job; the next process ends it."""
+    with open_home(home) as engine:
+        engine.add(f"The vault code is {secret(1)} indeed.", scope=ANN)
+        engine.drain()
+        build.vault(engine).commit()
+    code = (
+        "import os, signal, engrams\nfrom engrams import build\n"
+        f"engine = engrams.open(home={str(home)!r}, vault__enabled=True, vault__git=True, vault__watch='off', jobs__workers=0)\n"
+        "vault, store = build.vault(engine), engine.store\n"
+        f"ids = [one.id for one in engine.list(scope={ANN!r}).records]\n"
+        f"{step.replace('vault.', 'type(vault).') if step.startswith('vault') else 'store.finish'} = "
+        "lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"engine.purge(ids, scope={ANN!r}, git=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    later = time.time() + 60
+    with open_home(home, clock=lambda: datetime.fromtimestamp(later, UTC)) as engine:
+        assert engine.drain(20)
+    assert holders(home, [secret(1)]) == {}
+
+
+@pytest.mark.slow
+def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
+    """While a server runs, the command purges; the server's next answers hold nothing of it, and no file does."""
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_VAULT__ENABLED": "true", "ENGRAMS_VAULT__GIT": "true", "ENGRAMS_USER": "ann"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", str(port)], env=env)
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api:
+            for _ in range(100):
+                try:
+                    api.get("/health")
+                    break
+                except httpx2.TransportError:
+                    time.sleep(0.2)
+            made = [api.post("/v1/memories", json={"text": f"The vault code of room {n} is {secret(n)} indeed."}).json() for n in range(30)]
+            ids = [one["results"][0]["id"] for one in made]
+            for query in ("vault code of room 3", secret(4)):
+                assert "quuxword" in api.post("/v1/search", json={"query": query}).text
+                api.post("/v1/context", json={"query": query})
+            command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "purge", *ids[:15], "--git", "--confirm", "purge", "--json"]
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+            assert json.loads(done.stdout)["proven"], done.stdout + done.stderr
+            told = "".join(
+                api.post(f"/v1/{door}", json={"query": "vault code of room 3"}).text for door in ("search", "context", "explain")
+            )
+            assert not [n for n in range(15) if secret(n) in told] and "quuxword" in told
+            proof = api.post("/v1/purge", json={"ids": ids[15:], "git": True}).json()
+            assert proof["proven"], proof
+        assert holders(home, [secret(n) for n in range(30)]) == {}
+    finally:
+        server.terminate()
+        server.wait(20)
+    assert holders(home, [secret(n) for n in range(30)]) == {}

@@ -121,7 +121,6 @@ class MemoryEngine:
 
     def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> Erased:
         """Erase memories for good, with their words wherever they stand.
-
         What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the git history of
         the files. ``Erased.proven``: a second look at every file found nothing. A purge that is cut short goes on in the next process."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
@@ -129,12 +128,11 @@ class MemoryEngine:
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about somebody or something, to choose what to purge.
-
         First those that mention it or are stated of it (``certain``), then what a search finds."""
         from engrams.write.purge import find_candidates
 
-        found = self.explain(about, scope=scope).hits
-        return find_candidates(about, Scope.of(scope), self._store, [hit.record for hit in found], self.settings.write.min_words)
+        found = [hit.record for hit in self.explain(about, scope=scope).hits]
+        return find_candidates(about, Scope.of(scope), self._store, found, self.settings.write.min_words)
 
     def preview(self, ids: Sequence[str], action: sources.ChangeAction, scope: Place) -> sources.ChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""

@@ -13,6 +13,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8100
+	@echo "The command is $(BIN)/engrams, for example: $(BIN)/engrams add 'I keep bees.' ($(BIN)/engrams --help lists all)"
 	$(BIN)/engrams serve
 
 demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept

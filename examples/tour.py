@@ -1,4 +1,6 @@
-"""Load the sample conversation into a throw-away memory and ask it questions: no model, no key, no network."""
+"""Load the sample conversation into a throw-away memory and ask it questions: no model, no key, no network.
+
+Each question gets the three nearest memories, as a chat model would."""
 
 import time
 
@@ -14,9 +16,9 @@ with engrams.open(store__url=":memory:") as memory:
 
     for question in demo.load_questions()[:12]:
         start = time.perf_counter()
-        found = memory.search(question.text, scope=HOME, limit=1)
+        found = memory.search(question.text, scope=HOME, limit=3)
         milliseconds = 1000 * (time.perf_counter() - start)
-        print(f"? {question.text}")
+        print(f"? {question.text}   [{milliseconds:.1f} ms]")
         for hit in found.hits:
             said = hit.record
-            print(f"  {said.recorded_at:%d %b %Y} {said.speaker or said.kind}: {said.text}   [{hit.score:.2f}, {milliseconds:.1f} ms]")
+            print(f"  {said.recorded_at:%d %b %Y} {said.speaker or said.kind}: {said.text}   [{hit.score:.2f}]")

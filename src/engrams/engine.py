@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
-from engrams.ports import Closable, Erased, MemoryFiles, Page, Skills, Store, Where
+from engrams.ports import Closable, Erased, MemoryFiles, Page, Skills, Store
 from engrams.read import flow
+from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.runner import WorkerPool
 from engrams.types import Context, Found, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, Status, Turn
@@ -43,7 +44,8 @@ class MemoryEngine:
     Thread safe; several processes may work on one home.
 
     A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads everything the
-    owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, or an ``AsOf(valid=…, known=…)``."""
+    owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, its text (``"2025-01-31"``), or an
+    ``AsOf(valid=…, known=…)``."""
 
     def __init__(self, deps: EngineDeps) -> None:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
@@ -149,15 +151,16 @@ class MemoryEngine:
         limit: int | None = None,
         as_of: Moment = None,
         kinds: Sequence[Kind] = (),
-        where: Where | None = None,
+        where: Filter | None = None,
         history: bool = False,
     ) -> Found:
         """Find the memories that answer ``query``, best first.
 
-        ``kinds`` and ``where`` filter; ``history`` includes superseded and archived memories. The trace tells how hits were chosen."""
+        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
+        how hits were chosen."""
         parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
-        request = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), tuple(kinds), where, history)
-        found = flow.search(parts.restrict_if_silent(request), parts.read_deps)
+        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
+        found = flow.search(parts.restrict_if_silent(asked), parts.read_deps)
         if as_of is None:
             parts.usage.note(found, place)
         return found
@@ -170,12 +173,14 @@ class MemoryEngine:
         limit: int | None = None,
         as_of: Moment = None,
         kinds: Sequence[Kind] = (),
-        where: Where | None = None,
+        where: Filter | None = None,
         history: bool = False,
     ) -> Found:
         """Search with the same filters, without counting use."""
         parts, number = self._open(), self._cap_limit(limit)
-        return parts.search(ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), tuple(kinds), where, history))
+        return parts.search(
+            ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
+        )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
@@ -223,7 +228,8 @@ class MemoryEngine:
     def list(self, *, scope: Place, **fields: Any) -> Page:
         """List memories by their fields, newest first.
 
-        ``fields``: those of ``ports.Query``. InputError: an unknown field."""
+        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``, ``after`` and others of ``ports.Query``.
+        InputError: an unknown field."""
         return self.inspect.list(scope=scope, **fields)
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:

@@ -15,6 +15,12 @@ EngramsError
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
 
 class EngramsError(Exception):
     """Something in engrams failed."""
@@ -90,3 +96,23 @@ class ClosedError(EngramsError):
 
 class ExtraError(EngramsError):
     """An optional part is not installed."""
+
+
+def install_hint(extra: str) -> str:
+    """Say how to install an optional part, from the checkout if any."""
+    folder = _find_checkout()
+    return f"pip install '.[{extra}]' in {folder}" if folder else f"pip install 'engrams[{extra}]'"
+
+
+@cache
+def _find_checkout() -> str:
+    """Find the folder that engrams was installed from; empty: a published package."""
+    root = Path(__file__).parents[2]
+    if (root / "pyproject.toml").is_file():
+        return str(root)
+    try:
+        origin = json.loads(metadata.distribution("engrams").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    path = Path(unquote(urlparse(str(origin.get("url", ""))).path))
+    return str(path) if "dir_info" in origin and (path / "pyproject.toml").is_file() else ""

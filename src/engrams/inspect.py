@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import Clock, Job, Page, Query, Reach, Skills, Store, is_skill
 from engrams.read.corrections import mask_corrected
+from engrams.read.filters import to_query_fields
 from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
 from engrams.tend.report import build_stats, build_status, describe_job
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = ScopeInput
 
 _PREFIX = 6
+_FIELDS = tuple(each.name for each in fields(Query) if each.name not in ("reach", "as_of"))
 
 
 class MemoryInspector:
@@ -54,15 +56,11 @@ class MemoryInspector:
             raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
         return record
 
-    def list(self, *, scope: Place, **fields: Any) -> Page:
+    def list(self, *, scope: Place, **given: Any) -> Page:
         """Memories by their fields, newest first.
-        ``fields``: those of ``ports.Query``. InputError: an unknown field."""
-        moment = to_as_of(fields.pop("as_of", None))
-        try:
-            query = Query(visible_scopes(Scope.of(scope)), as_of=moment, **fields)
-        except TypeError as problem:
-            raise InputError(f"list does not take that: {problem}.") from None
-        page = self._store.find(query)
+        ``given``: those of ``ports.Query``. InputError: an unknown field."""
+        moment = to_as_of(given.pop("as_of", None))
+        page = self._store.find(Query(visible_scopes(Scope.of(scope)), as_of=moment, **to_query_fields(given, _FIELDS)))
         return replace(page, records=tuple(map(mask_corrected, page.records)))
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import ExtraError, ModelError
+from engrams.errors import ExtraError, ModelError, install_hint
 
 FULL = ("model.onnx", "onnx/model.onnx")
 SMALL = (
@@ -17,7 +17,6 @@ SMALL = (
     "onnx/model_quantized.onnx",
     "onnx/model_qint8_avx512_vnni.onnx",
 )
-_EXTRA = "pip install 'engrams[local]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], thread
         import onnxruntime
         import tokenizers
     except ImportError:
-        raise ExtraError("A model on this machine needs onnxruntime and tokenizers.", hint=_EXTRA) from None
+        raise ExtraError("A model on this machine needs onnxruntime and tokenizers.", hint=install_hint("local")) from None
     folder = _find_folder(name, fetched)
     others = sorted(folder.glob("*.onnx"))
     file = next((folder / path for path in files if (folder / path).is_file()), others[0] if len(others) == 1 else None)

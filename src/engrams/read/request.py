@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from engrams.clock import utc
 from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
 from engrams.read.cache import ProfileCache
+from engrams.read.filters import to_moment
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
 
-Moment: TypeAlias = datetime | AsOf | None
+Moment: TypeAlias = datetime | AsOf | str | None
 FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
 """Lookup of hot memories near a query: id -> cosine."""
 
@@ -76,9 +77,13 @@ def visible_scopes(scope: Scope) -> Reach:
 
 
 def to_as_of(value: Moment) -> AsOf | None:
-    """A point in both times; one time stands for both."""
+    """A point in both times; one time stands for both.
+
+    A text is ISO 8601. InputError: a text that is no time."""
     if value is None:
         return None
+    if isinstance(value, str):
+        value = to_moment(value)
     if isinstance(value, AsOf):
         return AsOf(*(part and utc(part) for part in (value.valid, value.known)))
     return AsOf(utc(value), utc(value))

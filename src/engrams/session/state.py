@@ -41,6 +41,10 @@ class Session:
     crisis: str = "none"
     ended: Mapping[str, Json] = field(default_factory=dict)
 
+    @property
+    def owner(self) -> Scope:
+        return self.scope.owner
+
 
 def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
     """Return whether the idle time is reached; unreadable times count as lapsed.

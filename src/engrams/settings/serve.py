@@ -31,7 +31,9 @@ class ServeSettings(SettingsSection):
     top_k: int = Field(5, ge=0, description="Memories put into a request. 0: none.")
     timeout_seconds: float = Field(600.0, gt=0, description="Seconds that an upstream's answer may take.")
     require_keys: Literal["auto", "always"] = Field("auto", description="auto: keys are needed on any address but loopback.")
-    rate_limit: float = Field(50.0, ge=0, description="Requests a second for one key, ten times that at once. 0: no limit.")
+    rate_limit: float = Field(
+        50.0, ge=0, description="Requests a second of one key, or of one address without a valid one; ten times that at once. 0: no limit."
+    )
     idle_seconds: float = Field(75.0, gt=0, description="Seconds after which a connection without a request is closed.")
     receive_seconds: float = Field(30.0, gt=0, description="Seconds that a request's head, or a pause within its body, may take.")
     upload_bytes: int = Field(2_000_000_000, ge=1, description="Largest file of an import, in bytes.")

@@ -45,15 +45,16 @@ class BackupResult:
 def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupResult:
     """Write a backup and read it again to verify it.
 
-    Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the vault. StoreError:
-    there is nothing to back up, or what was written cannot be read back."""
+    Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the
+    vault, or in no folder. StoreError: there is nothing to back up, or what was written cannot be read back."""
     if target.exists():
         raise ConflictError(f"{target} exists already.", hint="Choose another name.")
     if not places.database.exists() and not places.vault.exists():
         raise StoreError("There is no memory to back up.", hint="See `engrams config home`.")
     if target.resolve().is_relative_to(places.vault.resolve()):
         raise InputError(f"{target} lies in the vault, which is what is backed up.", hint="Choose a place outside of it.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():
+        raise InputError(f"The folder {target.parent} does not exist.", hint="Create it, or choose another place.")
     with tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as folder:
         plain, whole = Path(folder) / "plain", Path(folder) / "whole"
         count = _pack(places, Path(folder), plain)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
+from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError, install_hint
 from engrams.vault.disk import FileWrite, VaultDisk
 from engrams.vault.path import TOPS
 from engrams.vault.rewrite import finish_rewrite
@@ -194,7 +194,7 @@ class GitHistory:
             from dulwich.repo import Repo
         except ImportError:
             raise ExtraError(
-                "The history of the files needs dulwich.", hint="pip install 'engrams[vault]', or set `vault.git` to false."
+                "The history of the files needs dulwich.", hint=f"{install_hint('vault')}, or set `vault.git` to false."
             ) from None
         made = create and not self.exists
         if not made and not self.exists:

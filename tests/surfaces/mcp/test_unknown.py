@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.surfaces.mcp.conftest import Open, refused
+from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import PROFILES
@@ -42,3 +42,23 @@ async def test_a_wrong_value_is_told_without_the_librarys_words(client: Open) ->
     assert "kind" in told
     assert "preference" in told
     assert "http" not in told
+
+
+async def test_names_that_models_guess(client: Open) -> None:
+    """What models call an argument elsewhere is taken for ours, where the tool has it and it was not given."""
+    async with client() as memory:
+        added = await call(memory, "memory_add", content="The spare key hangs in the shed.", tag=["key"])
+        (made,) = added["results"]
+        found = await call(memory, "memory_search", q="where is the spare key?", top_k=1)
+        assert len(found["memories"]) == 1
+        assert (await call(memory, "memory_get", memory_id=made["id"]))["id"] == made["id"]
+        assert "no argument 'q'" in await refused(memory, "memory_search", q="one", query="another")
+
+
+async def test_a_bad_kind_names_the_choices(client: Open) -> None:
+    """A value that is none of a choice gets the choices in plain words, without an address of a library."""
+    async with client() as memory:
+        for tool, sent in (("memory_add", {"text": "x", "kind": "memo"}), ("memory_search", {"query": "x", "kinds": ["memo"]})):
+            told = await refused(memory, tool, **sent)
+            assert "'note'" in told and "'fact'" in told
+            assert "http" not in told and "\n" not in told and "kinds.0" not in told

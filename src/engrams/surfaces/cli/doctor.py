@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.errors import EngramsError, StoreError
+from engrams.errors import EngramsError, StoreError, install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, paint, say
 
@@ -106,7 +106,7 @@ def _check_versions() -> CheckResult:
     try:
         sqlite = import_module("apsw").sqlite_lib_version()
     except ImportError:
-        return CheckResult("versions", "fail", "apsw cannot be loaded", "Install engrams again: pip install --force-reinstall engrams")
+        return CheckResult("versions", "fail", "apsw cannot be loaded", f"Install engrams again: {install_hint('all')} --force-reinstall")
     version = metadata.version("engrams")
     return CheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
 
@@ -208,5 +208,5 @@ def _check_jobs(state: Any) -> CheckResult:
 def _check_extras() -> Iterator[CheckResult]:
     for extra, modules in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
-        hint = f"pip install 'engrams[{extra}]'" if missing else ""
+        hint = install_hint(extra) if missing else ""
         yield CheckResult("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)

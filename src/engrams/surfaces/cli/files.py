@@ -77,6 +77,8 @@ def export(
     if target == "-" and format != "jsonl":
         raise InputError("Markdown is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
     path = Path(target)
+    if format == "jsonl" and path.is_dir():
+        raise InputError(f"{target} is a folder.", hint=f"Name a file, such as {path / 'memory.jsonl'}, or use --format markdown.")
     if target != "-" and not overwrite and _is_occupied(path):
         raise ConflictError(f"{target} exists already.", hint="Give --overwrite to replace it, or another name.")
     with options.open() as (engine, scope), show_progress("exporting", quiet=options.json) as bar:

@@ -75,6 +75,31 @@ CODES: tuple[tuple[type[EngramsError], int], ...] = (
 )
 
 
+_SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **dict.fromkeys(("get", "view", "cat", "read"), "show"),
+    **dict.fromkeys(("find", "query", "ask"), "search"),
+    **dict.fromkeys(("update", "change", "correct"), "edit"),
+    **dict.fromkeys(("ls", "all", "memories"), "list"),
+    **dict.fromkeys(("remember", "save", "store", "new"), "add"),
+    **dict.fromkeys(("start", "run", "server", "up", "web", "ui"), "serve"),
+    **dict.fromkeys(("check", "repair", "verify"), "doctor"),
+    **dict.fromkeys(("settings", "set"), "config"),
+    **dict.fromkeys(("erase", "wipe", "reset"), "purge"),
+    **dict.fromkeys(("info", "count"), "stats"),
+    **dict.fromkeys(("init", "setup", "configure"), "config"),
+    "undo": "restore",
+    "load": "import",
+    "dump": "export",
+    "jobs": "status",
+}
+"""Names from elsewhere -> the command of ours."""
+
+_FLAGS = frozenset({"--json", "--test"})
+_VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"})
+"""Options of every command, which may also stand before it."""
+
+
 class LazyCommands(TyperGroup):
     """Load each command from its module when it is called."""
 
@@ -90,11 +115,11 @@ class LazyCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         from difflib import get_close_matches
 
-        if args[0] == "get":
-            ctx.fail("No such command 'get'. `engrams show ID` prints a memory by its id, and `engrams list` shows the ids.")
-        near = get_close_matches(args[0], COMMANDS, 1) if args[0] not in COMMANDS and not args[0].startswith("-") else []
-        if near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = [_SYNONYMS[name]] if name in _SYNONYMS else get_close_matches(name, COMMANDS, 1)
+            more = " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids." if near == ["show"] else ""
+            ctx.fail(f"No such command {name!r}. " + (f"Did you mean {near[0]!r}?{more}" if near else "`engrams --help` lists them."))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
@@ -126,10 +151,21 @@ def exit_code(problem: EngramsError) -> int:
     return next(code for kind, code in CODES if isinstance(problem, kind))
 
 
+def arrange(arguments: Sequence[str]) -> list[str]:
+    """Move common options behind the command, and turn help into --help."""
+    first = 0
+    while first < len(arguments) and (arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED):
+        first += 1 if arguments[first] in _FLAGS or "=" in arguments[first] else 2
+    options, rest = list(arguments[:first]), list(arguments[first:])
+    if rest[:1] == ["help"]:
+        return [*(word for word in rest[1:2] if not word.startswith("-")), "--help"]
+    return [*rest[:1], *options, *rest[1:]] if rest else options
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; print errors; return the exit code."""
     try:
-        typer.main.get_command(app)(list(arguments), prog_name="engrams")
+        typer.main.get_command(app)(arrange(arguments), prog_name="engrams")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except EngramsError as problem:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from engrams.errors import ExtraError
+from engrams.errors import ExtraError, install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
@@ -35,7 +35,7 @@ def mcp(
     try:
         server = import_module("engrams.surfaces.mcp.server")
     except ImportError as problem:
-        raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint="pip install 'engrams[mcp]'") from None
+        raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")) from None
     from engrams.types import Scope
 
     settings = options.load().settings

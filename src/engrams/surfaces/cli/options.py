@@ -64,6 +64,10 @@ class GlobalOptions:
             yield engine, scope
         finally:
             engine.close()
+            if not self.json and not settings.incognito and not settings.home.expanduser().exists():
+                from engrams.surfaces.cli.output import note
+
+                note(f"There is no memory yet: {settings.home} does not exist. `engrams add` begins one.")
 
     def _parse_overrides(self) -> dict[str, Any]:
         if not self.overrides:

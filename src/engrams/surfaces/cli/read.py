@@ -85,6 +85,8 @@ def explain(
     What raised each memory's score, and what was left out and why."""
     kinds, where, moment = sift.kinds(), sift.where(), times.moment()
     with options.open() as (engine, scope):
+        # The first search of a process loads model and index; the second shows what a search takes.
+        engine.explain(query, scope=scope, limit=1)
         found = engine.explain(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if options.json:
         emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain, "trace": found.trace})

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.errors import ExtraError
+from engrams.errors import ExtraError, install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
@@ -93,6 +93,6 @@ def serve(
     try:
         from engrams.surfaces.http.server import serve as serve_http
     except ImportError as problem:
-        raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint="pip install 'engrams[server]'") from None
+        raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")) from None
     # --set is the most explicit, so it comes last.
     serve_http(replace(options, overrides=[*given, *proxied.overrides(), *options.overrides]).load().settings)

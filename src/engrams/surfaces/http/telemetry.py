@@ -72,8 +72,8 @@ class TelemetryMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if not scope.get(RELAY):
-                    message = {**message, "headers": [*_safe_headers(message.get("headers", ())), (_HEADER, id.encode())]}
+                own = _safe_headers(message.get("headers", ()), relayed=bool(scope.get(RELAY)))
+                message = {**message, "headers": own if scope.get(RELAY) else [*own, (_HEADER, id.encode())]}
             await send(message)
 
         start, began = time.time_ns(), time.perf_counter()
@@ -91,11 +91,11 @@ class TelemetryMiddleware:
                 observer(seen)
 
 
-def _safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add what every answer of ours tells browsers and caches."""
-    held = dict(headers)
+def _safe_headers(headers: Iterable[tuple[bytes, bytes]], *, relayed: bool) -> list[tuple[bytes, bytes]]:
+    """Add what every answer tells browsers, and ours also tells caches."""
+    held = {name.lower(): value for name, value in headers}
     added = [pair for pair in _SAFE if pair[0] not in held]
-    if b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
+    if not relayed and b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
         added.append((b"cache-control", b"no-store"))
     return [*headers, *added]
 
@@ -121,6 +121,10 @@ _STATUS: dict[type[errors.EngramsError], int] = {
 }
 
 
+_HINTS = {"`engrams list` shows the ids.": "GET /v1/memories lists them with their ids."}
+"""Hints that name a command -> the request that does it."""
+
+
 def status_of(fault: errors.EngramsError) -> int:
     """Return the HTTP status of an error by its nearest class."""
     return next((_STATUS[kind] for kind in type(fault).__mro__ if kind in _STATUS), 500)
@@ -129,7 +133,13 @@ def status_of(fault: errors.EngramsError) -> int:
 def to_problem(fault: errors.EngramsError) -> Response:
     """Build an ``application/problem+json`` answer with message and hint."""
     status = status_of(fault)
-    body = {"type": "about:blank", "title": type(fault).__name__, "status": status, "detail": fault.message, "hint": fault.hint}
+    body = {
+        "type": "about:blank",
+        "title": type(fault).__name__,
+        "status": status,
+        "detail": fault.message,
+        "hint": _HINTS.get(fault.hint, fault.hint),
+    }
     return Response(json.dumps(body), status, media_type="application/problem+json")
 
 

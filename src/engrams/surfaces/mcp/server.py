@@ -6,7 +6,7 @@ import ipaddress
 import json
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,22 @@ _INSTRUCTIONS = {
 }
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
+_GUESSED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("q", "question", "search", "search_query"), ("query",)),
+    **dict.fromkeys(("content", "memory", "fact", "note"), ("text", "data")),
+    "text": ("content", "query", "data", "memory"),
+    "query": ("text", "question"),
+    **dict.fromkeys(("top_k", "k", "n", "max_results", "count", "num_results"), ("limit",)),
+    "limit": ("top_k",),
+    **dict.fromkeys(("memory_id", "record_id", "uuid"), ("id",)),
+    "id": ("memory_id",),
+    **dict.fromkeys(("kind", "type", "types"), ("kinds", "kind")),
+    "kinds": ("kind",),
+    **dict.fromkeys(("max_tokens", "budget"), ("tokens",)),
+    **dict.fromkeys(("session_id", "thread_id"), ("session",)),
+    "tag": ("tags",),
+}
+"""Arguments that models guess -> ours, the first that the tool takes."""
 _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
 
 
@@ -67,6 +83,8 @@ class StrictServer(MCPServer[Any]):
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. ToolError: it fails, or takes no such argument."""
         known = next((list(tool.input_schema.get("properties", ())) for tool in await self.list_tools() if tool.name == name), None)
+        if known is not None:
+            arguments = _rename(arguments, known)
         unknown = [each for each in arguments if known is not None and each not in known]
         if unknown:
             raise ToolError(_explain_unknown(name, unknown[0], known or []))
@@ -76,7 +94,7 @@ class StrictServer(MCPServer[Any]):
             if not isinstance(fault.__cause__, ValidationError):
                 raise
             wrong = fault.__cause__.errors(include_url=False, include_input=False)
-            told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+            told = "; ".join(dict.fromkeys(f"{_place(each['loc'])}: {each['msg']}" for each in wrong))
             raise ToolError(f"Error executing tool {name}: {told}") from fault.__cause__
 
 
@@ -146,6 +164,21 @@ def mcp_url(listener: socket.socket) -> str:
     """Return the server's URL: ``http://127.0.0.1:8101/mcp``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+
+
+def _rename(arguments: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Give arguments that models guess the name that is meant."""
+    renamed = dict(arguments)
+    for name in arguments:
+        meant = next((each for each in _GUESSED.get(name, ()) if each in known and each not in arguments), "")
+        if name not in known and meant:
+            renamed[meant] = renamed.pop(name)
+    return renamed
+
+
+def _place(location: Sequence[Any]) -> str:
+    """Name an argument, without list items and types of a union."""
+    return str(location[0]) if location else "arguments"
 
 
 def _explain_unknown(tool: str, argument: str, known: Sequence[str]) -> str:

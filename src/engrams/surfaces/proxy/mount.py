@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping
+from difflib import get_close_matches
 
 import httpx2
 from fastapi import FastAPI
@@ -24,6 +25,7 @@ from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, w
 from engrams.surfaces.proxy.upstream import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
 from engrams.types import Json
 
+_OPENAI = ("/v1/chat", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses", "/v1/audio", "/v1/images", "/v1/files")
 _SWITCH = 0.0005
 """Thread switch interval in seconds; Python's 0.005 would delay every piece of a stream."""
 
@@ -95,7 +97,7 @@ class ProxyMount:
             )
             return
         if not self._upstreams:
-            response: Response = error_response(404, f"There is nothing at {scope['path']} without an upstream. {HOW}", "not_found")
+            response: Response = error_response(404, _explain_nothing(scope), "not_found")
             await response(scope, receive, send)
             return
         response = await self._relay(scope, receive)
@@ -127,6 +129,18 @@ class ProxyMount:
             return path.removeprefix("/v1/models/")
         kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
         return model_name(await inbound.peek()) if b"json" in kind else ""
+
+
+def _explain_nothing(scope: Scope) -> str:
+    """Name the path that was meant, or what needs an upstream."""
+    path = scope["path"]
+    ours = {getattr(route, "path", "") for route in scope["app"].routes if "{" not in getattr(route, "path", "{")}
+    near = get_close_matches(path, ours - set(_OPENAI), 1, 0.8) if not path.startswith(_OPENAI) else []
+    if near:
+        return f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all paths."
+    if path.startswith(_OPENAI):
+        return f"There is nothing at {path} without an upstream. {HOW}"
+    return f"There is nothing at {path}. GET /openapi.json lists all paths; what a model server has needs an upstream. {HOW}"
 
 
 class InboundRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
+from engrams.settings import suggest
 from engrams.types import Json
 
 MEDIA = "application/problem+json"
@@ -63,11 +64,50 @@ def make_problem(status: int, title: str, detail: str, hint: str = "") -> Respon
     return Response(json.dumps(body), status, media_type=MEDIA)
 
 
-async def handle_invalid_request(_: Request, fault: Exception) -> Response:
+async def handle_invalid_request(request: Request, fault: Exception) -> Response:
     """Answer 422 for a malformed request, without repeating its content."""
     assert isinstance(fault, RequestValidationError)
-    told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()[:5]]
-    return make_problem(422, "InputError", "; ".join(told), "GET /openapi.json describes every request.")
+    found = sorted(fault.errors()[:5], key=lambda each: each["type"] != "extra_forbidden")
+    if any(each["loc"] == ("body",) and each["type"].endswith("_attributes_type") for each in found) and not _is_json(request):
+        return make_problem(422, "InputError", "The body is not marked as JSON.", "Send the header `Content-Type: application/json`.")
+    told = "; ".join(_explain(each, _body_fields(request)) for each in found)
+    return make_problem(422, "InputError", told, "GET /openapi.json describes every request.")
+
+
+def _is_json(request: Request) -> bool:
+    return "json" in request.headers.get("content-type", "")
+
+
+def _body_fields(request: Request) -> tuple[str, ...]:
+    """List the fields of the body that the route takes."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    return tuple(getattr(getattr(getattr(body, "field_info", None), "annotation", None), "model_fields", ()))
+
+
+def _explain(each: Mapping[str, Any], known: Sequence[str]) -> str:
+    where, name = ".".join(map(str, each["loc"])), str(each["loc"][-1])
+    match each["type"]:
+        case "extra_forbidden" if len(each["loc"]) == _TOP:
+            near = next((one for one in _MEANT.get(name, ()) if one in known), "")
+            tip = f"Did you mean {near}?" if near else suggest(name, list(known))
+            return f"{where} is no field of this request. {tip} It takes {', '.join(known)}".replace("  ", " ")
+        case "json_invalid":
+            return f"The body is not JSON: {each.get('ctx', {}).get('error', 'it breaks off')} at character {name}"
+        case _:
+            return f"{where}: {each['msg']}"
+
+
+_TOP = 2
+_MEANT: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("content", "memory", "value", "fact", "message"), ("text", "messages")),
+    **dict.fromkeys(("q", "question", "prompt", "text"), ("query", "text")),
+    **dict.fromkeys(("top_k", "k", "n", "max", "count", "size", "max_results"), ("limit",)),
+    **dict.fromkeys(("max_tokens", "budget"), ("tokens",)),
+    **dict.fromkeys(("kind", "type", "types"), ("kinds", "kind")),
+    **dict.fromkeys(("filter", "filters"), ("where",)),
+    **dict.fromkeys(("session_id", "thread_id", "run_id"), ("session",)),
+}
+"""Fields of other systems -> ours."""
 
 
 async def handle_http_error(_: Request, fault: Exception) -> Response:

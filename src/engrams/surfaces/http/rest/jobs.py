@@ -53,8 +53,9 @@ class ModelPaceResponse(BaseModel):
 class JobsResponse(BaseModel):
     """Background jobs.
 
-    ``jobs``: by kind and state, everybody's for the right `admin`, else the owner's; the rest: the owner's, and the server's own without
-    their errors. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about so long."""
+    For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
+    without their errors; else all of it is the owner's. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about
+    so long."""
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
@@ -79,7 +80,7 @@ def router(settings: Settings) -> APIRouter:
         listed = _list_own_jobs(caller, state)[:limit] if state else []
         return JobsResponse(
             jobs=numbers,
-            lag_seconds=work["lag_seconds"],
+            lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
             dead=[
                 FailedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
                 for job in _list_own_jobs(caller, ["dead"])
@@ -103,26 +104,33 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _list_own_jobs(caller: Caller, states: list[State]) -> list[Job]:
-    """List jobs of this owner and of no owner."""
-    return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller.owner)]
+    """List jobs of this owner, for an admin also the server's."""
+    return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller)]
+
+
+def _own_lag(caller: Caller) -> float:
+    """Return how long the owner's oldest due job has waited, in seconds."""
+    now = caller.engine.now()
+    due = [max(job.created_at, job.due) for job in _list_own_jobs(caller, ["waiting", "running"]) if job.created_at]
+    return max(0.0, (now - min(due)).total_seconds()) if due else 0.0
 
 
 def _count_own_jobs(caller: Caller) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for job in filter(lambda one: one.payload.get("scope"), _list_own_jobs(caller, [])):
+    for job in _list_own_jobs(caller, []):
         states = counts.setdefault(job.kind, {})
         states[job.state] = states.get(job.state, 0) + 1
     return counts
 
 
-def _is_own(job: Job, owner: Scope) -> bool:
-    key = job.payload.get("scope")
-    return not key or Scope.parse(str(key)).owner == owner
+def _is_own(job: Job, caller: Caller) -> bool:
+    key = job.payload.get("scope") or job.payload.get("owner")
+    return Scope.parse(str(key)).owner == caller.owner if key else caller.is_admin
 
 
 def _visible_error(job: Job) -> str:
     """Return the error of an owner's job; server jobs may quote anybody."""
-    return job.error if job.payload.get("scope") else ""
+    return job.error if job.payload.get("scope") or job.payload.get("owner") else ""
 
 
 def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJob:

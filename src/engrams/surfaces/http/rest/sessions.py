@@ -23,6 +23,7 @@ class SessionResponse(BaseModel):
     it. ``ended``: the result of its last end."""
 
     id: str
+    owner: ScopeLabels
     scope: ScopeLabels
     state: str
     mode: str

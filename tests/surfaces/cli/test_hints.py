@@ -1,0 +1,112 @@
+"""Hints name commands that exist, and mistakes at the command line lead on."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from engrams.errors import install_hint
+from engrams.surfaces.cli.main import _SYNONYMS, COMMANDS, app, main
+
+ROOT = Path(__file__).parents[3]
+_OPTION = re.compile(r"--[a-z][a-z-]+")
+
+
+def mentions() -> list[tuple[str, str]]:
+    """Every `engrams …` in hints, documentation and README, with its file."""
+    found = []
+    for path in (*ROOT.glob("src/engrams/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"):
+        text = path.read_text("utf-8")
+        blocks = re.findall(r"```(?:sh|console|bash)?\n(.*?)```", text, re.DOTALL) if path.suffix == ".md" else []
+        quoted = re.findall(r"`((?:\.venv/bin/)?engrams [^`\n]+)`", text)
+        lines = [line for block in blocks for line in block.splitlines() if re.match(r"(?:\$ )?(?:\.venv/bin/)?engrams ", line)]
+        found += [(path.name, line) for line in (*quoted, *lines)]
+    return found
+
+
+def test_every_command_that_is_named_exists() -> None:
+    """Hints, documentation and README name commands and options that the command line takes."""
+    group = typer.main.get_command(app)
+    wrong = []
+    for name, line in mentions():
+        words = re.split(r"\s+", line.removeprefix("$ ").split(" #")[0].strip())[1:]
+        words = words[: next((at for at, word in enumerate(words) if word in ("|", ">", "&", "&&", "<")), len(words))]
+        command: Any = group
+        while words and hasattr(command, "get_command") and re.fullmatch(r"[a-z][a-z0-9-]*", words[0]):
+            found = command.get_command(None, words.pop(0))
+            if found is None:
+                wrong.append((name, line))
+                break
+            command = found
+        else:
+            known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help", "-h"}
+            wrong += [(name, line, option) for option in _OPTION.findall(" ".join(words).split('"')[0]) if option not in known]
+    assert len(mentions()) > 80
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("delete x", "forget"),
+        ("get 1", "show"),
+        ("find tea", "search"),
+        ("check --repair", "doctor"),
+        ("serch tea", "search"),
+        ("undo", "restore"),
+    ],
+)
+def test_other_names_lead_to_ours(engrams: Any, typed: str, meant: str) -> None:
+    """A command of another program gets the name of ours."""
+    done = engrams(*shlex.split(typed))
+    assert (done.code, f"Did you mean '{meant}'?" in done.err) == (2, True)
+
+
+def test_help_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`help` alone, and with a command's name."""
+    assert main(["help"]) == 0
+    assert "Commands" in capsys.readouterr().out
+    assert main(["help", "export"]) == 0
+    assert "--overwrite" in capsys.readouterr().out
+
+
+def test_common_options_may_come_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--json, --home and --user work before the command as after it."""
+    home = str(tmp_path / "other")
+    assert main(["--home", home, "--json", "add", "I keep bees"]) == 0
+    assert json.loads(capsys.readouterr().out)["outcome"] == "stored"
+    assert main(["--json", f"--home={home}", "search", "bees"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"]
+    assert main(["--json", "--home", home, "show", "nothing"]) == 3
+    assert "error" in json.loads(capsys.readouterr().err)
+    assert main(["--version"]) == 0
+
+
+def test_places_that_are_wrong_say_so(engrams: Any, tmp_path: Path) -> None:
+    """A home that is not there, a backup into no folder, an export onto a folder."""
+    missing = tmp_path / "nope"
+    assert f"{missing} does not exist" in engrams("search", "key", "--home", str(missing)).err
+    engrams("add", "I keep bees")
+    backup = engrams("backup", str(missing / "x.bak"))
+    assert (backup.code, "does not exist" in backup.err, missing.exists()) == (1, True, False)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "file").touch()
+    export = engrams("export", str(folder))
+    assert (export.code, "is a folder" in export.err, "memory.jsonl" in export.err, "--overwrite" in export.err) == (1, True, True, False)
+
+
+def test_extras_are_installed_from_the_checkout() -> None:
+    """In a checkout the hint names its folder, since nothing is published."""
+    assert install_hint("server") == f"pip install '.[server]' in {ROOT}"
+
+
+def test_synonyms_are_no_commands() -> None:
+    """A name that became a command of ours is no synonym any more."""
+    assert set(_SYNONYMS.values()) <= set(COMMANDS)

@@ -135,7 +135,7 @@ def _explain_nothing(scope: Scope) -> str:
     """Name the path that was meant, or what needs an upstream."""
     path = scope["path"]
     ours = {getattr(route, "path", "") for route in scope["app"].routes if "{" not in getattr(route, "path", "{")}
-    near = get_close_matches(path, ours - set(_OPENAI), 1, 0.8) if not path.startswith(_OPENAI) else []
+    near = get_close_matches(path, ours - set(_OPENAI), 1, 0.8) if not path.startswith((*_OPENAI, "/api/")) else []
     if near:
         return f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all paths."
     if path.startswith(_OPENAI):

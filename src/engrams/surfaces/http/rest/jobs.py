@@ -55,7 +55,7 @@ class JobsResponse(BaseModel):
 
     For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
     without their errors; else all of it is the owner's. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about
-    so long."""
+    so long (for an admin)."""
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
@@ -87,7 +87,7 @@ def router(settings: Settings) -> APIRouter:
             ],
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
             pace=ModelPaceResponse(**work["pace"]),
-            queue_seconds=work["queue_seconds"],
+            queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
         )
 
     @routes.post("/jobs/retry", responses=error_responses(404))

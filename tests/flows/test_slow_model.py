@@ -32,7 +32,7 @@ def chat(model: ScriptedModel, **more: Any) -> dict[str, Any]:
 
 
 def facts(memory: MemoryEngine) -> list[str]:
-    return sorted(record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records)
+    return sorted(record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records)
 
 
 def eventually_learned(memory: MemoryEngine, wanted: list[str], seconds: float = 20) -> None:
@@ -242,3 +242,18 @@ def test_a_purge_reaches_kept_answers(home: Path) -> None:
         memory.drain(20)
         assert not [text for text in facts(memory) if "Xanadu" in text]
         assert [text for text in facts(memory) if "Bach" in text]
+
+
+def test_an_upstream_does_the_memory_work(home: Path) -> None:
+    """A proxy without a model of its own learns by its upstream's; a setting forbids it, and rules do the work."""
+    with ScriptedModel(answer=told, models=("nomic-embed", "big")) as model:
+        options = ["--upstream", f"{model.url}/v1", "--set", "write.debounce_seconds=0"]
+        with engrams.open(home=home, jobs__workers=0, **chat(model)) as memory:
+            memory.observe(Turn("I like tea a lot", session="s1"), scope=ANN)
+            with served(home, *options, "--set", "serve.upstream_learns=false"):
+                assert eventually(lambda: any("tea" in text for text in facts(memory)))
+            assert asked(model, EXTRACT) == 0
+            memory.observe(Turn("I like Bach a lot", session="s2"), scope=ANN)
+            with served(home, *options):
+                assert eventually(lambda: "Ann likes Bach a lot" in facts(memory))
+        assert {request.model for request in model.requests if EXTRACT in request.prompt} == {"big"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from engrams.types import Json
 
 _DEFAULT = "https://api.openai.com"
 _REFUSALS = {400, 415, 422, 501}
+_NO_CHAT = re.compile(r"embed|rerank|whisper|tts|image|moderation", re.IGNORECASE)
 TOOL = "answer"
 
 
@@ -63,13 +65,15 @@ class OpenAIChat:
         self._model = model
         self._clock = clock
         self._dialect = ServerDialect()
+        self._found: str | None = None
 
     @property
     def name(self) -> str:
         return self._model or self._client.host
 
     def send(self, call: ServerCall) -> ServerResult:
-        response = self._client.post("/chat/completions", build_request(call, self._model, self._dialect), call.seconds)
+        model = self._model or self._find_model(call.seconds)
+        response = self._client.post("/chat/completions", build_request(call, model, self._dialect), call.seconds)
         if response.status == 200:
             return parse_reply(self.name, response.json(), self._clock)
         if response.status in _REFUSALS:
@@ -85,6 +89,15 @@ class OpenAIChat:
         models = listed.get("data") if isinstance(listed, Mapping) else None
         own = [one for one in models if isinstance(one, Mapping) and one.get("id") == self._model] if isinstance(models, list) else []
         return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
+
+    def _find_model(self, seconds: float) -> str:
+        """Find the first model of the server that chats; empty: it names none."""
+        if self._found is None:
+            listed = self._client.get("/models", seconds).json()
+            models = listed.get("data") if isinstance(listed, Mapping) else None
+            names = [str(one.get("id", "")) for one in models if isinstance(one, Mapping)] if isinstance(models, list) else []
+            self._found = next((name for name in names if not _NO_CHAT.search(name)), "")
+        return self._found
 
     def close(self) -> None:
         self._client.close()

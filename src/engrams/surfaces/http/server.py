@@ -34,6 +34,7 @@ def serve(settings: Settings) -> None:
 
     SettingsError: the address cannot or must not be listened on."""
     check_settings(settings)
+    settings = adopt_upstream(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
         runner = create_server(create_app(engine, settings), settings.serve)
@@ -108,6 +109,17 @@ def check_settings(settings: Settings) -> None:
     up = urlsplit(serve.upstream)
     if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
+
+
+def adopt_upstream(settings: Settings) -> Settings:
+    """Let the upstream's model do the work of memory, where there is no other."""
+    serve, chat = settings.serve, settings.chat
+    up = urlsplit(serve.upstream)
+    usable = bool(serve.upstream_key) or is_loopback((up.hostname or "").casefold())
+    if chat.provider != "none" or not up.hostname or not serve.upstream_learns or not usable:
+        return settings
+    own = chat.model_copy(update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key})
+    return settings.model_copy(update={"chat": own})
 
 
 def listen(settings: ServeSettings) -> socket.socket:

@@ -91,7 +91,7 @@ class OpenAIChat:
         return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
 
     def _find_model(self, seconds: float) -> str:
-        """Find the first model of the server that chats; empty: it names none."""
+        """Find the first model that chats; empty: none is named."""
         if self._found is None:
             listed = self._client.get("/models", seconds).json()
             models = listed.get("data") if isinstance(listed, Mapping) else None

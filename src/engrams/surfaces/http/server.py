@@ -112,7 +112,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def adopt_upstream(settings: Settings) -> Settings:
-    """Let the upstream's model do the work of memory, where there is no other."""
+    """Let the upstream's model work for memory, without another one."""
     serve, chat = settings.serve, settings.chat
     up = urlsplit(serve.upstream)
     usable = bool(serve.upstream_key) or is_loopback((up.hostname or "").casefold())

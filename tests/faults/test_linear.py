@@ -64,6 +64,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     ):
         memory.add("Ada lives in Oslo and works at the harbour.", scope=OWNER)
         memory.search("where", scope=OWNER)
+        assert memory.vault is not None
+        memory.vault.sync()
         folder = home.parent / "files"
         folder.mkdir()
         yield House(memory, folder, client)

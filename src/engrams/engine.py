@@ -100,7 +100,6 @@ class MemoryEngine:
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Put a memory away: no read finds it until ``restore``.
-
         Memories derived from it alone go with it. RefusedError: it is purged already."""
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
@@ -178,13 +177,11 @@ class MemoryEngine:
     ) -> Found:
         """Search with the same filters, without counting use."""
         parts, number = self._open(), self._cap_limit(limit)
-        return parts.search(
-            ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
-        )
+        names, tests = to_names(Kind, kinds), to_where(where)
+        return parts.search(ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), names, tests, history))
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
-
         ``helpful``: they helped; False lowers their confidence."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
@@ -198,9 +195,8 @@ class MemoryEngine:
         parts, place, now = self._open(), Scope.of(scope), as_of is None
         number = self.settings.read.most_in_context if limit is None else limit
         latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if now else ((), "")
-        return parts.build_context(
-            ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary), tokens
-        )
+        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary)
+        return parts.build_context(asked, tokens)
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """Render the context of one turn of a conversation.
@@ -227,7 +223,6 @@ class MemoryEngine:
 
     def list(self, *, scope: Place, **fields: Any) -> Page:
         """List memories by their fields, newest first.
-
         ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``, ``after`` and others of ``ports.Query``.
         InputError: an unknown field."""
         return self.inspect.list(scope=scope, **fields)

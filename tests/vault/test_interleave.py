@@ -219,3 +219,19 @@ def test_a_hand_that_saves_in_the_very_moment_loses_nothing(desk: Desk, monkeypa
     converged(desk)
     words = "\n".join([desk.get(record).text, *(path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md"))])
     assert "byhand" in words and ("bymemory" in words or does == "forget")
+
+
+@pytest.mark.parametrize("step", [6, 7])
+def test_a_hand_goes_on_in_the_old_file_of_a_move_cut_short(desk: Desk, step: int) -> None:
+    """Our own copy of it goes: it does not stay as a second file of the same memory."""
+    desk.again(**QUIET)
+    record = desk.add("Begun.", settle=False)
+    desk.engine.forget(record.id, scope=ALICE)
+    with crashing(step), suppress(CrashError):
+        desk.vault.write()
+    assert len(desk.files()) == 2
+    old = next(path for path in desk.files() if "entries" in path.relative_to(desk.root).parts)
+    old.write_text(f"{old.read_text('utf-8').rstrip()}\nbyhand\n", "utf-8")
+    converged(desk)
+    assert len(desk.files()) == 1 and not desk.problems()
+    assert "byhand" in desk.get(record).text

@@ -145,6 +145,7 @@ class VaultPull:
                     continue
                 row = lost.get((owner, item.entry.id)) or self._parts.state.get(owner, [item.entry.id]).get(item.entry.id)
                 if row is not None and (item.path, item.hash) == (row.next_path, row.next_hash):
+                    self._drop_unfinished_copy(item, row)
                     continue
                 if row is not None and row.path and (owner, item.entry.id) not in lost and not self._has_returned(item, row):
                     self._add_problem(item.path, f"its id is that of {row.path}: remove the line `id:` to make it a memory of its own")
@@ -156,6 +157,13 @@ class VaultPull:
                 continue
             kept.append(item)
         return kept
+
+    def _drop_unfinished_copy(self, item: FoundFile, row: FileRow) -> None:
+        """Remove an interrupted move's copy if a hand edited the original."""
+        disk = self._parts.disk
+        held = disk.read(row.path) if row.path and not disk.is_same(row.path, item.path) else None
+        if held is not None and hash_bytes(held) != row.hash:
+            disk.remove(item.path)
 
     def _has_returned(self, item: FoundFile, row: FileRow) -> bool:
         """Detect the file of a forgotten memory; remove its tombstone."""

@@ -14,7 +14,8 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.settings import presets
-from engrams.testing import Ticker
+from engrams.testing import Ticker, temp_engine
+from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -99,3 +100,16 @@ def test_a_purge_elsewhere_is_noticed(home: Path) -> None:
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
         engine.search("harbour", scope=ANN)
         assert list(holders(word())) == []
+
+
+def test_purging_one_message_leaves_the_others_of_its_session_whole() -> None:
+    """The account of the session quotes all of them: it goes, and what else it quotes stays."""
+    owner = ("user", "ada")
+    said = [f"Parcel {name} waits in the hall of house {number}." for number, name in enumerate(("one", "two", "three"))]
+    with temp_engine(jobs__workers=0) as memory:
+        receipts = memory.observe([Turn(text, session="s") for text in said], scope=owner)
+        memory.sessions.end("s", scope=owner)
+        memory.drain()
+        assert any(said[0] in record.text for record in memory.list(scope=owner, kinds=(Kind.EPISODE,)).records)
+        assert memory.purge(receipts[0].id, scope=owner).proven
+        assert {record.text for record in memory.list(scope=owner).records} == set(said[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,13 +66,15 @@ def plan_purge(
     gone = {record.id: record for record in records}
     for _ in range(_ROUNDS):
         before = len(gone)
-        report = preview_change(tuple(gone.values()), "purge", store, min_words)
+        report = preview_change(_list_speaking(records, gone), "purge", store, min_words)
         sources = store.get(owner, [one.id for one in report.sources if one.effect == "purged"])
         gone |= {r.id: r for record in (*gone.values(), *sources) for r in (record, *edit.find_dependents(record, store))}
         if len(gone) == before:
             break
-    quotes, unsure = _find_quotes(tuple(gone.values()), owner, store)
-    words = dict.fromkeys(word for record in gone.values() for word in _list_texts(record, store))
+    speaking = _list_speaking(records, gone)
+    quotes, unsure = _find_quotes(speaking, gone.keys(), owner, store)
+    words = dict.fromkeys(word for record in speaking for word in _list_texts(record, store))
+    words |= dict.fromkeys(getattr(record, name).strip() for record in gone.values() for name in _FIELDS)
     words |= dict.fromkeys((*known, *(word for some in quotes.values() for word in some)))
     told = sorted((word for word in words if len(word) >= LEAST), key=len, reverse=True)
     derived, others = _find_repeats(told, owner, store, gone.keys() | quotes.keys())
@@ -104,10 +106,18 @@ def _redact_record(record: Record, words: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value != getattr(record, name)}
 
 
-def _find_quotes(gone: Sequence[Record], owner: Scope, store: Records) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _list_speaking(asked: Sequence[Record], gone: Mapping[str, Record]) -> tuple[Record, ...]:
+    """List the erased memories whose words go everywhere.
+    A summary that goes because it quotes one of them also quotes what stays."""
+    named = {record.id for record in asked}
+    return tuple(record for record in gone.values() if record.id in named or record.kind not in _SUMMARIES)
+
+
+def _find_quotes(
+    speaking: Sequence[Record], ids: Collection[str], owner: Scope, store: Records
+) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Find the words that sources, and what repeats those, have to lose."""
-    ids = {record.id for record in gone}
-    made = [record for record in gone if MERGED not in record.meta]
+    made = [record for record in speaking if MERGED not in record.meta]
     asked = dict.fromkeys((item.source, item.quote, record.object) for record in made for item in record.evidence if item.source not in ids)
     held = {one.id: one for one in store.get(owner, list(dict.fromkeys(source for source, _, _ in asked)))}
     found: dict[str, list[str]] = {}

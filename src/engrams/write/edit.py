@@ -106,13 +106,14 @@ def build_restore(records: Sequence[Record], at: datetime) -> Batch:
     return Batch(_BY_HAND, "restored", at, changes=tuple(changes))
 
 
-def find_dependents(record: Record, records: Records) -> tuple[Record, ...]:
-    """Find records that quote only this one, or hold its words."""
+def find_dependents(record: Record, records: Records, halves: bool = True) -> tuple[Record, ...]:
+    """Find records that quote only this one, or hold its words.
+    ``halves``: of an exchange also its two messages, with what was made of them."""
     quoting = _find_quoting(record, records)
     found = [*_select_quoting_only(record, quoting), *(one for one in quoting if _repeats_quotes(one))]
-    if _repeats_quotes(record):
-        halves = records.get(record.scope.owner, [quote.source for quote in record.evidence])
-        found += [one for half in halves for one in (half, *_select_quoting_only(half, _find_quoting(half, records)))]
+    if halves and _repeats_quotes(record):
+        said = records.get(record.scope.owner, [quote.source for quote in record.evidence])
+        found += [one for half in said for one in (half, *_select_quoting_only(half, _find_quoting(half, records)))]
     found += _find_held(record, records)
     found += records.get(record.scope.owner, [id for one in (record, *found) for id in one.meta.get(ABSORBED, ())])
     found += _find_summaries([record, *found], records)

@@ -64,11 +64,14 @@ def plan_purge(
     """Plan the erasure of memories, their derivations and sources.
     ``known``: words of memories that were purged before."""
     gone = {record.id: record for record in records}
+    asked = set(gone)
     for _ in range(_ROUNDS):
         before = len(gone)
         report = preview_change(_list_speaking(records, gone), "purge", store, min_words)
         sources = store.get(owner, [one.id for one in report.sources if one.effect == "purged"])
-        gone |= {r.id: r for record in (*gone.values(), *sources) for r in (record, *edit.find_dependents(record, store))}
+        # Of an exchange that goes with one message the other message stays.
+        found = [(record, *edit.find_dependents(record, store, record.id in asked)) for record in (*gone.values(), *sources)]
+        gone |= {one.id: one for some in found for one in some}
         if len(gone) == before:
             break
     speaking = _list_speaking(records, gone)

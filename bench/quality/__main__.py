@@ -14,10 +14,8 @@ from bench.quality.ablation import run_ablation
 from bench.quality.data import Dataset, load_dataset
 from bench.quality.heldout import run_heldout
 from bench.quality.metrics import KEYS, KS, ResultRow, bootstrap_interval, mean, paired_difference, score_ranking
-from bench.quality.systems import Bm25System, DenseSystem, EngramsSystem, RrfSystem, System
-from engrams.models.embed.factory import choose_embedder
+from bench.quality.systems import Bm25System, DenseSystem, EngramsSystem, RrfSystem, System, make_embedder
 from engrams.ports import Embedder
-from engrams.settings import EmbedSettings
 
 _APART = frozenset({"5"})
 """LoCoMo's adversarial questions ask for things never said: reported apart, as by its authors."""
@@ -31,7 +29,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an engrams setting")
     parser.add_argument("--only", default="table,ablation,heldout", help="which of: table, ablation, heldout")
     options = parser.parse_args()
-    embedder = _make_embedder(options.embedder)
+    embedder = make_embedder(options.embedder)
     settings = dict(item.split("=", 1) for item in options.set)
     report = {"machine": platform.platform(), "python": platform.python_version(), "embedder": embedder.card.id, "settings": settings}
     wanted, sets = options.only.split(","), [load_dataset(path) for path in options.data]
@@ -45,12 +43,6 @@ def main() -> None:
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(report, indent=1), "utf-8")
     print(f"\nwritten to {options.json}")
-
-
-def _make_embedder(name: str) -> Embedder:
-    if name in ("builtin", "null"):
-        return choose_embedder(EmbedSettings(provider=name))  # type: ignore[arg-type]
-    return choose_embedder(EmbedSettings(provider="onnx", model=name))
 
 
 def _run_dataset(data: Dataset, embedder: Embedder, settings: dict[str, str]) -> dict[str, object]:

@@ -24,6 +24,11 @@ class Item:
         """Text with speaker and caption, as the baselines index it."""
         return f"{self.speaker}: {self.text} {self.caption}".strip()
 
+    @property
+    def dated_text(self) -> str:
+        """Text with its day, as a reader gets it."""
+        return f"[{self.date[:10]}] {self.index_text}" if self.date else self.index_text
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -31,6 +36,7 @@ class Question:
     text: str
     category: str
     evidence: tuple[str, ...]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def _parse_talk(raw: dict[str, object]) -> Talk:
         for i in raw["items"]  # type: ignore[attr-defined]
     )
     questions = tuple(
-        Question(str(q.get("id", n)), q["text"], str(q.get("category", "")), tuple(map(str, q["evidence"])))
+        Question(str(q.get("id", n)), q["text"], str(q.get("category", "")), tuple(map(str, q["evidence"])), str(q.get("answer") or ""))
         for n, q in enumerate(raw["questions"])  # type: ignore[arg-type, var-annotated]
         if q["evidence"]
     )

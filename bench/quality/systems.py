@@ -14,10 +14,19 @@ import numpy as np
 import engrams
 from bench.quality.data import Item
 from engrams.formats import ParsedTurn
+from engrams.models.embed.factory import choose_embedder
 from engrams.ports import Embedder
+from engrams.settings import EmbedSettings
 from engrams.types import Kind, Scope, Turn
 
 OWNER = Scope(("user", "bench"))
+
+
+def make_embedder(name: str) -> Embedder:
+    """``builtin``, ``null``, or the folder of an ONNX model."""
+    if name in ("builtin", "null"):
+        return choose_embedder(EmbedSettings(provider=name))  # type: ignore[arg-type]
+    return choose_embedder(EmbedSettings(provider="onnx", model=name))
 
 
 class System(Protocol):
@@ -37,18 +46,18 @@ class EngramsSystem:
         """Open on ``home``, else on a folder that is deleted at the end."""
         self._folder = None if home else tempfile.TemporaryDirectory(prefix="engrams-bench-")
         place = home or Path(self._folder.name)  # type: ignore[union-attr]
-        self._engine = engrams.open(home=place, embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
+        self.engine = engrams.open(home=place, embedder=embedder, jobs__workers=0, **settings)  # type: ignore[arg-type]
 
     def fill(self, items: Sequence[Item]) -> None:
         turns = [_turn(item) for item in items]
-        self._engine.load([ParsedTurn(turn) for turn in turns], scope=OWNER)
-        self._engine.drain(600)
+        self.engine.load([ParsedTurn(turn) for turn in turns], scope=OWNER)
+        self.engine.drain(600)
 
     def search(self, query: str, limit: int) -> list[str]:
-        return search_turn_ids(self._engine, query, limit)
+        return search_turn_ids(self.engine, query, limit)
 
     def close(self) -> None:
-        self._engine.close()
+        self.engine.close()
         if self._folder is not None:
             self._folder.cleanup()
 

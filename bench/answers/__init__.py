@@ -1,0 +1,1 @@
+"""Answers that a reader gives from contexts alone, judged blind."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
+from engrams import encryption
 from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
-from engrams.errors import RefusedError, SettingsError
+from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
 from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.null import NullEmbedder
@@ -18,11 +19,13 @@ from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, Skills, Store
 from engrams.session.privacy import require_incognito
-from engrams.settings import Settings, StoreSettings, in_test_mode, load
+from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
+    from engrams.encryption.change import EncryptionStatus as EncryptionStatus
+    from engrams.encryption.change import Report
     from engrams.logs import AuditEntry as AuditEntry
     from engrams.logs import AuditLog as AuditLog
     from engrams.logs import CrisisLog as CrisisLog
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
     from engrams.vault.backup import BackupPlaces, BackupResult
     from engrams.write.purge import PurgeCandidate as PurgeCandidate
     from engrams.write.sources import ChangeReport as ChangeReport
+
+
+def _ignore(_done: int, _total: int) -> None:
+    pass
 
 
 def open(
@@ -130,6 +137,7 @@ def store(settings: Settings, clock: Clock) -> Store:
             hint="Remove `store.url`, or set it to a path.",
         )
     path = Path(section.url) if section.url else settings.home.expanduser() / "memory.db"
+    encryption.unlock_home(settings.home, settings.encryption, path)
     return SqliteStore.open(path, section, clock)
 
 
@@ -182,6 +190,7 @@ def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
     """The log of who did what, which no part of memory reads."""
     from engrams.logs import open_audit_log
 
+    unlock(settings)
     return open_audit_log(settings, clock)
 
 
@@ -189,6 +198,7 @@ def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
     """The log of crises, which no part of memory reads."""
     from engrams.logs import open_crisis_log
 
+    unlock(settings)
     return open_crisis_log(settings, clock)
 
 
@@ -196,6 +206,7 @@ def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
     """Feedback on sessions, which no part of memory reads."""
     from engrams.logs import open_feedback_log
 
+    unlock(settings)
     return open_feedback_log(settings, clock)
 
 
@@ -222,7 +233,69 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     """A backup into a fresh home; how many files it held."""
     from engrams.vault.backup import restore
 
-    return restore(source, _places(settings), passphrase)
+    places = _places(settings)
+    count = restore(source, places, passphrase)
+    if settings.encryption.enabled and encryption.find_keys(places.database.parent) is None:
+        encrypt(settings)
+    return count
+
+
+def encryption_status(settings: Settings) -> EncryptionStatus:
+    """How the home is encrypted, file by file. Needs no key."""
+    from engrams.encryption.change import read_status
+
+    return read_status(_own_home(settings))
+
+
+def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignore) -> int:
+    """Encrypt the home as `encryption` says, or finish a change that was cut short; number of files written.
+
+    Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
+    ExtraError: the driver with ciphers is missing. EncryptionError: no key. StoreError: the home is in use for long, or damaged."""
+    from engrams.encryption.change import encrypt_home
+
+    return encrypt_home(_own_home(settings), settings.encryption, passphrase, report)
+
+
+def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = _ignore) -> int:
+    """Encrypt the home anew; number of files written.
+
+    ``fresh``: where the new key comes from."""
+    from engrams.encryption.change import rekey_home
+
+    return rekey_home(_own_home(settings), settings.encryption, fresh, passphrase, report)
+
+
+def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
+    """Decrypt the home; number of files written."""
+    from engrams.encryption.change import decrypt_home
+
+    return decrypt_home(_own_home(settings), settings.encryption, report)
+
+
+def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
+    """A passphrase typed on the terminal; empty where there is none."""
+    from engrams.encryption.keys import ask_passphrase as ask
+
+    return ask(prompt, twice=twice)
+
+
+def _own_home(settings: Settings) -> Path:
+    """The home, where all that is kept lies in it."""
+    home = settings.home.expanduser().absolute()
+    if not home.is_dir():
+        raise NotFoundError(f"{home} holds no memory yet.", hint="A new home is encrypted from the start with `encryption.enabled = true`.")
+    if _places(settings).database.expanduser().absolute().parent != home:
+        raise SettingsError("Only a database in the home folder can be encrypted.", hint="Leave `store.url` empty.")
+    return home
+
+
+def unlock(settings: Settings) -> None:
+    """Take the home's key, where it has one.
+
+    EncryptionError: it is missing or wrong."""
+    if not settings.incognito and settings.store.url != ":memory:":
+        encryption.unlock_home(settings.home, settings.encryption, _places(settings).database)
 
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:

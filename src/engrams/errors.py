@@ -8,6 +8,7 @@ EngramsError
 ├── RefusedError      understood and refused (secret, policy, permission, incognito)
 ├── SettingsError     a setting is unknown, malformed or out of range
 ├── StoreError        the disk or database failed (full, read-only, busy, damaged)
+├── EncryptionError   the key of an encrypted home is missing or wrong; never a sign of damage
 ├── ModelError        an embedding, chat or rerank model failed; ``retryable`` says whether waiting helps
 ├── BudgetError       a configured budget (calls, tokens, queue depth) is used up
 ├── ClosedError       the engine was closed
@@ -70,6 +71,10 @@ class SettingsError(EngramsError):
 
 class StoreError(EngramsError):
     """The store failed."""
+
+
+class EncryptionError(EngramsError):
+    """The key of this home is missing or wrong."""
 
 
 class ModelError(EngramsError):

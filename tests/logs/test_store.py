@@ -151,10 +151,10 @@ print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 def test_a_forked_process_writes_on_a_connection_of_its_own(log: Log) -> None:
     """What parent and child write after a fork is all there."""
     noted(log, id="before")
-    parents = log._kept._open
+    parents = log._kept._database._open
     child = os.fork()
     if child == 0:
-        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and log._kept._open is not parents else 1)
+        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and log._kept._database._open is not parents else 1)
     assert os.waitpid(child, 0)[1] == 0
     noted(log, id="parent")
     assert len(log.list()) == 3
@@ -277,7 +277,7 @@ def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
     them."""
     root = Path(engrams.__file__).parent
     logs = ("engrams.logs",)
-    allowed = (*logs, "engrams.clock", "engrams.errors", "engrams.ports", "engrams.settings", "engrams.types.logs")
+    allowed = (*logs, "engrams.clock", "engrams.encryption", "engrams.errors", "engrams.ports", "engrams.settings", "engrams.types.logs")
     for path in root.rglob("*.py"):
         names = {name for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in _imported(node) if name.startswith("engrams")}
         place = path.relative_to(root)

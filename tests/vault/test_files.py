@@ -51,7 +51,7 @@ def test_a_hostile_scope_stays_inside(desk: Desk, label: str) -> None:
     assert file.resolve().is_relative_to(desk.root.resolve())
     assert not any(part.startswith(".") or ":" in part or "\\" in part for part in file.relative_to(desk.root).parts)
     assert desk.engine.get(receipt.id, scope=scope).text in file.read_text("utf-8")
-    assert {path.name.split("-")[0] for path in desk.home.iterdir()} <= {"memory.db", "vault", "vault.db", "vault.lock"}
+    assert {path.name.split("-")[0] for path in desk.home.iterdir()} <= {".lock", "memory.db", "vault", "vault.db", "vault.lock"}
 
 
 @pytest.mark.covers("S2.14")

@@ -13,6 +13,9 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+from engrams import encryption
+from engrams.encryption import sealing
+from engrams.errors import EncryptionError
 from engrams.logs.store import make_private
 from engrams.ports import Clock
 
@@ -73,12 +76,12 @@ class AuditLog:
             if self._folder is None:
                 self._held.append(entry)
                 return
-            line = json.dumps({name: value for name, value in asdict(entry).items() if value not in ("", 0)}) + "\n"
+            line = json.dumps({name: value for name, value in asdict(entry).items() if value not in ("", 0)})
             try:
-                os.write(self._open_day(now.date()), line.encode("utf-8"))
-            except OSError as problem:
+                self._append(now.date(), line.encode("utf-8"))
+            except (OSError, EncryptionError) as problem:
                 self.lost += 1
-                _log.error("the audit log cannot be written: %s", problem.strerror or problem)
+                _log.error("the audit log cannot be written: %s", getattr(problem, "strerror", "") or problem)
 
     def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditEntry, ...]:
         """List events, newest first.
@@ -104,12 +107,17 @@ class AuditLog:
                 os.close(self._file)
             self._file, self._day = None, ""
 
-    def _open_day(self, today: date) -> int:
-        day = today.isoformat()
-        if self._file is not None and day == self._day:
-            return self._file
+    def _append(self, today: date, line: bytes) -> None:
         assert self._folder is not None
         make_private(self._folder)
+        with encryption.share_home(self._folder / f"{today}.jsonl"):
+            os.write(self._open_day(today), sealing.seal_line(self._folder.parent, line) + b"\n")
+
+    def _open_day(self, today: date) -> int:
+        day = today.isoformat()
+        assert self._folder is not None
+        if self._file is not None and day == self._day and _is_same(self._file, self._folder / f"{day}.jsonl"):
+            return self._file
         for old in self.days():
             if old <= (today - timedelta(days=self._days)).isoformat():
                 (self._folder / f"{old}.jsonl").unlink(missing_ok=True)
@@ -127,7 +135,8 @@ class AuditLog:
             return
         for name in reversed(self.days()):
             if day is None or name == day.isoformat():
-                lines = _read_lines_backwards(self._folder / f"{name}.jsonl")
+                home = self._folder.parent
+                lines = (sealing.open_line(home, line) for line in _read_lines_backwards(self._folder / f"{name}.jsonl"))
                 yield from (entry for line in lines if (entry := _parse_line(line)) is not None)
 
 
@@ -142,6 +151,11 @@ def _read_lines_backwards(path: Path) -> Iterator[bytes]:
             yield from reversed(lines)
             tail = head
         yield tail
+
+
+def _is_same(handle: int, path: Path) -> bool:
+    """Test whether an open file still has this name."""
+    return path.exists() and os.path.samestat(os.fstat(handle), path.stat())
 
 
 def _parse_line(line: bytes) -> AuditEntry | None:

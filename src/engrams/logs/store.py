@@ -18,8 +18,9 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
+from engrams import encryption
 from engrams.clock import micros, utc
-from engrams.errors import InputError, StoreError
+from engrams.errors import EncryptionError, InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
 from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, LogWriteOutcome, SessionMedium, Source
@@ -40,7 +41,7 @@ ORDER BY at DESC, place DESC LIMIT :limit
 _PURGE = "DELETE FROM records WHERE at < ?"
 _KEY = 32
 _DAY = 86_400_000_000
-_BUSY = 5_000
+_BUSY_SECONDS = 5.0
 
 _Record = TypeVar("_Record", bound="LogRecord")
 _log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class LogStore(Generic[_Record]):
         try:
             new = self._insert(self._memory if incognito else self._kept, session, data, owner, id, at)
             self._sweep_daily(now)
-        except StoreError as problem:
+        except (StoreError, EncryptionError) as problem:
             self.lost += 1
             _log.error("the %s log cannot be written: %s", self._name, problem)
             return LogWriteOutcome.LOST
@@ -189,13 +190,12 @@ class LogDatabase:
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._lock = path, RLock()
-        self._process, self._key = os.getpid(), b""
-        self._open: Any = None
-        self._abandoned: Any = None
+        self._key = b""
+        self._database = encryption.HomeDatabase(path, _BUSY_SECONDS, _SCHEMA)
 
     @property
     def exists(self) -> bool:
-        return self._open is not None if self._path is None else self._path.is_file()
+        return self._database.is_open if self._path is None else self._path.is_file()
 
     def hash(self, what: bytes, *parts: str) -> str:
         """Hash texts with the home's key into 32 hex digits."""
@@ -206,38 +206,24 @@ class LogDatabase:
         return hashlib.blake2b(text, digest_size=16, key=self._key, person=what).hexdigest()
 
     def query(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        with self._lock, self._map_errors():
+        with self._lock, self._map_errors(), encryption.share_home(self._path):
             return list(self._connection().execute(statement, values))
 
     def execute(self, statement: str, values: tuple[Any, ...]) -> int:
         """Run a statement; return the number of changed rows."""
-        with self._lock, self._map_errors():
+        with self._lock, self._map_errors(), encryption.share_home(self._path):
             connection = self._connection()
             connection.execute(statement, values)
             return int(connection.changes())
 
     def close(self) -> None:
         with self._lock:
-            if self._open is not None and self._process == os.getpid():
-                self._open.close()
-            self._open = None
+            self._database.close()
 
     def _connection(self) -> Any:
-        import apsw
-
-        if self._path is not None and self._process != os.getpid():
-            # A connection that a fork copied belongs to the parent.
-            self._abandoned, self._open, self._process = self._open, None, os.getpid()
-        if self._open is None:
-            if self._path is not None:
-                make_private(self._path.parent)
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = apsw.Connection(str(self._path or ":memory:"))
-            connection.set_busy_timeout(_BUSY)
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute(_SCHEMA)
-            self._open = connection
-        return self._open
+        if self._path is not None:
+            make_private(self._path.parent)
+        return self._database.get()
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:

@@ -39,6 +39,27 @@ class StoreSettings(SettingsSection):
     exact_limit: int = Field(30_000, ge=100, description="Number of records in reach up to which every one is scored exactly.")
 
 
+class EncryptionSettings(SettingsSection):
+    """Encryption of the home's files."""
+
+    enabled: bool | None = Field(
+        None,
+        description="true: a new home is encrypted, and a plain one refused. false: an encrypted one is refused. None: as the home is;"
+        " a new one is plain.",
+    )
+    key: Literal["keyring", "passphrase", "file"] = Field(
+        "keyring",
+        description="Where the key of a newly encrypted home comes from. keyring: the system's. passphrase: the variable"
+        " ENGRAMS_PASSPHRASE, or asked on a terminal. file: `key_file`.",
+    )
+    key_file: str = Field("", description="File with the key, readable by its owner alone. Empty: where it was at the encryption.")
+    passphrase: str = Field(
+        "",
+        description="Passphrase of the home. Empty: the variable ENGRAMS_PASSPHRASE, or asked on a terminal.",
+        json_schema_extra={"secret": True},
+    )
+
+
 class EmbedSettings(SettingsSection):
     """The embedding model."""
 

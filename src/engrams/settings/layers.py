@@ -27,12 +27,15 @@ from engrams.settings.background import (
     TopicSettings,
     UsageSettings,
 )
-from engrams.settings.core import ChatSettings, EmbedSettings, Limits, SettingsSection, StoreSettings
+from engrams.settings.core import ChatSettings, EmbedSettings, EncryptionSettings, Limits, SettingsSection, StoreSettings
 from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
 from engrams.settings.serve import AuditSettings, CrisisLogSettings, FeedbackSettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
 
 _NAME_HINT = 'Give `--user NAME`, or `user = "NAME"` in config.toml (ENGRAMS_USER in the environment).'
+
+_PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE")
+"""Variables that are no settings: a passphrase belongs to no file."""
 
 TEST_FOLDER = "test-mode"
 """The folder of test mode in the home. A home of that name is one of test mode already."""
@@ -49,6 +52,7 @@ class Settings(SettingsSection):
     test: bool = Field(False, description="Keep everything in a home of its own, the folder test-mode of the home.")
     limits: Limits = Limits()
     store: StoreSettings = StoreSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     embed: EmbedSettings = EmbedSettings()
     chat: ChatSettings = ChatSettings()
     write: WriteSettings = WriteSettings()
@@ -210,7 +214,7 @@ def _range_of(info: FieldInfo) -> str:
     choices = next((get_args(one) for one in kinds if get_origin(one) is Literal), ())
     if choices:
         return ", ".join(choices)
-    if kind is bool:
+    if bool in kinds:
         return "true, false"
     bounds = {
         name: value for item in info.metadata for name in ("ge", "gt", "le", "lt") if (value := getattr(item, name, None)) is not None
@@ -259,7 +263,7 @@ def _environment(env: Mapping[str, str]) -> dict[str, Any]:
     known = names()
     found: dict[str, Any] = {}
     for key, value in env.items():
-        if key.startswith("ENGRAMS_"):
+        if key.startswith("ENGRAMS_") and key not in _PASSPHRASES:
             name = key.removeprefix("ENGRAMS_").lower().replace("__", ".")
             if name not in known:
                 raise SettingsError(f"The variable {key} names no setting.", hint=suggest(name, list(known)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.clock import new_id
+from engrams.encryption import sealing
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
@@ -84,23 +84,23 @@ class FileUploads:
         """Return the bytes received, also of an imported file."""
         place = self._find_folder(owner, id)
         upload = _read_upload(place)
-        return upload.length if upload.state != "receiving" else _file_size(place / "file")
+        return upload.length if upload.state != "receiving" else sealing.measure(place / "file")
 
     def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
         """Append a piece; returns the bytes received. ConflictError: wrong ``offset``."""
         place = self._find_folder(owner, id)
         if _read_upload(place).state != "receiving":
             raise ConflictError("This file is complete.", hint="Send another one as a new import.")
-        with (place / "file").open("ab") as file:
-            if file.tell() != offset:
-                raise ConflictError(f"The file has {file.tell()} bytes, not {offset}.", hint="Continue at that offset.")
-            file.write(chunk)
-            return file.tell()
+        size = sealing.measure(place / "file")
+        if size != offset:
+            raise ConflictError(f"The file has {size} bytes, not {offset}.", hint="Continue at that offset.")
+        sealing.append_frame(self._folder.parent, place / "file", chunk)
+        return size + len(chunk)
 
     def finish(self, owner: Scope, id: str) -> FileUpload:
         """Complete the upload and import it. InputError: its length differs."""
         place = self._find_folder(owner, id)
-        upload, size = _read_upload(place), _file_size(place / "file")
+        upload, size = _read_upload(place), sealing.measure(place / "file")
         if upload.state != "receiving":
             return upload
         if upload.length >= 0 and size != upload.length:
@@ -145,7 +145,8 @@ class FileUploads:
         if upload.report is None:
             try:
                 plan = ImportPlan(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
-                report = asdict(self._load(place / "file", scope, plan, progress))
+                with sealing.open_plain(self._folder.parent, place / "file") as file:
+                    report = asdict(self._load(file, scope, plan, progress))
             except ClosedError:
                 raise
             except InputError as problem:
@@ -178,7 +179,7 @@ class FileUploads:
 
 
 def _read_upload(place: Path) -> FileUpload:
-    return FileUpload(**json.loads((place / "about.json").read_text("utf-8")))
+    return FileUpload(**json.loads(sealing.read_file(place.parents[2], place / "about.json")))
 
 
 def _is_over(upload: FileUpload, place: Path) -> bool:
@@ -186,11 +187,5 @@ def _is_over(upload: FileUpload, place: Path) -> bool:
     return upload.state in ("receiving", "done") or (upload.state == "failed" and not (place / "file").exists())
 
 
-def _file_size(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0
-
-
 def _write_upload(place: Path, upload: FileUpload) -> None:
-    new = place / f"about.{os.getpid()}.new"
-    new.write_text(json.dumps(asdict(upload), ensure_ascii=False), "utf-8")
-    new.replace(place / "about.json")
+    sealing.write_file(place.parents[2], place / "about.json", json.dumps(asdict(upload), ensure_ascii=False).encode())

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from engrams import encryption
+from engrams.encryption import HEADER
 from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, StoreError
 
 FORMAT = 1
@@ -55,9 +57,9 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
         raise InputError(f"{target} lies in the vault, which is what is backed up.", hint="Choose a place outside of it.")
     if not target.parent.is_dir():
         raise InputError(f"The folder {target.parent} does not exist.", hint="Create it, or choose another place.")
-    with tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as folder:
+    with encryption.share_home(places.database), tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as folder:
         plain, whole = Path(folder) / "plain", Path(folder) / "whole"
-        count = _pack(places, Path(folder), plain)
+        count = _pack(places, Path(folder), plain, passphrase)
         if passphrase:
             with plain.open("rb") as source, _open_private(whole) as out:
                 seal(source, out, passphrase)
@@ -74,7 +76,7 @@ def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     """Restore a backup into a home without memory; return its file count.
 
     InputError: it is no backup, or is damaged. ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing."""
-    if places.database.exists() or (places.vault.exists() and any(places.vault.iterdir())):
+    if places.database.exists() or (places.database.parent / HEADER).exists() or (places.vault.exists() and any(places.vault.iterdir())):
         raise ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
     home = places.database.parent
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,7 +84,7 @@ def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
         plain = _decrypt(source, passphrase, Path(folder))
         below = Path(folder) / "below"
         manifest = _unpack(plain, below)
-        for name, place in (("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
+        for name, place in ((HEADER, home / HEADER), ("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
             held = below / name
             if held.exists():
                 place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -122,10 +124,12 @@ def is_sealed(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _pack(places: BackupPlaces, folder: Path, target: Path) -> int:
+def _pack(places: BackupPlaces, folder: Path, target: Path, passphrase: str) -> int:
     """Pack everything into one archive, the manifest of hashes last."""
     hashes: dict[str, str] = {}
     with _open_private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:
+        if encryption.write_backup_header(places.database.parent, folder / HEADER, passphrase):
+            hashes[HEADER] = _add(archive, folder / HEADER, HEADER)
         for name, database in (("memory.db", places.database), ("state.db", places.state)):
             if database.exists():
                 copy = folder / name
@@ -161,7 +165,7 @@ def _snapshot(database: Path, copy: Path) -> None:
     import apsw
 
     try:
-        source, target = apsw.Connection(str(database), apsw.SQLITE_OPEN_READWRITE), apsw.Connection(str(copy))
+        source, target = encryption.connect(str(database), apsw.SQLITE_OPEN_READWRITE, database), encryption.connect_copy(copy, database)
         source.set_busy_timeout(10_000)
         with target.backup("main", source, "main") as steps:
             while not steps.done:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from engrams.encryption.change import adopt_database
 from engrams.errors import EngramsError, StoreError
 from engrams.vault.backup import BackupPlaces, is_backup, restore
 
@@ -29,7 +29,7 @@ def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> 
             if not (home / "memory.db").exists():
                 continue
             kept = _move_aside(places, suffix)
-            shutil.move(home / "memory.db", database)
+            adopt_database(home / "memory.db", database)
             return f"The database was put back from the backup {source.name}; what came after it is missing. The damaged file is {kept}."
     if not places.vault.is_dir() or not any(places.vault.rglob("*.md")):
         raise StoreError(f"{database} is damaged, and there is neither a backup in {database.parent} nor a vault.", hint=_NO_WAY)

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from engrams import encryption
 from engrams.errors import EngramsError
 from engrams.types import Json, Scope
 from engrams.vault.disk import FileStat
@@ -68,6 +69,7 @@ class VaultState:
         self._path = path
         self._lock = RLock()
         self._open: Any = None
+        self._identity: tuple[int, int] | None = None
         self._abandoned: Any = None
         self._process = os.getpid()
 
@@ -181,7 +183,7 @@ class VaultState:
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         """Open a transaction; changes within it join it."""
-        with self._lock:
+        with self._lock, encryption.share_home(self._path):
             connection = self._connection()
             if connection.in_transaction:
                 yield connection
@@ -210,17 +212,21 @@ class VaultState:
                 yield _decode_row(row)
 
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._lock, encryption.share_home(self._path):
             return list(self._connection().execute(statement, values))
 
     def _connection(self) -> Any:
         if self._process != os.getpid():
             # A connection that a fork copied belongs to the parent.
             self._abandoned, self._open, self._process = self._open, None, os.getpid()
+        if self._open is not None and not self._open.in_transaction and self._identity != encryption.identify(self._path):
+            encryption.close_replaced(self._open)
+            self._open = None
         if self._open is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open = _open_sound(self._path) or self._start_anew()
             self._path.chmod(0o600)
+            self._identity = encryption.identify(self._path)
         return self._open
 
     def _start_anew(self) -> Any:
@@ -246,7 +252,8 @@ def _open_sound(path: Path) -> Any:
     """Open the database; None where it is damaged."""
     import apsw
 
-    connection = apsw.Connection(str(path))
+    encryption.prepare_home(encryption.home_of(path))
+    connection = encryption.connect(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, path)
     try:
         connection.set_busy_timeout(10_000)
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
@@ -258,7 +265,7 @@ def _open_sound(path: Path) -> Any:
         if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:
             return connection
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError):
-        pass
+        encryption.require_own_file(path)
     connection.close()
     return None
 
@@ -269,7 +276,7 @@ def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
     found: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}
     with suppress(apsw.Error, UnicodeDecodeError):
-        connection = apsw.Connection(str(path))
+        connection = encryption.connect(str(path), apsw.SQLITE_OPEN_READWRITE, path)
         with closing(connection):
             for table, rows in found.items():
                 rows.extend(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 - our own tables

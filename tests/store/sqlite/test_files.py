@@ -53,9 +53,14 @@ def test_the_first_write_creates_private_files(home: Path, clock: Time) -> None:
     store = opened(home / "memory.db", clock)
     add(store, record("x"))
     assert mode(home) == 0o700
-    assert {path.name: mode(path) for path in home.iterdir()} == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
+    made = {path.name: mode(path) for path in home.iterdir() if path.name != ".lock"}
+    assert made == {
+        "memory.db": 0o600,
+        "memory.db-wal": 0o600,
+        "memory.db-shm": 0o600,
+    }
     store.close()
-    assert [path.name for path in home.iterdir()] == ["memory.db"]
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
 
 
 def test_an_existing_folder_keeps_its_rights(home: Path, clock: Time) -> None:
@@ -77,7 +82,7 @@ def test_any_file_name_works(home: Path, clock: Time, name: str) -> None:
     again = opened(home / name, clock)
     assert get(again, one) == one
     again.close()
-    assert [path.name for path in home.iterdir()] == [name]
+    assert {path.name for path in home.iterdir()} == {".lock", name}
 
 
 def test_what_another_store_writes_is_seen(home: Path, clock: Time) -> None:
@@ -215,7 +220,7 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
     finally:
         home.chmod(0o755)
     assert done.stdout == "refused\n", done.stderr
-    assert [path.name for path in home.iterdir()] == ["memory.db"]
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
 
 
 def test_a_full_disk(home: Path, clock: Time) -> None:

@@ -141,7 +141,7 @@ def test_a_strange_file_is_left_alone(home: Path, clock: Time, statement: str) -
         SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     assert caught.value.hint
     assert (home / "memory.db").read_bytes() == before
-    assert [path.name for path in home.iterdir()] == ["memory.db"]
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
 
 
 def test_another_programs_tables_are_left_alone(home: Path, clock: Time) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import apsw
 
+from engrams import encryption
 from engrams.settings import StoreSettings
 from engrams.store.sqlite.sql import query
 from engrams.text.normalize import fold
@@ -30,13 +31,14 @@ def create_file(path: Path) -> None:
     if not path.parent.is_dir():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sync_folder(path.parent.parent)
+    encryption.prepare_home(encryption.home_of(path))
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
     _sync_folder(path.parent)
 
 
 def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
     """Open a connection that writes; the file exists."""
-    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
+    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE, path)
     _retry_busy(connection, query("wal_mode"), settings)
     connection.wal_autocheckpoint(_LOG_PAGES)
     connection.pragma("journal_size_limit", _LOG_BYTES)
@@ -47,7 +49,7 @@ def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
     """Open a read-only connection, also in a read-only folder."""
-    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE)
+    connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE, path)
     try:
         connection.pragma("schema_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
@@ -57,7 +59,7 @@ def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
             raise
         connection.close()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = _connect(f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags)
+        connection = _connect(f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags, path)
     connection.pragma("query_only", "ON")
     connection.pragma("cache_size", -_CACHE_KB)
     return connection
@@ -104,8 +106,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _connect(name: str, settings: StoreSettings, flags: int) -> apsw.Connection:
-    connection = apsw.Connection(name, flags)
+def _connect(name: str, settings: StoreSettings, flags: int, path: Path | None = None) -> apsw.Connection:
+    connection = encryption.connect(name, flags, path)
     set_busy_wait(connection, settings.busy_seconds)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

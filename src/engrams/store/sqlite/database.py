@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
 
+from engrams import encryption
 from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
@@ -68,7 +69,7 @@ class Database:
         self._identity: tuple[int, int] | None = None
         self._pool: ConnectionPool | None = None
         register(self)
-        with map_errors(self.label):
+        with map_errors(self.label), encryption.share_home(path):
             if path is None:
                 self._writer = self._open_blank()
             else:
@@ -78,7 +79,7 @@ class Database:
     def exists(self) -> bool:
         """True once anything was written."""
         self._check_open()
-        with map_errors(self.label):
+        with map_errors(self.label), encryption.share_home(self.path):
             return self.path is None or self._refresh()
 
     # ------------------------------------------------------------------------------------------------------ reading
@@ -92,7 +93,7 @@ class Database:
     def reading(self) -> Iterator[apsw.Connection]:
         """Context of a read transaction; the connection must not be kept."""
         self._check_open()
-        with map_errors(self.label):
+        with map_errors(self.label), encryption.share_home(self.path):
             if self.path is None:
                 with self._write_lock:
                     self._check_open()
@@ -147,7 +148,7 @@ class Database:
         """Run ``work`` on the writing connection outside a transaction.
 
         Nobody else in this process writes meanwhile."""
-        with self._write_lock, map_errors(self.label):
+        with self._write_lock, map_errors(self.label), encryption.share_home(self.path):
             return work(self._connection())
 
     def reload(self) -> None:
@@ -178,7 +179,7 @@ class Database:
         group = [ticket for ticket in group if ticket not in apart]
         self._waiting.extendleft(reversed(apart))
         try:
-            with map_errors(self.label):
+            with map_errors(self.label), encryption.share_home(self.path):
                 if len(group) > 1:
                     self._run_group(group)
                 if not own.settled:
@@ -294,7 +295,7 @@ class Database:
 
     def close(self) -> None:
         """Wait for the current write and close; may be called twice."""
-        with self._write_lock, self._guard:
+        with self._write_lock, self._guard, encryption.share_home(self.path):
             self._closed = True
             replaced = self.path is not None and _identity(self.path) != self._identity
             self.generation += replaced

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from engrams import encryption
 from engrams.store.sqlite.rawlog import read_log
 
 RawRow: TypeAlias = tuple[int, int | None, list[Any]]
@@ -49,17 +50,21 @@ class RawPages:
         log = read_log(path, size or known)
         self.size = size or known or log.size or _USUAL_SIZE
         self._logged = log.newest
+        self._keys = () if self.data.startswith(_MAGIC) else encryption.find_raw_keys(path)
+        reserved = bool(self._keys) or self.data[20:21] == bytes((encryption.RESERVED,))
+        self.usable = self.size - encryption.RESERVED * reserved
         self._first_spare = max(-(-len(self.data) // self.size), *self._logged, 0) + 1
-        self._spare = log.doubtful
+        # A page without its number cannot be decrypted.
+        self._spare = log.doubtful if not self._keys else type(log.doubtful)()
         self.count = self._first_spare - 1 + len(self._spare)
 
     def page(self, number: int) -> bytes:
         """Read a page; a truncated one is padded with zeros.
         The WAL's page wins. The last numbers are older versions and pages of damaged frames."""
         if number >= self._first_spare:
-            return self._spare[number - self._first_spare]
-        held = self._logged.get(number)
-        return held or self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
+            return self._spare[number - self._first_spare][: self.usable]
+        held = self._logged.get(number) or self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
+        return encryption.decrypt_any(held, number, self._keys) if self._keys and any(held) else held[: self.usable]
 
     def rows(self) -> Iterator[RawRow]:
         """Rows that are in order, page by page."""
@@ -82,7 +87,7 @@ class RawPages:
     def payload(self, page: bytes, cell: PageCell) -> bytes:
         """Read a record with its overflow pages.
         UnreadableCellError: a page of it is missing."""
-        local = _local_size(cell.size, self.size, cell.number is not None)
+        local = _local_size(cell.size, self.usable, cell.number is not None)
         taken = page[cell.start : cell.start + local]
         if local == cell.size:
             if len(taken) < local:
@@ -94,7 +99,7 @@ class RawPages:
             if not 0 < follows <= self.count:
                 raise UnreadableCellError
             held = self.page(follows)
-            parts.append(held[4 : 4 + min(left, self.size - 4)])
+            parts.append(held[4 : 4 + min(left, self.usable - 4)])
             left -= len(parts[-1])
             if left <= 0:
                 return b"".join(parts)
@@ -110,7 +115,7 @@ class RawPages:
             return False
         cells = list_cells(page, first)
         count, content = struct.unpack_from(">HH", page, start + 3)
-        if len(cells) != count or sum(cell.bytes for cell in cells) + _free_bytes(page, start) + (content or 65536) != self.size:
+        if len(cells) != count or sum(cell.bytes for cell in cells) + _free_bytes(page, start) + (content or 65536) != self.usable:
             return False
         if kind == _LEAF:
             try:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import apsw
 
+from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
@@ -67,7 +68,7 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
         connection = connect.open_reader(path, settings)
         tables = fetch_all(connection, "any_table")
         # A header of zeros before pages that hold something reads as a database without tables.
-        bad = not tables and path.stat().st_size > 0 and path.read_bytes()[:16] != b"SQLite format 3\0"
+        bad = not tables and path.stat().st_size > 0 and not encryption.find_raw_keys(path) and not encryption.is_plain(path)
         marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
         if tables and marks == (migrate.APPLICATION, migrate.newest_version()):
             _touch_tables(connection)
@@ -76,6 +77,7 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
         if connection is not None:
             connect.close_replaced(connection)
+        encryption.require_own_file(path)
         return True
     (connect.close_replaced if bad else apsw.Connection.close)(connection)
     return bad

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from engrams.errors import BudgetError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
+from engrams.errors import BudgetError, EncryptionError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("write", "Remember something."),
@@ -62,6 +62,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dream": ("vault", "Move lasting facts from the daily notes into MEMORY.md."),
     "backup": ("vault", "Write memory and files to one checked backup file."),
     "recover": ("vault", "Restore a backup into a home without memory."),
+    "encrypt": ("encrypt", "Encrypt the home, change its key, decrypt it, or show how it is."),
 }
 """Name -> module and one-line help; `engrams --help` loads no module."""
 
@@ -69,6 +70,7 @@ CODES: tuple[tuple[type[EngramsError], int], ...] = (
     (NotFoundError, 3),
     (RefusedError, 4),
     (StoreError, 5),
+    (EncryptionError, 5),
     (ModelError, 6),
     (BudgetError, 6),
     (EngramsError, 1),

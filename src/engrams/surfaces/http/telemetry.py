@@ -114,6 +114,7 @@ _STATUS: dict[type[errors.EngramsError], int] = {
     errors.RefusedError: 422,
     errors.SettingsError: 500,
     errors.StoreError: 503,
+    errors.EncryptionError: 503,
     errors.ModelError: 502,
     errors.BudgetError: 429,
     errors.ClosedError: 503,

@@ -1,0 +1,116 @@
+"""Command encrypt: encrypt the home, change its key, decrypt it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrams.errors import InputError
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, say, show_progress
+
+if TYPE_CHECKING:
+    from engrams.settings import EncryptionSettings, Settings
+
+app = new_app()
+
+_NEW = "ENGRAMS_NEW_PASSPHRASE"
+
+Key = Annotated[
+    str | None, typer.Option("--key", help="Where the key comes from: keyring, passphrase or file.", show_default=False, metavar="SOURCE")
+]
+KeyFile = Annotated[str | None, typer.Option("--key-file", help="The key file; made if missing.", show_default=False, metavar="FILE")]
+
+
+@app.command()
+@flatten_options
+def encrypt(
+    options: GlobalOptions,
+    status: Annotated[bool, typer.Option("--status", help="Only show how the home is encrypted.")] = False,
+    rekey: Annotated[bool, typer.Option("--rekey", help="Encrypt it anew under a new key.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Decrypt it.")] = False,
+    key: Key = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Encrypt the home, or finish a change that was cut short.
+
+    Other processes that use the home wait meanwhile, and go on. Files of the vault stay readable."""
+    if status + rekey + off > 1:
+        raise InputError("--status, --rekey and --off exclude each other.", hint="Give one of them.")
+    from engrams import build
+
+    settings = options.load().settings
+    written = 0
+    if not status:
+        source = _choose_source(settings, key, key_file, rekey)
+        with show_progress("encrypting", quiet=options.json) as bar:
+            written = _change(settings, rekey, off, source, bar)
+    shown = _describe(settings, build.encryption_status(settings))
+    if options.json:
+        emit(shown | ({} if status else {"written": written}))
+        return
+    if not status:
+        say(f"{written} files written.")
+    _print(shown)
+
+
+def _change(settings: Settings, rekey: bool, off: bool, source: EncryptionSettings, bar: Any) -> int:
+    from engrams import build
+
+    if off:
+        return build.decrypt(settings, report=bar)
+    if rekey:
+        passphrase = (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
+        return build.rekey(settings, source, passphrase=passphrase, report=bar)
+    first = source.key == "passphrase" and not build.encryption_status(settings).source
+    passphrase = (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase")) if first else ""
+    return build.encrypt(settings.model_copy(update={"encryption": source}), passphrase=passphrase, report=bar)
+
+
+def _choose_source(settings: Settings, key: str | None, key_file: str | None, rekey: bool) -> EncryptionSettings:
+    """Choose the key's source; a new key has the old one's."""
+    from engrams import build
+    from engrams.settings import EncryptionSettings
+
+    if rekey and key is None and key_file is None:
+        told = build.encryption_status(settings)
+        key, key_file = told.source or None, told.place if told.source == "file" else None
+    key = key or ("file" if key_file else None)
+    if key not in (None, "keyring", "passphrase", "file"):
+        raise InputError(f"There is no key source {key!r}.", hint="keyring, passphrase or file.")
+    given = {name: value for name, value in (("key", key), ("key_file", key_file)) if value}
+    return EncryptionSettings(**{**settings.encryption.model_dump(), **given})
+
+
+def _ask(prompt: str) -> str:
+    from engrams.build import ask_passphrase
+
+    return ask_passphrase(prompt, twice=True)
+
+
+def _describe(settings: Settings, told: Any) -> dict[str, Any]:
+    home = settings.home.expanduser()
+    vault = settings.vault.path or home / "vault"
+    return {
+        "encrypted": told.encrypted,
+        "key": told.source,
+        "place": told.place,
+        "changing": told.changing,
+        "files": len(told.files),
+        "plain": [str(one.path) for one in told.files if one.state == "plain"],
+        "readable": [str(vault)] if settings.vault.enabled or (home / "vault").exists() else [],
+    }
+
+
+def _print(shown: dict[str, Any]) -> None:
+    if shown["changing"]:
+        say("A change was cut short; run `engrams encrypt` (or `engrams encrypt --off`) to finish it.")
+    if not shown["encrypted"]:
+        say(f"The home is not encrypted: {len(shown['plain'])} files are plain.")
+    else:
+        where = f" ({clean(shown['place'])})" if shown["place"] else ""
+        say(f"The home is encrypted: {shown['files'] - len(shown['plain'])} of {shown['files']} files. Key: {shown['key']}{where}.")
+    for path in shown["readable"]:
+        note(f"Files of the vault are Markdown and stay readable: {clean(path)}. Keep them on an encrypted disk.")

@@ -241,14 +241,14 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
 
 
 def encryption_status(settings: Settings) -> EncryptionStatus:
-    """How the home is encrypted, file by file. Needs no key."""
+    """Encryption of the home, file by file; needs no key."""
     from engrams.encryption.change import read_status
 
     return read_status(_own_home(settings))
 
 
 def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignore) -> int:
-    """Encrypt the home as `encryption` says, or finish a change that was cut short; number of files written.
+    """Encrypt the home, or finish a change; number of files written.
 
     Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
     ExtraError: the driver with ciphers is missing. EncryptionError: no key. StoreError: the home is in use for long, or damaged."""
@@ -271,13 +271,6 @@ def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
     from engrams.encryption.change import decrypt_home
 
     return decrypt_home(_own_home(settings), settings.encryption, report)
-
-
-def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
-    """A passphrase typed on the terminal; empty where there is none."""
-    from engrams.encryption.keys import ask_passphrase as ask
-
-    return ask(prompt, twice=twice)
 
 
 def _own_home(settings: Settings) -> Path:

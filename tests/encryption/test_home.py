@@ -12,6 +12,7 @@ import engrams
 from engrams import build
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings, load
+from engrams.types import ImportPlan
 
 PAGE = 4096
 PASSPHRASE = {"encryption.key": "passphrase"}
@@ -67,13 +68,26 @@ def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
         texts(home, encryption__enabled=False)
 
 
-@pytest.mark.parametrize(("given", "told"), [("wrong", "passphrase is wrong"), (None, "not given")])
-def test_a_wrong_key_changes_nothing(home: Path, run: Run, given: str | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+DOORS = (("search", "parcel"), ("add", "more"), ("serve", "--port", "0"), ("mcp",), ("stats", "--json"), ("doctor", "--repair"))
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "doors"),
+    [
+        ("wrong", "passphrase is wrong", DOORS[-1:]),
+        pytest.param("wrong", "passphrase is wrong", DOORS[:-1], marks=pytest.mark.slow),
+        pytest.param(None, "not given", DOORS, marks=pytest.mark.slow),
+    ],
+    ids=["doctor", "wrong", "missing"],
+)
+def test_a_wrong_key_changes_nothing(
+    home: Path, run: Run, given: str | None, told: str, doors: tuple[tuple[str, ...], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Python, command, doctor and server say that the key is missing or wrong; no file is renamed, mended or written."""
     fill(home, 3)
     encrypt(home)
     before = contents(home)
-    for words in (("search", "parcel"), ("add", "more"), ("doctor", "--repair"), ("serve", "--port", "0"), ("mcp",), ("stats", "--json")):
+    for words in doors:
         done = run(*words, ENGRAMS_PASSPHRASE=given)
         assert done.returncode != 0, words
         assert told in done.stdout + done.stderr, (words, done)
@@ -85,6 +99,7 @@ def test_a_wrong_key_changes_nothing(home: Path, run: Run, given: str | None, to
     assert contents(home) == before
 
 
+@pytest.mark.slow
 def test_rekey_off_and_status(home: Path, run: Run, tmp_path: Path) -> None:
     """The command changes the passphrase, moves the key into a file, and decrypts; memory is the same throughout."""
     fill(home, 5)
@@ -178,7 +193,7 @@ def test_uploads_are_sealed(home: Path) -> None:
     with engrams.open(home=home) as memory:
         uploads = build.uploads(memory)
         scope = engrams.Scope(OWNER)
-        upload = uploads.begin(scope, "jsonl", f"{WORD}.jsonl")
+        upload = uploads.begin(scope, ImportPlan("jsonl", name=f"{WORD}.jsonl"))
         lines = "".join(json.dumps({"role": "user", "content": f"Turn {n} about {WORD}"}) + "\n" for n in range(3)).encode()
         assert uploads.append(scope, upload.id, 0, lines[:50]) == 50
         assert uploads.append(scope, upload.id, 50, lines[50:]) == len(lines)

@@ -17,7 +17,7 @@ from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
-from engrams.types import Kind, Scope
+from engrams.types import ImportPlan, Kind, Scope
 
 ANN = ("user", "ann")
 
@@ -55,7 +55,7 @@ def test_the_real_home_stays_as_it_is(real: Path) -> None:
         engine.drain()
         engine.purge(written.id, scope=ANN)
         kept = uploads(engine)
-        kept.begin(Scope(ANN), "auto", "chat.txt")
+        kept.begin(Scope(ANN), ImportPlan(name="chat.txt"))
         kept.close()
         assert engine.status()["test"] is True
     audit(settings).note("add", owner="user/ann")
@@ -74,7 +74,7 @@ def test_every_way_in_is_kept_apart(real: Path, monkeypatch: pytest.MonkeyPatch,
     before = contents(real)
     assert main(["add", "I own a canoe.", "--home", str(real), "--test"]) == 0
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "I own a dinghy.", "cwd": str(real.parent)}
-    start = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook", "--home", str(real), "--test"]
+    start = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook", "--home", str(real), "--test", "--seconds", "50"]
     done = subprocess.run(start, input=json.dumps(event).encode(), capture_output=True, timeout=60, check=True)
     assert done.stderr == b""
     with monkeypatch.context() as patch:

@@ -80,7 +80,8 @@ def unlock_home(home: Path, settings: EncryptionSettings, database: Path) -> Non
         raise EncryptionError(f"{home} is encrypted, and `encryption.enabled` is off.", hint=_OFF)
     if database.expanduser().absolute().parent != home:
         raise EncryptionError(f"{home} is encrypted, and the database lies elsewhere.", hint="Leave `store.url` empty.")
-    keys = HomeKeys(unwrap_keys(header, read_outer_key(header, settings)), header)
+    # A program that runs since before the change must not stop at a question.
+    keys = HomeKeys(unwrap_keys(header, read_outer_key(header, settings, ask=home not in _settings)), header)
     require_driver()
     with _lock:
         _settings[home] = settings
@@ -102,9 +103,8 @@ def find_keys(home: Path) -> HomeKeys | None:
         header = read_header(home)
         if header is None:
             return None
-        keys = HomeKeys(
-            unwrap_keys(header, read_outer_key(header, _settings.get(home) or _settings.get(home.parent) or EncryptionSettings())), header
-        )
+        settings = _settings.get(home) or _settings.get(home.parent) or EncryptionSettings()
+        keys = HomeKeys(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
         _known[home] = (stamp, keys)
         return keys
 

@@ -24,10 +24,12 @@ _asked: dict[str, str] = {}
 """Passphrases typed in this process, by the salt of their home."""
 
 
-def read_outer_key(header: HomeHeader, settings: EncryptionSettings) -> bytes:
-    """Read the key that wraps a home's own. EncryptionError: it is missing."""
+def read_outer_key(header: HomeHeader, settings: EncryptionSettings, *, ask: bool = True) -> bytes:
+    """Read the key that wraps a home's own.
+
+    ``ask``: for a passphrase, on the terminal. EncryptionError: it is missing."""
     if header.kind == "passphrase":
-        return derive_key(header, _find_passphrase(header, settings))
+        return derive_key(header, _find_passphrase(header, settings, ask=ask))
     if header.kind == "file":
         return derive_key(header, read_key_file(Path(settings.key_file or header.place)))
     return derive_key(header, _read_entry(header.place))
@@ -97,9 +99,9 @@ def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
     return text
 
 
-def _find_passphrase(header: HomeHeader, settings: EncryptionSettings) -> str:
+def _find_passphrase(header: HomeHeader, settings: EncryptionSettings, *, ask: bool) -> str:
     given = settings.passphrase or os.environ.get(VARIABLE, "") or _asked.get(header.salt, "")
-    if not given and (given := ask_passphrase("Passphrase of this home")):
+    if not given and ask and (given := ask_passphrase("Passphrase of this home")):
         _asked[header.salt] = given
     if not given:
         raise EncryptionError(

@@ -164,7 +164,7 @@ def test_without_the_driver_it_says_what_to_install(home: Path, monkeypatch: pyt
     monkeypatch.delattr(apsw, "mc_version")
     with pytest.raises(ExtraError) as caught:
         encrypt(home)
-    assert "engrams[encrypted]" in caught.value.hint
+    assert "[encrypted]" in caught.value.hint
     assert not (home / "encryption.json").exists()
 
 

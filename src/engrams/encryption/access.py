@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from engrams.encryption import pages
 from engrams.encryption.header import (
     HEADER,
-    INSTALL,
     DataKey,
     HomeHeader,
+    driver_hint,
     encode_header,
     new_header,
     read_header,
@@ -224,7 +224,7 @@ def require_driver() -> None:
     import apsw
 
     if not hasattr(apsw, "mc_version"):
-        raise ExtraError("This home is encrypted, and the installed SQLite driver knows no ciphers.", hint=INSTALL)
+        raise ExtraError("This home is encrypted, and the installed SQLite driver knows no ciphers.", hint=driver_hint())
 
 
 @contextmanager

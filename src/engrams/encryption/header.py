@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engrams.errors import EncryptionError, ExtraError
+from engrams.errors import EncryptionError, ExtraError, install_hint
 
 HEADER = "encryption.json"
 FORMAT = 1
 KEY_BYTES = 32
 _NONCE = 12
-INSTALL = "pip install 'engrams[encrypted]', then pip install --force-reinstall --no-deps apsw-sqlite3mc"
+_DRIVER = "pip install --force-reinstall --no-deps apsw-sqlite3mc"
 
 DataKey: TypeAlias = bytes | None
 """Key of the files; None: they are plain."""
@@ -38,6 +38,11 @@ class HomeHeader:
     @property
     def is_changing(self) -> bool:
         return self.before is not None
+
+
+def driver_hint() -> str:
+    """Say how to install what encryption needs."""
+    return f"{install_hint('encrypted')}, then {_DRIVER}"
 
 
 def new_header(kind: str, place: str) -> HomeHeader:
@@ -122,7 +127,7 @@ def load_cipher() -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError:
-        raise ExtraError("Encryption needs the package cryptography.", hint=INSTALL) from None
+        raise ExtraError("Encryption needs the package cryptography.", hint=driver_hint()) from None
     return AESGCM
 
 

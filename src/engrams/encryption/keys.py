@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engrams.encryption.header import INSTALL, KEY_BYTES, HomeHeader, new_header
+from engrams.encryption.header import KEY_BYTES, HomeHeader, driver_hint, new_header
 from engrams.errors import EncryptionError, ExtraError
 from engrams.settings import EncryptionSettings
 
@@ -139,7 +139,7 @@ def _call_keyring(name: str, *values: str) -> Any:
         keyring = import_module("keyring")
         errors = import_module("keyring.errors")
     except ImportError:
-        raise ExtraError("The system's keyring needs the package keyring.", hint=INSTALL) from None
+        raise ExtraError("The system's keyring needs the package keyring.", hint=driver_hint()) from None
     try:
         return getattr(keyring, name)(*values)
     except (errors.KeyringError, RuntimeError) as problem:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
 from engrams.ports.records import AsOf, Reach, Where
+from engrams.text.terms import NO_FORMS, TermForms
 from engrams.types import Edge, EdgeType, Kind, Scope, Topic
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Seek:
     """A search for candidates.
-    ``terms``: folded, stemmed words with weights. ``vector``: the query's, of ``model``.
+    ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
     superseded and archived ones (a read with ``as_of`` always may see them)."""
@@ -38,6 +39,7 @@ class Seek:
     history: bool = False
     kinds: tuple[Kind, ...] = ()
     where: Where | None = None
+    forms: TermForms = NO_FORMS
 
 
 SKILL = "skill:"

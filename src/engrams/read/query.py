@@ -13,7 +13,7 @@ from engrams.ports import Embedder, FactSlot, Query, Reach, Records, Seek
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
-from engrams.text.terms import terms
+from engrams.text.terms import find_forms, terms
 from engrams.types import Kind
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _MAX_SLOTS = 200
+_COMMON = 0.2
+"""Weight of the function words of other languages than English."""
 
 _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), tuple(predicates.split()))
@@ -108,11 +110,12 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     """Parse the cues of a query, embed it and weigh its words."""
     speakers, left_out = deps.search.speakers(request.reach), deps.settings.exclude_kinds
     understood = parse_query(request.text, request.now, speakers)
+    forms = find_forms(understood.lexical_text, request.text)
     vector, trouble = _embed_query(understood.dense_text, deps.embedder)
     seek = Seek(
         reach=request.reach,
         now=request.now,
-        terms=tuple(dict.fromkeys((term, 1.0) for term in terms(understood.lexical_text))),
+        terms=tuple((term, _COMMON if term in forms.common else 1.0) for term in dict.fromkeys(terms(understood.lexical_text))),
         vector=vector,
         model=deps.embedder.card.id,
         width=deps.settings.candidates,
@@ -120,6 +123,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         history=request.history,
         kinds=request.kinds or (tuple(kind for kind in Kind if kind not in left_out) if left_out else ()),
         where=request.where,
+        forms=forms,
     )
     return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
 

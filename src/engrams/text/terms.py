@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from threading import Lock
-from typing import TYPE_CHECKING
 
 from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
+from engrams.text.stems import LANGUAGES, find_languages, is_frequent, stem_all, stem_word
 from engrams.text.stopwords import HAN_FUNCTION, STOP
 
-if TYPE_CHECKING:
-    from Stemmer import Stemmer
+TERM_SCHEME = 2
+"""Version of what ``index_terms`` gives: an index of an older one is built anew when it is opened."""
 
 # Scripts without blanks, or (Hangul) with particles attached to the word.
 UNSPACED = (
@@ -25,6 +25,7 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _BEYOND_WORDS = "\u0e00"
+_BEYOND_LATIN = "\u0250"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _NUMBER = r"\d{1,3}(?:,\d{3}){1,9}(?!,?\d)"
 _ASCII = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
@@ -42,8 +43,6 @@ _STEMMERS: tuple[tuple[int, int, str], ...] = (
     (0x0600, 0x06FF, "arabic"),
     (0x0900, 0x097F, "hindi"),
 )
-_stemmers: dict[str, Stemmer] = {}
-_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +94,9 @@ def tokens(text: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """Return the index terms of ``text`` in order, repeats kept.
+    """Return the terms of ``text`` in order, repeats kept.
 
-    The same for documents and queries.
+    The same for documents and queries; ``index_terms`` adds the stems of a document's own language.
 
     Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as English, Cyrillic as
     Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their overlapping pairs of characters (a lone
@@ -113,6 +112,54 @@ def terms(text: str) -> list[str]:
     return found or [_stem(word.replace("'", "")) for word in tokens(text)]
 
 
+@dataclass(frozen=True, slots=True)
+class TermForms:
+    """Stems of a query's terms in the languages that the query may be in.
+
+    ``sure``: the query shows its language; else they are guesses for terms that no document holds. ``common``: terms of function words."""
+
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    common: frozenset[str] = frozenset()
+    sure: bool = False
+
+
+NO_FORMS = TermForms()
+"""Forms of a query in English."""
+
+
+def index_terms(text: str) -> list[str]:
+    """Return a document's terms, then its own language's stems where they differ."""
+    found = terms(text)
+    languages = find_languages(text)
+    if languages:
+        found += [stem for word in _latin_words(fold(text)) for stem in stem_all(word, languages) if stem != _stem(word)]
+    return found
+
+
+def find_forms(text: str, context: str = "") -> TermForms:
+    """Find other stems of a query's terms; ``context``: the whole query, which shows its language."""
+    languages = find_languages(context or text)
+    if languages == ():
+        return NO_FORMS
+    found: dict[str, tuple[str, ...]] = {}
+    common = set()
+    for word in _latin_words(fold(text)):
+        own = _stem(word)
+        if languages and is_frequent(word, languages):
+            common.add(own)
+            continue
+        if others := tuple(stem for stem in stem_all(word, languages or LANGUAGES) if stem != own):
+            found[own] = tuple(dict.fromkeys((*found.get(own, ()), *others)))
+    return TermForms(found, frozenset(common), sure=languages is not None)
+
+
+def _latin_words(folded: str) -> Iterator[str]:
+    """Words of content that the stemmers of Latin script can stem."""
+    for word in _split_words(folded):
+        if word[0] < _BEYOND_LATIN and not word[0].isdigit() and (plain := _to_plain(word[:_LONGEST])):
+            yield plain
+
+
 def is_unspaced(word: str) -> bool:
     """Check if the word begins in a script without blanks."""
     return word >= _BEYOND_WORDS and _script_patterns().unspaced.match(word) is not None
@@ -125,6 +172,12 @@ def _split_words(folded: str) -> list[str]:
 @text_cache(1 << 16)
 def _to_term(word: str) -> str:
     """Return a folded word's term; empty for a function word."""
+    plain = _to_plain(word)
+    return _stem(plain) if plain else ""
+
+
+def _to_plain(word: str) -> str:
+    """Strip a folded word of elisions, endings, commas; empty for a function word."""
     word = word.replace(",", "")
     if "'" in word:
         if word.endswith("n't"):
@@ -134,7 +187,7 @@ def _to_term(word: str) -> str:
         return ""
     if word[:1].isdigit():
         word = _ORDINAL.sub(r"\1", word)
-    return _stem(word) if word else ""
+    return word
 
 
 def _character_pairs(run: str) -> list[str]:
@@ -153,15 +206,5 @@ def _stem(word: str) -> str:
     code = ord(word[0])
     for low, high, name in _STEMMERS:
         if low <= code <= high:
-            # A stemmer is not thread-safe; the lock is taken only for new words.
-            with _lock:
-                return _get_stemmer(name).stemWord(word) or word
+            return stem_word(word, name)
     return word
-
-
-def _get_stemmer(name: str) -> Stemmer:
-    if name not in _stemmers:
-        from Stemmer import Stemmer
-
-        _stemmers[name] = Stemmer(name, 0)
-    return _stemmers[name]

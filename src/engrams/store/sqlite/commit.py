@@ -17,7 +17,7 @@ from engrams.store.sqlite import graph, jobs, lexicon, records, sessions
 from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
 from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query, result_code
-from engrams.text.terms import terms
+from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class BatchCommit:
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
-        words = terms(text)
+        words = index_terms(text)
         lexemes = self._lexicon.encode(self._connection, words)
         values = map(encode_field, FIELDS, attrgetter(*FIELDS)(record))
         try:
@@ -190,7 +190,7 @@ class BatchCommit:
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
         remove_postings(self._connection, number)
-        words = terms(text)
+        words = index_terms(text)
         if words:
             execute(self._connection, "add_postings", number, " ".join(words))
         execute(self._connection, "drop_vectors", number)

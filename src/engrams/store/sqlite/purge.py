@@ -16,7 +16,7 @@ from engrams.store.sqlite import jobs
 from engrams.store.sqlite.rows import decode_json, encode_json
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.text.redact import redact, redact_values
-from engrams.text.terms import terms
+from engrams.text.terms import index_terms
 from engrams.types import Scope, Status
 
 PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log")
@@ -121,7 +121,7 @@ def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[
 def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
     """Terms of a record's former texts, still in the lexicon."""
     changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
-    words = {word for change in changes for name in ("text", "caption") if name in change for word in terms(change[name])}
+    words = {word for change in changes for name in ("text", "caption") if name in change for word in index_terms(change[name])}
     return {key: term for term, key in fetch_all(connection, "find_terms", json.dumps(list(words), ensure_ascii=False))} if words else {}
 
 

@@ -89,6 +89,9 @@ INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value
 -- name: spent
 SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0);
 
+-- name: set_counter
+INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value;
+
 -- name: prune_spent
 DELETE FROM counters WHERE name LIKE 'chat %' AND name < ?;
 

@@ -6,7 +6,7 @@ import logging
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -53,8 +53,10 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     try:
         found = migrate.read_version(connection, str(path), migrate.newest_version())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
+        if not lexicon.is_current(connection):
+            notes.append(_run_now(connection, rebuild_terms))
         if not has_working_index(connection):
-            notes.append(_rebuild_now(connection))
+            notes.append(_run_now(connection, rebuild_index))
     finally:
         connection.close()
     return notes
@@ -228,6 +230,13 @@ def rebuild_index(connection: apsw.Connection) -> str:
     return f"The full-text index was rebuilt from {len(rows):,} records."
 
 
+def rebuild_terms(connection: apsw.Connection) -> str:
+    """Split all texts into terms again inside the caller's transaction; a note."""
+    if lexicon.is_current(connection):
+        return "The terms of all memories were brought up to date by another process."
+    return f"The terms of {lexicon.rebuild(connection):,} memories were built anew."
+
+
 @contextmanager
 def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
     """Stop other processes' writes, where the file takes a lock.
@@ -260,10 +269,10 @@ def lock_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _rebuild_now(connection: apsw.Connection) -> str:
+def _run_now(connection: apsw.Connection, rebuild: Callable[[apsw.Connection], str]) -> str:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        done = rebuild_index(connection)
+        done = rebuild(connection)
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than this index is damaged: reading and the full repair must stay possible.
@@ -278,8 +287,8 @@ def _is_current(path: Path, settings: StoreSettings) -> bool:
     """Test without writing that the file needs nothing done."""
     connection = connect.open_reader(path, settings)
     try:
-        return migrate.read_version(connection, str(path), migrate.newest_version()) == migrate.newest_version() and has_working_index(
-            connection
-        )
+        newest = migrate.newest_version()
+        current = migrate.read_version(connection, str(path), newest) == newest
+        return current and lexicon.is_current(connection) and has_working_index(connection)
     finally:
         connection.close()

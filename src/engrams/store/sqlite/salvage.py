@@ -14,8 +14,7 @@ import apsw
 
 from engrams.errors import EngramsError
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, migrate
-from engrams.store.sqlite.lexicon import TermLexicon
+from engrams.store.sqlite import connect, lexicon, migrate
 from engrams.store.sqlite.rawpages import (
     RawPages,
     UnreadableCellError,
@@ -28,8 +27,7 @@ from engrams.store.sqlite.rawpages import (
     value_size,
 )
 from engrams.store.sqlite.rows import ENUMS, FIELDS, LISTS, decode_record
-from engrams.store.sqlite.sql import execute, fetch_all, query
-from engrams.text.terms import terms
+from engrams.store.sqlite.sql import query
 
 _NUMBERED = ("models", "records", "outbox")
 _BY_RECORD = ("history", "vectors", "quotes")
@@ -90,7 +88,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
         for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
             new.execute(query(name))
         if copied["records"]:
-            _reindex(new)
+            lexicon.rebuild(new)
         new.execute("COMMIT")
     finally:
         if new.in_transaction:
@@ -299,18 +297,3 @@ def _place_row(shape: TableShape, row: tuple[Any, ...], offset: int, models: dic
     if shape.name == "vectors":
         values[1] = models.get(values[1])
     return tuple(values) if values[place] in held and None not in values[:2] else None
-
-
-def _reindex(connection: apsw.Connection) -> None:
-    """Index every text again: term numbers need the lost lexicon."""
-    numbers = TermLexicon()
-    for name in ("drop_postings", "make_postings", "harden_postings"):
-        execute(connection, name)
-    reached = 0
-    while rows := fetch_all(connection, "some_texts", reached):
-        for number, text, caption in rows:
-            words = terms(f"{text} [{caption}]" if caption else text)
-            execute(connection, "set_lexemes", numbers.encode(connection, words), number)
-            if words:
-                execute(connection, "add_postings", number, " ".join(words))
-        reached = rows[-1][0]

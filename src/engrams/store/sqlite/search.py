@@ -160,10 +160,22 @@ def _release_memory(connection: apsw.Connection) -> None:
 
 
 def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
-    words = json.dumps([term for term, _ in seek.terms], ensure_ascii=False)
-    numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", words)) if seek.terms else {}
-    known = [(numbers[term], weight) for term, weight in seek.terms if term in numbers]
-    return known, sum(weight for term, weight in seek.terms if term not in numbers)
+    """Weigh the terms that some record holds, by number; the weight of the others.
+
+    A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
+    forms = seek.forms.forms
+    words = {term: (term, *forms.get(term, ())) for term, _ in seek.terms}
+    listed = json.dumps(list({word for some in words.values() for word in some}), ensure_ascii=False)
+    numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", listed)) if seek.terms else {}
+    known: list[tuple[int, float]] = []
+    unknown = 0.0
+    for term, weight in seek.terms:
+        held = [numbers[word] for word in words[term] if word in numbers]
+        if term in numbers and not seek.forms.sure:
+            held = held[:1]
+        known += [(number, weight / len(held)) for number in held]
+        unknown += 0.0 if held else weight
+    return known, unknown
 
 
 def _find_allowed(connection: apsw.Connection, seek: Seek) -> Integers | None:

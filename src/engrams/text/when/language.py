@@ -59,6 +59,31 @@ _TRIGGER_WORDS = {
         heures minute minutes decennie decennies printemps ete automne hiver noel paques toussaint pentecote trimestre week weekend veille
         derniers temps
         """,
+    "pt": """
+        abril agosto amanha ano anos anteontem antes decada decadas depois dezembro dia dias domingo fevereiro hoje hora horas
+        inverno janeiro julho junho maio marco mes meses minuto minutos natal novembro ontem outono outubro pascoa primavera
+        quarta quinta sabado segunda semana semanas setembro sexta terca verao
+        """,
+    "it": """
+        agosto anni anno aprile autunno avantieri decenni decennio dicembre domani domenica dopodomani estate febbraio gennaio
+        giorni giorno giovedi giugno ieri inverno luglio lunedi maggio martedi marzo mercoledi mese mesi minuti minuto natale
+        novembre oggi ora ore ottobre pasqua primavera sabato settembre settimana settimane stamani stamattina stanotte stasera
+        venerdi weekend
+        """,
+    "nl": """
+        april augustus avond dag dagen december decennia decennium dinsdag donderdag eergisteren februari gisteravond gisteren
+        gisterochtend herfst jaar januari jaren juli juni kerst kerstmis lente maand maandag maanden maart mei minuten minuut
+        morgen najaar november oktober overmorgen pasen september uren uur vanavond vandaag vanmiddag vanmorgen vannacht
+        vanochtend voorjaar vrijdag week weekend weken winter woensdag zaterdag zomer zondag
+        """,
+    "ru": """
+        август августа августе апреле апрель апреля весна весной весну вечером воскресенье воскресенья вторник вторника вчера
+        выходные выходных год года году декабре декабрь декабря день десятилетие дней дня завтра зима зимой зиму июле июль июля
+        июне июнь июня лет лето летом мае май март марта марте мая месяц месяца месяце месяцев минут минуту минуты неделе недели
+        недель неделю неделя ноябре ноябрь ноября октябре октябрь октября осень осенью позавчера понедельник понедельника
+        послезавтра пятница пятницу пятницы сегодня сентябре сентябрь сентября среда среду среды суббота субботу субботы утром
+        феврале февраль февраля час часа часов четверг четверга январе январь января
+        """,
 }
 _TRIGGER_WORDS["de"] += " ".join(
     day + part
@@ -73,7 +98,9 @@ TRIGGERS = frozenset(_LANGUAGES)
 WORDS = re.compile(r"[^\W_]+")
 DIGITS = re.compile(r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)")
 CJK = re.compile(
-    "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭|国庆|國慶|圣诞|聖誕|五一|元旦|元日|令和|平成|昭和"
+    "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭"
+    "|그제|어제|그저께|어젯밤|오늘|내일|모레|작년|올해|내년|지난|이번|다음|요일|이틀|사흘|달 전|주 전|주일 전|개월 전|년 전|일 전|시간 전|월"
+    "|国庆|國慶|圣诞|聖誕|五一|元旦|元日|令和|平成|昭和"
 )
 JAPANESE = re.compile(
     "[\u3041-\u309f\u30a1-\u30fa]|先週|先月|先日|来週|来月|先々|曜|一昨|昨年|来年|今朝|明後|令和|平成|昭和|週間|四半期|週末"
@@ -95,9 +122,11 @@ def trigger_languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
     """Map trigger words to languages; True for an unambiguous word."""
     counts: dict[str, bool] = {}
     for word in found:
-        names = _LANGUAGES.get(word, ())
+        names = _LANGUAGES.get(word, set())
+        # What a language of full grammar claims is no less its own because a plain one knows it too.
+        full = names & _SHARED.keys()
         for name in names:
-            sure = len(names) == 1 and word not in _SHARED[name]
+            sure = (full or names) == {name} and word not in _SHARED.get(name, ())
             counts[name] = counts.get(name, False) or sure
     return counts
 
@@ -119,6 +148,21 @@ _FREQUENT_WORDS = {
     "fr": """
         le les la et est j je tu mon ma mes nous que qu dans avec pas un une pour ce cette sur il elle ai suis c d l n s ou quand qui
         comment depuis du des au aux sont ont etait mais vous ils notre hier en jusqu entre fin debut pres etaient avait
+        """,
+    "pt": """
+        o a os as um uma e ou mas sou foi estou esta tenho tem eu ele ela meu minha que quem onde como nao muito mais de do da dos
+        das no na em com por para desde ate meus minhas voce fui vou
+        """,
+    "it": """
+        il lo la i gli un una e ma sono sei ho hai ha abbiamo io mi ti si mio mia che chi cosa dove come perche non piu di del
+        della dei al alla nel nella da in con per sono andato andata siamo
+        """,
+    "nl": """
+        de het een en of maar is was waren ben heb heeft hebben ik je hij ze wij we mijn dit dat niet geen met van voor door naar
+        op aan uit om ook nog wel hoe wat wie waar wanneer
+        """,
+    "ru": """
+        и в на не я мы ты он она они что как где когда кто мой моя мне меня с по из у к был была было были это наш
         """,
 }
 _VOTES: dict[str, list[str]] = {}
@@ -143,7 +187,7 @@ def count_votes(words: Iterable[str]) -> dict[str, int]:
 
 
 def detect_language(text: str) -> str:
-    """Detect en, de, es, fr, zh, ja or ko; else en."""
+    """Detect the language; English where nothing tells."""
     folded = fold(text)
     if not folded.isascii():
         if re.search(_KANA, folded):

@@ -16,14 +16,16 @@ from engrams.text.when.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, W
 from engrams.text.when.span import EARLIEST, LATEST, TimeSpan
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
-_UNSPACED = ("zh", "ja")
+_PLAIN = {"pt": "portuguese", "it": "italian", "nl": "dutch", "ru": "russian", "ko": "korean"}
+_UNSPACED = ("zh", "ja", "ko")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     """Find times in ``text``, in order, without overlaps.
 
-    English, German, Spanish, French, Chinese, Japanese.
+    English, German, Spanish, French, Chinese, Japanese; simple ones in Portuguese, Italian, Dutch, Russian, Korean.
 
     ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without a year is the
     last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is
@@ -56,10 +58,16 @@ def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> l
         counts = count_votes(words)
         most = max(counts.values())
         best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
-        names = [name for name, sure in told.items() if counts[name] + (3 if sure else 0) >= most]
+        names = [
+            name
+            for name, sure in told.items()
+            if counts[name] + (3 if sure else 0) >= most and (sure or counts[name] or name not in _PLAIN)
+        ]
         if (digits or not names) and best not in names:
             names.append(best)
     if cjk:
+        if _HANGUL.search(low):
+            return [*names, "ko"]
         names += [] if _KANA.search(low) else ["zh"]
         names += ["ja"] if JAPANESE.search(low) else []
     return names
@@ -67,6 +75,10 @@ def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> l
 
 @cache
 def _load_grammar(name: str) -> Grammar:
+    if name in _PLAIN:
+        from engrams.text.when.plain import make_grammar
+
+        return make_grammar(_PLAIN[name])
     loaded = import_module(f"engrams.text.when.{_MODULES[name]}").GRAMMAR
     assert isinstance(loaded, Grammar)
     return loaded

@@ -26,7 +26,7 @@ class LinkingWords:
 
 _LINKS = {
     "portuguese": LinkingWords(
-        (r"(?:ha|faz)\s+{}", r"{}\s+atras"), r"(?P<f>daqui\s+a|dentro\s+de)\s+{}", r"\s+(?:de\s+)?", r"em|desde|ate|de|n[oa]|nest[ea]|durante",
+        (r"(?:ha|faz)\s+{}", r"{}\s+atras"), r"(?P<f>daqui\s+a|dentro\s+de)\s+{}", r"\s+(?:de\s+)?", r"em|desde|ate|de|n[oa]",
         "aos as cada toda todo todas todos", r"\b(?:vou|vai|vamos|vao|irei|sera)\b",
     ),
     "italian": LinkingWords(

@@ -58,11 +58,7 @@ def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> l
         counts = count_votes(words)
         most = max(counts.values())
         best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
-        names = [
-            name
-            for name, sure in told.items()
-            if counts[name] + (3 if sure else 0) >= most and (sure or counts[name] or name not in _PLAIN)
-        ]
+        names = [name for name, sure in told.items() if counts[name] + 3 * sure >= most and (sure or counts[name] or name not in _PLAIN)]
         if (digits or not names) and best not in names:
             names.append(best)
     if cjk:

@@ -1,4 +1,6 @@
-"""Stems of words in the languages of Latin script, chosen by a text's frequent words and letters."""
+"""Stems of words in the languages of Latin script.
+
+A text's frequent words and its letters choose the language."""
 
 from __future__ import annotations
 
@@ -162,7 +164,7 @@ def find_languages(text: str) -> tuple[str, ...] | None:
 
 
 def is_frequent(word: str, languages: Iterable[str]) -> bool:
-    """Check if a folded word is one of a language's most frequent ones."""
+    """Check if a folded word is frequent in a language."""
     return not _VOTED.get(word, frozenset()).isdisjoint(languages)
 
 

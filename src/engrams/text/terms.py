@@ -114,7 +114,7 @@ def terms(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class TermForms:
-    """Stems of a query's terms in the languages that the query may be in.
+    """Stems of a query's terms in its likely languages.
 
     ``sure``: the query shows its language; else they are guesses for terms that no document holds. ``common``: terms of function words."""
 
@@ -137,7 +137,9 @@ def index_terms(text: str) -> list[str]:
 
 
 def find_forms(text: str, context: str = "") -> TermForms:
-    """Find other stems of a query's terms; ``context``: the whole query, which shows its language."""
+    """Find other stems of a query's terms.
+
+    ``context``: the whole query, which shows its language."""
     languages = find_languages(context or text)
     if languages == ():
         return NO_FORMS
@@ -177,7 +179,7 @@ def _to_term(word: str) -> str:
 
 
 def _to_plain(word: str) -> str:
-    """Strip a folded word of elisions, endings, commas; empty for a function word."""
+    """Strip elisions and endings; empty for a function word."""
     word = word.replace(",", "")
     if "'" in word:
         if word.endswith("n't"):

@@ -160,7 +160,7 @@ def _release_memory(connection: apsw.Connection) -> None:
 
 
 def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
-    """Weigh the terms that some record holds, by number; the weight of the others.
+    """Weigh the known terms, by number, and sum the others.
 
     A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
     forms = seek.forms.forms

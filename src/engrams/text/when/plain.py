@@ -1,4 +1,4 @@
-"""Grammars of languages whose simple times are read: Portuguese, Italian, Dutch, Russian, Korean."""
+"""Grammars of simple times in Portuguese, Italian, Dutch, Russian, Korean."""
 
 from __future__ import annotations
 

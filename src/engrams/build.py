@@ -244,7 +244,7 @@ def encryption_status(settings: Settings) -> EncryptionStatus:
     """Encryption of the home, file by file; needs no key."""
     from engrams.encryption.change import read_status
 
-    return read_status(_own_home(settings))
+    return read_status(_own_home(settings), _places(settings).vault)
 
 
 def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignore) -> int:

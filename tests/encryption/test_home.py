@@ -12,6 +12,7 @@ import engrams
 from engrams import build
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings, load
+from engrams.surfaces.cli.main import main
 from engrams.types import ImportPlan
 
 PAGE = 4096
@@ -121,6 +122,27 @@ def test_rekey_off_and_status(home: Path, run: Run, tmp_path: Path) -> None:
     assert texts(home) == before
     assert traces(home) == ["memory.db"]
     assert not (home / "encryption.json").exists()
+
+
+def test_doctor_tells_who_can_read_the_files(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Off, on with the Markdown that stays readable, and a plain file that came into an encrypted home."""
+
+    def tell() -> tuple[str, str]:
+        capsys.readouterr()
+        main(["doctor", "--offline", "--json", "--home", str(home), "--set", "vault.enabled=true"])
+        (found,) = (check for check in json.loads(capsys.readouterr().out)["checks"] if check["name"] == "encryption")
+        return found["state"], found["detail"]
+
+    fill(home, 1, vault__enabled=True)
+    (home / "copy.db").write_bytes((home / "memory.db").read_bytes())
+    assert tell() == ("info", "off; `engrams encrypt` turns it on")
+    encrypt(home)
+    state, detail = tell()
+    assert state == "ok"
+    assert "key: passphrase" in detail
+    assert f"Markdown in {home / 'vault'} stays readable" in detail
+    (home / "copy.db").write_bytes(b"SQLite format 3\0" + bytes(PAGE))
+    assert tell() == ("warn", "plain files in an encrypted home: copy.db")
 
 
 def test_damage_is_told_from_a_wrong_key(home: Path) -> None:

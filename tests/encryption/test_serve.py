@@ -33,10 +33,12 @@ def serving(home: Path) -> Iterator[httpx2.Client]:
         assert process.stdout is not None
         line = process.stdout.readline()
         url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
-        with httpx2.Client(base_url=url, timeout=120, transport=httpx2.HTTPTransport(retries=20)) as client:
-            yield client
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        try:
+            with httpx2.Client(base_url=url, timeout=120, transport=httpx2.HTTPTransport(retries=20)) as client:
+                yield client
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Traceback" not in errors
 
@@ -77,9 +79,9 @@ def test_a_server_goes_on_while_its_home_changes(home: Path) -> None:
             assert client.post("/v1/memories", json={"text": f"Parcel two lies in {WORD}."}).status_code < 300
         finally:
             stop.set()
+        written = writer.result(120)
         kept = client.get("/v1/export").text
-        assert "Parcel two" in kept
-        written = writer.result(60)
         assert written
+        assert "Parcel two" in kept
         assert not [word for word in written if word not in kept]
     assert traces(home)

@@ -224,7 +224,7 @@ def require_driver() -> None:
     import apsw
 
     if not hasattr(apsw, "mc_version"):
-        raise ExtraError("This home is encrypted, and the installed SQLite driver knows no ciphers.", hint=driver_hint())
+        raise ExtraError("Encryption needs an SQLite driver with ciphers, and the one that is installed has none.", hint=driver_hint())
 
 
 @contextmanager

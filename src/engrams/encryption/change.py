@@ -48,22 +48,28 @@ class HomeFile:
 class EncryptionStatus:
     """Encryption of a home.
 
-    ``source``: where its key comes from; ``changing``: a change was cut short."""
+    ``source``: where its key comes from; ``changing``: a change was cut short; ``readable``: the vault, which stays plain."""
 
     encrypted: bool
     source: str
     place: str
     changing: bool
     files: tuple[HomeFile, ...]
+    readable: Path | None
+
+    @property
+    def plain(self) -> tuple[Path, ...]:
+        return tuple(one.path for one in self.files if one.state == "plain")
 
 
-def read_status(home: Path) -> EncryptionStatus:
+def read_status(home: Path, vault: Path) -> EncryptionStatus:
     """Read how a home is encrypted; needs no key."""
     header = read_header(home)
     files = tuple(_classify(path, kind, None) for path, kind in list_files(home))
+    readable = vault if vault.exists() else None
     if header is None:
-        return EncryptionStatus(False, "", "", False, files)
-    return EncryptionStatus(bool(header.now), header.kind, header.place, header.is_changing, files)
+        return EncryptionStatus(False, "", "", False, files, readable)
+    return EncryptionStatus(bool(header.now), header.kind, header.place, header.is_changing, files, readable)
 
 
 def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, report: Report) -> int:

@@ -28,7 +28,12 @@ app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
 _CONTEXT = 8192
-_EXTRAS = {"server": ("fastapi", "uvicorn"), "local": ("onnxruntime", "tokenizers"), "vault": ("dulwich", "watchfiles")}
+_EXTRAS = {
+    "server": ("fastapi", "uvicorn"),
+    "local": ("onnxruntime", "tokenizers"),
+    "vault": ("dulwich", "watchfiles"),
+    "encrypted": ("cryptography", "keyring"),
+}
 _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
 
@@ -57,7 +62,7 @@ def doctor(
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
         for finding in findings:
-            say(f"{paint(finding.state.ljust(4), _COLOURS[finding.state])}  {finding.name.ljust(9)}  {clean(finding.detail)}")
+            say(f"{paint(finding.state.ljust(4), _COLOURS[finding.state])}  {finding.name.ljust(10)}  {clean(finding.detail)}")
             if finding.hint:
                 say(f"      {paint('do:', 'cyan')} {clean(finding.hint)}")
     if any(finding.state == "fail" for finding in findings):
@@ -74,6 +79,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
         return
     yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
+    yield from _check_encryption(settings)
     from engrams.build import find_chat_problem
 
     if (wrong := find_chat_problem(settings)) is not None:
@@ -104,8 +110,9 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[CheckResult]
 
 def _check_versions() -> CheckResult:
     try:
-        sqlite = import_module("apsw").sqlite_lib_version()
-    except ImportError:
+        driver = import_module("apsw")
+        sqlite = driver.sqlite_lib_version() + (" with ciphers" if hasattr(driver, "mc_version") else "")
+    except (ImportError, AttributeError):
         return CheckResult("versions", "fail", "apsw cannot be loaded", f"Install engrams again: {install_hint('all')} --force-reinstall")
     version = metadata.version("engrams")
     return CheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
@@ -123,6 +130,31 @@ def _check_disk(settings: Settings) -> Iterator[CheckResult]:
     free = shutil.disk_usage(there).free
     state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
     yield CheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+
+
+def _check_encryption(settings: Settings) -> Iterator[CheckResult]:
+    """Tell who can read the files; a database elsewhere is not encrypted by us."""
+    if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
+        return
+    from engrams.build import encryption_status
+
+    try:
+        found = encryption_status(settings)
+    except EngramsError as problem:
+        yield CheckResult("encryption", "fail", problem.message, problem.hint)
+        return
+    vault = f"; Markdown in {found.readable} stays readable" if found.readable else ""
+    if found.changing:
+        yield CheckResult(
+            "encryption", "warn", "a change of the key was cut short", "`engrams encrypt` or `engrams encrypt --off` ends it."
+        )
+    elif not found.encrypted:
+        yield CheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
+    elif found.plain:
+        names = ", ".join(path.name for path in found.plain)
+        yield CheckResult("encryption", "warn", f"plain files in an encrypted home: {names}", "`engrams encrypt` encrypts them.")
+    else:
+        yield CheckResult("encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}")
 
 
 def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[CheckResult]:

@@ -12,6 +12,7 @@ from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, say, show_progress
 
 if TYPE_CHECKING:
+    from engrams.build import EncryptionStatus
     from engrams.settings import EncryptionSettings, Settings
 
 app = new_app()
@@ -47,7 +48,7 @@ def encrypt(
         source = _choose_source(settings, key, key_file, rekey)
         with show_progress("encrypting", quiet=options.json) as bar:
             written = _change(settings, rekey, off, source, bar)
-    shown = _describe(settings, build.encryption_status(settings))
+    shown = _describe(build.encryption_status(settings))
     if options.json:
         emit(shown | ({} if status else {"written": written}))
         return
@@ -90,17 +91,15 @@ def _ask(prompt: str) -> str:
     return ask_passphrase(prompt, twice=True)
 
 
-def _describe(settings: Settings, told: Any) -> dict[str, Any]:
-    home = settings.home.expanduser()
-    vault = settings.vault.path or home / "vault"
+def _describe(told: EncryptionStatus) -> dict[str, Any]:
     return {
         "encrypted": told.encrypted,
         "key": told.source,
         "place": told.place,
         "changing": told.changing,
         "files": len(told.files),
-        "plain": [str(one.path) for one in told.files if one.state == "plain"],
-        "readable": [str(vault)] if settings.vault.enabled or (home / "vault").exists() else [],
+        "plain": [str(path) for path in told.plain],
+        "readable": [str(told.readable)] if told.readable else [],
     }
 
 

@@ -133,7 +133,7 @@ def _check_disk(settings: Settings) -> Iterator[CheckResult]:
 
 
 def _check_encryption(settings: Settings) -> Iterator[CheckResult]:
-    """Tell who can read the files; a database elsewhere is not encrypted by us."""
+    """Tell how the home is encrypted, where the database is in it."""
     if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
         return
     from engrams.build import encryption_status

@@ -30,6 +30,8 @@ _.rust_timeout
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 ActionTools
 _.remember
+EraseTools
+_.preview_purge
 GardenTools
 _.list_conflicts
 _.plan_upkeep

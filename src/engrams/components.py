@@ -27,7 +27,6 @@ from engrams.ports import (
     Chat,
     Clock,
     Embedder,
-    Erased,
     HomeCleaner,
     Job,
     MemoryFiles,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from engrams.session.working import WorkingTier
     from engrams.tend.digest import DigestJob
     from engrams.tend.garden.garden import MemoryGarden
-    from engrams.tend.imports import MemoryImports
+    from engrams.tend.imports import MemoryImports, PurgeFunction
     from engrams.tend.links import MemoryLinks
     from engrams.tend.purge import MemoryPurge
     from engrams.tend.review import FactReview
@@ -285,7 +284,7 @@ class Components:
         deps = self.deps
         return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
 
-    def make_imports(self, purge: Callable[[Sequence[str], Scope], Erased]) -> MemoryImports:
+    def make_imports(self, purge: PurgeFunction) -> MemoryImports:
         """Imports that are undone with ``purge``."""
         from engrams.tend.imports import MemoryImports
         from engrams.tend.transfer import ImportTarget

@@ -374,7 +374,7 @@ class MemoryEngine:
     @cached_property
     def imports(self) -> MemoryImports:
         """Imports of an owner: listed, and undone as a whole."""
-        return self._components.make_imports(lambda ids, scope: self.purge(ids, scope=scope))
+        return self._components.make_imports(lambda ids, scope, git: self.purge(ids, scope=scope, git=git))
 
     @property
     def store(self) -> Store:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
@@ -10,58 +9,20 @@ import signal
 import socket
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
-import zlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 import httpx2
 import pytest
+from tests.flows.traces import holders, secret
 
 import engrams
 from engrams import MemoryEngine, Turn, build
 
 ANN = ("user", "ann")
 KEPT = "I live in Zanzibar"
-
-
-def secret(number: int) -> str:
-    """Words that stand in no other text."""
-    return f"quuxword{number:03d}"
-
-
-def blobs(path: Path, below: Path) -> Iterator[bytes]:
-    """Bytes of a file as they are, and unpacked where it is packed."""
-    data = path.read_bytes()
-    yield str(path.relative_to(below)).encode()
-    yield data
-    if "objects" in path.parts and len(path.parent.name) == 2:
-        yield zlib.decompress(data)
-    if data.startswith(b"\x1f\x8b"):
-        yield gzip.decompress(data)
-        with tarfile.open(path) as archive, tempfile.TemporaryDirectory() as folder:
-            archive.extractall(folder, filter="data")
-            yield from (one for held in Path(folder).rglob("*") if held.is_file() for one in blobs(held, Path(folder)))
-
-
-def holders(home: Path, words: list[str]) -> dict[str, list[str]]:
-    """Files of a home that hold any of the words, in any letters; git's packs are unpacked by git."""
-    found: dict[str, list[str]] = {}
-    for path in home.rglob("*"):
-        if path.is_file():
-            for data in blobs(path, home):
-                if held := [word for word in words if word.encode() in data.lower()]:
-                    found[str(path.relative_to(home))] = held
-    if (home / "vault/.git").exists():
-        told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
-        data = subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.lower()
-        if held := [word for word in words if word.encode() in data]:
-            found["git objects"] = held
-    return found
 
 
 def open_home(home: Path, **more: object) -> MemoryEngine:
@@ -122,6 +83,21 @@ def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
     assert "memory.db.corrupt-20260101T000000000000Z" in {path.name for path in home.iterdir()}
     assert any(KEPT.encode() in path.read_bytes() for path in (home / "vault/entries").rglob("*.md"))
     assert not subprocess.run(["git", "fsck", "--strict"], cwd=home / "vault", capture_output=True, check=True).stderr
+
+
+def test_a_note_that_was_purged_before_goes_from_git_too(home: Path) -> None:
+    """Nothing but a hash is left of a purged note's words; a second purge with git still finds them in the history."""
+    with open_home(home) as engine:
+        note = home / "vault/memory/users/ann/2026-01-02.md"
+        note.parent.mkdir(parents=True)
+        note.write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n")
+        build.vault(engine).sync()
+        build.vault(engine).commit()
+        ids = [one.id for one in engine.list(scope=ANN).records if secret(1) in one.text]
+        assert ids and not engine.purge(ids, scope=ANN).proven
+        assert holders(home, [secret(1)]).keys() == {"git objects", *(name for name in holders(home, [secret(1)]) if ".git/" in name)}
+        assert engine.purge(ids, scope=ANN, git=True).proven
+    assert holders(home, [secret(1)]) == {}
 
 
 @pytest.mark.parametrize("step", ["vault.settle_purge", "vault.rewrite_history", "store.finish"])

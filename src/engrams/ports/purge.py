@@ -68,8 +68,9 @@ class HomeCleaner(Protocol):
         """Remove a purge's words from every file; number of them by place."""
         ...
 
-    def recall_words(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return what git still holds of memories purged before."""
+    def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return what git still holds of memories purged before.
+        ``was_said``: tells a text of theirs, of which only a hash is left."""
         ...
 
     def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import IMPORTS, Batch, Change, Condition, Erased, Query, Reach, Where
 from engrams.tend.transfer import ImportTarget, LoadReport, Progress, load, restored_ids
 from engrams.types import IMPORTED, ImportPlan, Record, Scope, ScopeInput, Status
+
+PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], Erased]
 
 _KEPT = 500
 _PAGE = 500
@@ -54,9 +56,7 @@ class ImportUndo:
 class MemoryImports:
     """Imports of an owner: begun, listed, undone."""
 
-    def __init__(
-        self, target: ImportTarget, purge: Callable[[Sequence[str], Scope], Erased], is_silent: Callable[[Scope, str], bool]
-    ) -> None:
+    def __init__(self, target: ImportTarget, purge: PurgeFunction, is_silent: Callable[[Scope, str], bool]) -> None:
         """Set up the imports.
 
         ``purge`` erases memories with what derives from them; ``is_silent`` tells where no trace may stay."""
@@ -107,10 +107,11 @@ class MemoryImports:
         counts = {name: getattr(entry, name) + getattr(report, name) for name in ("stored", "existing", "refused", "edges")}
         self._save(owner, replace(entry, state="done", **counts), drop=not (counts["stored"] or counts["edges"]))
 
-    def undo(self, id: str, scope: ScopeInput, progress: Progress | None = None) -> ImportUndo:
+    def undo(self, id: str, scope: ScopeInput, progress: Progress | None = None, git: bool = False) -> ImportUndo:
         """Erase what an import brought, and what was learned from it.
 
-        Memories edited by hand since stay. NotFoundError: no such import. ConflictError: it is undone already."""
+        Memories edited by hand since stay. ``git``: also from the git history of the files. NotFoundError: no such import. ConflictError:
+        it is undone already."""
         owner = Scope.of(scope).owner
         entry = self.get(owner, id)
         if entry.state == "undone":
@@ -127,7 +128,7 @@ class MemoryImports:
         for ids in _pages(gone):
             left = [one.id for one in self._store.get(owner, ids) if _is_live(one)]
             if left:
-                self._purge(left, owner)
+                self._purge(left, owner, git)
             done += len(ids)
             if progress is not None:
                 progress(done, len(gone))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -23,15 +23,16 @@ from engrams.ports import (
     Reach,
     Store,
 )
-from engrams.types import Record, Scope, Status, Vector
+from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import edit
-from engrams.write.purge import build_rewrites, plan_purge
+from engrams.write.purge import build_rewrites, list_texts, plan_purge
 
 _LEASE = timedelta(seconds=30)
 """Time after which another worker goes on with a purge whose process died."""
 _PAGE = 500
 _ACTOR = "user"
 _BUSY = "Close other programs that use this memory and purge again."
+_PROCESS = PurgePlace("memory of this process", 1)
 _ALSO = "Other memories say the same and stay: {ids}. Purge them too."
 _UNSURE = "The words of these messages were not found in them; they may still say it: {ids}. Purge them too."
 
@@ -61,8 +62,8 @@ class MemoryPurge:
     def purge(self, records: Sequence[Record], owner: Scope, min_words: int, git: bool = False) -> Erased:
         """Erase memories, what was made of them alone, and their words elsewhere."""
         deps = self._deps
-        before = [one.id for one in records if one.status is Status.PURGED] if git and deps.home is not None else []
-        known = deps.home().recall_words(before) if before and deps.home is not None else ()
+        before = [one.id for one in records if one.status is Status.PURGED] if git else []
+        known = deps.home().recall_words(before, lambda text: self._was_said(text, owner, before)) if before and deps.home else ()
         plan = plan_purge(records, owner, deps.store, min_words, git, known)
         now = deps.clock()
         lease = Lease(self._worker, new_id(now), now + _LEASE)
@@ -115,7 +116,8 @@ class MemoryPurge:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home
-        places = (*told, *(home().look(order.words, self._find_live) if home is not None else (PurgePlace("memory of this process", 1),)))
+        looked = home().look(order.words, lambda some: self._find_live(some, order.words)) if home is not None else (_PROCESS,)
+        places = (*told, *looked)
         remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
         rows = sum(done.remaining.values()) + log
         database = PurgePlace("database", sum(done.removed.values()), rows, _BUSY if rows else "")
@@ -125,13 +127,34 @@ class MemoryPurge:
         """Empty the write-ahead log; 1 where another process keeps it."""
         return self._deps.store.purge(owner, (), self._deps.clock()).remaining.get("log", 0)
 
-    def _find_live(self, words: Sequence[str]) -> frozenset[str]:
-        """Words that some memory which stays holds, whoever's it is."""
+    def _was_said(self, text: str, owner: Scope, ids: Sequence[str]) -> bool:
+        """Tell a text of purged memories by its hash."""
+        query = Query(Reach(owner, (owner,), tree=True), statuses=(Status.PURGED,), hash=content_hash(text), limit=_PAGE)
+        return any(one.id in ids for one in self._deps.store.find(query).records)
+
+    def _find_live(self, words: Sequence[str], purged: Sequence[str]) -> frozenset[str]:
+        """Words that some memory which stays holds or held, whoever's it is."""
         owners = dict.fromkeys(scope.owner for scope in self._deps.store.scopes(None))
         statuses = tuple(status for status in Status if status is not Status.PURGED)
         reaches = [Reach(owner, (owner,), tree=True) for owner in owners]
         queries = ((word, Query(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
-        return frozenset(word for word, query in queries if self._deps.store.find(query).records)
+        found = {word for word, query in queries if self._deps.store.find(query).records}
+        left = set(words) - found
+        for reach in reaches if left else ():
+            for text in self._list_texts(Query(reach, statuses=statuses, limit=_PAGE)):
+                if any(word in text for word in left) and not any(word in text for word in purged):
+                    found |= {word for word in left if word in text}
+        return frozenset(found)
+
+    def _list_texts(self, query: Query) -> Iterator[str]:
+        """Yield all that memories say or said."""
+        store = self._deps.store
+        while True:
+            page = store.find(query)
+            yield from (text for record in page.records for text in list_texts(record, store))
+            if not page.next:
+                return
+            query = replace(query, after=page.next)
 
 
 def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlace:

@@ -69,9 +69,9 @@ class HomeFiles:
                 done[GIT] = vault.rewrite_history(order)
         return done
 
-    def recall_words(self, ids: Sequence[str]) -> tuple[str, ...]:
+    def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
         """Return what the git history holds of memories that were purged before."""
-        return GitTraces(self._deps.places.vault).find_words(frozenset(ids))
+        return GitTraces(self._deps.places.vault).find_words(frozenset(ids), was_said)
 
     def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:
         """Look for words in the bytes of every file."""

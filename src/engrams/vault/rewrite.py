@@ -9,7 +9,7 @@ import contextlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -20,6 +20,7 @@ from engrams.text.redact import REMOVED, redact
 from engrams.vault.entry import parse_entry
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.look import WordSearch
+from engrams.vault.notes import split_pieces
 
 _WORK = ".engrams/rewrite"
 _EXPORT = ("fast-export", "--all", "--reencode=no", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--show-original-ids")
@@ -46,16 +47,20 @@ class GitTraces:
                 found[name[:12]] = held
         return number, found
 
-    def find_words(self, ids: frozenset[str]) -> tuple[str, ...]:
-        """Return the texts and quotes of some memories' files, in every version."""
+    def find_words(self, ids: frozenset[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return the texts and quotes of some memories' files, in every version, and pieces of notes that were said."""
         found: dict[str, None] = {}
+        pieces: dict[str, None] = {}
         for _, data in self._read_objects():
             known = _ID.search(data[:_HEAD_BYTES])
+            if not known and b"\0" not in data:
+                pieces |= dict.fromkeys(piece.text.strip() for piece in split_pieces(data.decode("utf-8", "replace")))
             if known and known[1].decode("utf-8", "replace") in ids:
                 with contextlib.suppress(FrontMatterError):
                     entry = parse_entry(data.decode("utf-8", "replace"))
                     texts = (entry.fields.get(name, "") for name in ("text", "caption", "summary"))
                     found |= dict.fromkeys((*texts, *(item.quote for item in entry.fields.get("evidence", ()))))
+        found |= dict.fromkeys(filter(was_said, filter(None, pieces)))
         return tuple(word.strip() for word in found if word.strip())
 
     def _read_objects(self) -> Iterator[tuple[str, bytes]]:

@@ -76,7 +76,7 @@ def plan_purge(
             break
     speaking = _list_speaking(records, gone)
     quotes, unsure = _find_quotes(speaking, gone.keys(), owner, store)
-    words = dict.fromkeys(word for record in speaking for word in _list_texts(record, store))
+    words = dict.fromkeys(word for record in speaking for word in list_texts(record, store))
     words |= dict.fromkeys(getattr(record, name).strip() for record in gone.values() for name in _FIELDS)
     words |= dict.fromkeys((*known, *(word for some in quotes.values() for word in some)))
     told = sorted((word for word in words if len(word) >= LEAST), key=len, reverse=True)
@@ -153,7 +153,7 @@ def _texts_of(record: Record) -> Iterator[str]:
     yield from (*record.steps, *(item.quote for item in record.evidence if MERGED not in record.meta))
 
 
-def _list_texts(record: Record, store: Records) -> Iterator[str]:
+def list_texts(record: Record, store: Records) -> Iterator[str]:
     """List everything that a memory says or said."""
     yield from (text.strip() for text in _texts_of(record))
     for entry in store.history(record.scope.owner, record.id):

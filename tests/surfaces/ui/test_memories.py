@@ -183,3 +183,19 @@ def test_another_person_sees_none_of_it(window: Window) -> None:
     window.page.keyboard.press("Tab")
     window.go("memories")
     expect(window.page.get_by_text("No memories yet")).to_be_visible()
+
+
+def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
+    """All that names it is listed and ticked; what is unticked stays, and the proof is shown."""
+    engine, scope = window.served.engine, window.scope
+    gone, kept = (engine.add(text, scope=scope).id for text in ("The heron nests by the pond.", "A heron stole the goldfish."))
+    window.go("memories")
+    window.page.get_by_role("button", name="Erase about").click()
+    window.page.get_by_label("About", exact=True).fill("heron")
+    window.page.get_by_role("button", name="Find").click()
+    box = window.page.locator("dialog.box")
+    expect(box.get_by_label("The heron nests by the pond.")).to_be_checked()
+    box.get_by_label("A heron stole the goldfish.").uncheck()
+    box.get_by_role("button", name="Erase for good").click()
+    expect(window.page.get_by_text("places found none left")).to_be_visible()
+    assert [engine.get(id, scope=scope).status for id in (gone, kept)] == [Status.PURGED, Status.ACTIVE]

@@ -40,6 +40,7 @@ def import_(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
     undo: Annotated[str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")] = "",
+    git: Annotated[bool, typer.Option("--git", help="With --undo: also from the git history of the files, which is rewritten.")] = False,
 ) -> None:
     """Import conversations and memories from files.
 
@@ -47,7 +48,7 @@ def import_(
 
     Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is refused whole."""
     if listed or undo:
-        _undo_import(options, undo) if undo else _list_imports(options)
+        _undo_import(options, undo, git) if undo else _list_imports(options)
         return
     if not files:
         raise InputError("Name the files to import.", hint="`engrams import FILE`; `engrams import --list` shows the imports so far.")
@@ -166,9 +167,9 @@ def _list_imports(options: GlobalOptions) -> None:
         note("No imports yet. `engrams import FILE` imports one.")
 
 
-def _undo_import(options: GlobalOptions, id: str) -> None:
+def _undo_import(options: GlobalOptions, id: str, git: bool) -> None:
     with options.open() as (engine, scope), show_progress("undoing", quiet=options.json) as bar:
-        done = engine.imports.undo(id, scope, bar)
+        done = engine.imports.undo(id, scope, bar, git)
     if options.json:
         emit(done)
         return

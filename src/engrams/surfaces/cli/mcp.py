@@ -18,10 +18,10 @@ app = new_app()
 def mcp(
     options: GlobalOptions,
     profile: Annotated[
-        Literal["engrams", "actions", "mem0", "graph", "search", "garden"],
+        Literal["engrams", "actions", "mem0", "graph", "search", "garden", "erase"],
         typer.Option(
             help="The tool names: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch),"
-            " garden (upkeep)."
+            " garden (upkeep), erase (purge in two steps)."
         ),
     ] = "engrams",
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,

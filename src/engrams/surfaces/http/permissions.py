@@ -46,6 +46,7 @@ _PERMISSIONS = _index_permissions(
     ("GET", "/v1/memories/{id}/history", "read", "memory.history", ""),
     ("POST", "/v1/memories/{id}/restore", "write", "memory.restore", "update_memory"),
     ("POST", "/v1/purge", "write", "memory.purge", "delete_memory"),
+    ("POST", "/v1/purge/about", "read", "memory.preview", ""),
     ("POST", "/v1/preview", "read", "memory.preview", ""),
     ("POST", "/v1/search", "read", "memory.search", "search_memory"),
     ("POST", "/v1/explain", "read", "memory.explain", "search_memory"),

@@ -36,6 +36,7 @@ PROFILES = {
     "graph": ("graph", "GraphTools"),
     "search": ("search", "SearchTools"),
     "garden": ("garden", "GardenTools"),
+    "erase": ("erase", "EraseTools"),
 }
 """Profile -> module and class of its tools; only the chosen one is loaded."""
 
@@ -49,6 +50,7 @@ _INSTRUCTIONS = {
     "graph": "Long-term memory of one person as entities with observations, and relations between them.",
     "search": "Long-term memory of one person: search it, then fetch what looks right.",
     "garden": "The upkeep of one person's long-term memory: contradictions for them to decide, and maintenance.",
+    "erase": "Erasing memories of one person for good, only when they ask for it: preview, show them what goes, ask, then purge.",
 }
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128

@@ -92,6 +92,17 @@ def test_forget_restore_purge(api: httpx2.Client) -> None:
     assert "heron" not in api.get(f"/memories/{one}").text
 
 
+def test_all_about_a_thing_is_listed_and_then_purged(api: httpx2.Client) -> None:
+    """The list changes nothing, says what names the thing, and its ids are what a purge takes."""
+    one, other = add(api, "Zelda sells lamps."), add(api, "The lamp shop opens at nine.")
+    found = api.post("/purge/about", json={"about": "zelda"}).json()["memories"]
+    assert [each["memory"]["id"] for each in found if each["certain"]] == [one]
+    assert api.get(f"/memories/{one}").json()["status"] == "active"
+    assert api.post("/purge", json={"ids": [each["memory"]["id"] for each in found if each["certain"]]}).json()["proven"]
+    assert api.get(f"/memories/{other}").json()["text"] and "Zelda" not in api.get("/export").text
+    problem(api.post("/purge/about", json={"about": ""}), 422)
+
+
 def test_pages_and_filters(api: httpx2.Client) -> None:
     """A list goes on where `next` says, without gaps and repeats; kind, tag, text and order choose."""
     ids = [add(api, f"Locker {number} holds crate {number * 7}.", tags=["odd" if number % 2 else "even"]) for number in range(5)]

@@ -14,7 +14,7 @@ from engrams.errors import NotFoundError, RefusedError
 from engrams.ports import Ask, Condition, Message, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.api import shapes
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import Caller, GitParam, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, Status, Tier, Trace, Turn
 
@@ -139,18 +139,18 @@ def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
         return shapes.AgentJobResult(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
 
     @routes.post("/reset", responses=error_responses(409))
-    def reset(caller: ScopedCaller) -> shapes.ResetResult:
+    def reset(caller: ScopedCaller, git: GitParam = False) -> shapes.ResetResult:
         """Erase all memories, where `serve.allow_reset` allows it."""
         if not settings.serve.allow_reset:
             raise RefusedError(
                 "This server does not erase everything by request.", hint="`engrams purge --all` does, or set `serve.allow_reset`."
             )
         caller.engine.drain(_DRAIN)
-        done = [purge_owner(caller.engine, owner) for owner in _reachable_owners(caller)]
+        done = [purge_owner(caller.engine, owner, git) for owner in _reachable_owners(caller)]
         return shapes.ResetResult(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
 
 
-def purge_owner(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
+def purge_owner(engine: MemoryEngine, owner: Scope, git: bool = False) -> tuple[int, int]:
     """Erase all memories of an owner; return (erased, remaining) counts."""
     every = tuple(status for status in Status if status is not Status.PURGED)
     ids: list[str] = []
@@ -161,7 +161,7 @@ def purge_owner(engine: MemoryEngine, owner: Scope) -> tuple[int, int]:
         after = page.next
         if not after:
             break
-    erased = engine.purge(ids, scope=owner) if ids else None
+    erased = engine.purge(ids, scope=owner, git=git) if ids else None
     return len(ids), sum(erased.remaining.values()) if erased else 0
 
 

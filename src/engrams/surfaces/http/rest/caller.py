@@ -62,6 +62,7 @@ class Caller:
             return False
 
 
+GitParam = Annotated[bool, Query(description="Also from the git history of the files, which is rewritten.")]
 User = Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")]
 
 

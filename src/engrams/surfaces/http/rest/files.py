@@ -19,7 +19,7 @@ from starlette.responses import StreamingResponse
 from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import Format
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import Caller, GitParam, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
 from engrams.types import ImportPlan, Scope
 
@@ -195,11 +195,11 @@ def _add_status_routes(routes: APIRouter) -> None:
             return _from_log(log[id])
 
     @routes.post("/imports/{id}/undo", responses=error_responses(404, 409))
-    def undo(id: str, caller: ScopedCaller) -> ImportUndone:
+    def undo(id: str, caller: ScopedCaller, git: GitParam = False) -> ImportUndone:
         """Erase what an import brought, and what was learned from it.
 
         Memories edited since stay."""
-        done = caller.engine.imports.undo(id, caller.owner)
+        done = caller.engine.imports.undo(id, caller.owner, git=git)
         return ImportUndone(id=id, removed=done.removed, kept=list(done.kept), returned=list(done.returned))
 
     @routes.delete("/imports/{id}", status_code=204, responses=error_responses(404, 409))

@@ -137,6 +137,14 @@ def _add_history_routes(routes: APIRouter) -> None:
         reach = caller.engine.preview(ids, "purge", caller.owner)
         return responses.PurgeResponse.of(caller.engine.purge(ids, scope=caller.owner, git=body.git), reach)
 
+    @routes.post("/purge/about", responses=error_responses())
+    def about(body: requests.AboutRequest, caller: ScopedCaller) -> responses.PurgeChoicesResponse:
+        """List memories about somebody or something, to choose what to purge.
+
+        Nothing is changed; `POST /v1/purge` erases the chosen ids."""
+        found = caller.engine.find_about(body.about, scope=caller.scope)
+        return responses.PurgeChoicesResponse(memories=[responses.to_choice(one) for one in found])
+
     @routes.post("/preview", responses=error_responses(404))
     def preview(body: requests.PreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:
         """Tell what edit, forget or purge would reach; nothing is changed."""

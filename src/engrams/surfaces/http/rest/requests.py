@@ -156,6 +156,10 @@ class PurgeRequest(RequestBody):
     git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")
 
 
+class AboutRequest(RequestBody):
+    about: str = Field(min_length=1, max_length=200, description="A person, a place or a thing.")
+
+
 class PreviewRequest(PurgeRequest):
     action: Literal["edit", "forget", "purge"]
 

@@ -13,7 +13,7 @@ from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
 
 if TYPE_CHECKING:
-    from engrams.build import ChangeReport
+    from engrams.build import ChangeReport, PurgeCandidate
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
 ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
@@ -201,6 +201,17 @@ class HistoryResponse(BaseModel):
     changes: list[ChangeResponse]
 
 
+class PurgeChoiceResponse(ReachResponse):
+    """Memory to choose; ``certain``: it names it, else a search found it."""
+
+    memory: MemoryResponse
+    certain: bool
+
+
+class PurgeChoicesResponse(BaseModel):
+    memories: list[PurgeChoiceResponse]
+
+
 class PurgePlaceResponse(BaseModel):
     """Place that was looked at, and how much of it holds words."""
 
@@ -227,6 +238,11 @@ class PurgeResponse(ReachResponse):
         sources = [SourceResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
         told = {"removed": dict(erased.removed), "remaining": dict(erased.remaining), "proven": erased.proven}
         return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
+
+
+def to_choice(found: PurgeCandidate) -> PurgeChoiceResponse:
+    reach = ReachResponse.model_validate(found.report)
+    return PurgeChoiceResponse(memory=to_memory(found.record), certain=found.certain, **reach.model_dump())
 
 
 _NAMES = tuple(item.name for item in fields(Record))

@@ -4,8 +4,9 @@ import { memories } from "./api.js";
 import { drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
-import { ago, capital, moment, number, plain } from "./format.js";
+import { ago, capital, moment, plain } from "./format.js";
 import { labels, errorBox, layerName, speakerOf } from "./memory.js";
+import { tellProof } from "./erase.js";
 import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 
@@ -44,16 +45,8 @@ export async function open(which, changed = () => {}) {
         true,
       );
       if (!besides) return;
-      const proof = await memories.purge(shown.memory, ...besides);
-      const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
-      const left = proof.places.filter((place) => place.left);
-      toast(
-        proof.proven
-          ? `Erased: ${number(removed)} entries removed; a look at ${number(proof.places.length)} places found none left.${tellReach(proof, besides.length)}`
-          : `Erased here, but it is left in: ${left.map((place) => `${place.name}. ${place.advice}`).join(" ")}`,
-        null,
-        !proof.proven,
-      );
+      const proof = await memories.purge([shown.memory, ...besides]);
+      tellProof(proof, besides.length);
       changed();
       side.close();
     }),

@@ -4,6 +4,7 @@ import { json, memories } from "../api.js";
 import { drawer } from "../dialog.js";
 import { bar, button, empty, field, fill, h, head, icon, select, tabs } from "../dom.js";
 import { forget, open } from "../drawer.js";
+import { eraseAbout } from "../erase.js";
 import { capital, count, plain } from "../format.js";
 import { debounce } from "../poll.js";
 import { memoryRow, errorBox, skeleton } from "../memory.js";
@@ -80,6 +81,7 @@ class Memories {
       head(
         "Memories",
         "All memories. Open one to see its source, edit it or forget it.",
+        button("Erase about …", withToast(() => eraseAbout(() => this.draw())), { icon: "trash" }),
         button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
       ),
       h(

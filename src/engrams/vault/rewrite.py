@@ -48,7 +48,9 @@ class GitTraces:
         return number, found
 
     def find_words(self, ids: frozenset[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return the texts and quotes of some memories' files, in every version, and pieces of notes that were said."""
+        """Return texts and quotes of memories' files, and pieces of notes.
+
+        Of every version. ``was_said``: tells the pieces that are meant."""
         found: dict[str, None] = {}
         pieces: dict[str, None] = {}
         for _, data in self._read_objects():

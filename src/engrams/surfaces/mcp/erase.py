@@ -40,7 +40,7 @@ class CandidatesOutput:
 
 @dataclass(frozen=True)
 class PurgePreview:
-    """Memories that go; the token is for purge, for five minutes and one use."""
+    """Memories that go; the token is for one purge, within five minutes."""
 
     token: str
     memories: list[CandidateOutput]

@@ -118,7 +118,7 @@ class LogStore(Generic[_Record]):
         return LogWriteOutcome.STORED if new else LogWriteOutcome.KNOWN
 
     def check_words(self, data: Mapping[str, str]) -> None:
-        """Raise InputError for a value outside its closed list."""
+        """Raise InputError for a value that its enum does not hold."""
         for name, value in data.items():
             words = self._words.get(name)
             if words is not None and value not in list(words):

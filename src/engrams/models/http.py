@@ -95,7 +95,7 @@ class HttpClient:
         return response
 
     def fetch(self, path: str, body: Json, seconds: float) -> HttpResponse | None:
-        """Post JSON; return None when the time was too short."""
+        """Post JSON and return the response; None after a time-out."""
         # Lone surrogates cannot be sent; servers refuse them even when escaped.
         return self._request("POST", path, json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), seconds)
 

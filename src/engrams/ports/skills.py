@@ -1,4 +1,4 @@
-"""Knowledge that stands beside memory: found like it, but nobody's, and read-only."""
+"""Port of read-only skills: searched like memories, shared by all owners."""
 
 from __future__ import annotations
 

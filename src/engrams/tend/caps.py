@@ -1,4 +1,4 @@
-"""Caps by kind; excess memories are archived or moved, never erased."""
+"""Limits on the number of memories by kind; excess is archived or moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed words of the logs that no prompt ever reads."""
+"""Enums of the feedback, crisis and session logs."""
 
 from __future__ import annotations
 

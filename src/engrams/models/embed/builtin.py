@@ -59,7 +59,7 @@ class BuiltinEmbedder:
         return self._card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
-        """Return unit vectors; zero where neither table nor hash knows a letter."""
+        """Return unit vectors; zero for texts without any letter."""
         import numpy as np
 
         table = self._table()

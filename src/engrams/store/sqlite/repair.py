@@ -194,7 +194,7 @@ def list_damaged(path: Path) -> list[str]:
 
 
 def has_working_index(connection: apsw.Connection) -> bool:
-    """Test quickly that the full-text index knows the last record."""
+    """Test quickly whether the full-text index holds the last record."""
     last = fetch_first(connection, "last_lexemes")
     try:
         term = lexicon.decode(connection, last[1][:4])[0] if last and last[1] else "a"

@@ -1,4 +1,4 @@
-"""Mounts of the server, found by name since surfaces are independent."""
+"""Load the mounts of all surfaces: REST, MCP, proxy, page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garden plans: steps, with the rules for weak and conflicting statements."""
+"""Plan upkeep: prune weak memories, resolve conflicts, verify files."""
 
 from __future__ import annotations
 

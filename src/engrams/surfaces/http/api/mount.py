@@ -1,4 +1,4 @@
-"""Mount of the API under /api."""
+"""Mount of the agent and control routes under /api."""
 
 from __future__ import annotations
 

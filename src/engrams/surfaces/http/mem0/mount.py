@@ -134,7 +134,7 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
     def forget(request: Request, body: shapes.Mem0BatchRequest) -> shapes.Mem0Reply:
-        """Forget several memories."""
+        """Forget the memories of these ids; each can be restored."""
         caller = find_caller(request, "")
         for each in body.memories:
             caller.engine.forget(each.memory_id, scope=caller.owner)

@@ -13,6 +13,8 @@ from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
 from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
+from engrams.models.discover import find_model_server_at as find_model_server_at
+from engrams.models.discover import find_model_servers as find_model_servers
 from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker

@@ -40,6 +40,7 @@ from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import MeasurableChat as MeasurableChat
 from engrams.ports.models import Message as Message
 from engrams.ports.models import ModelMeasurement as ModelMeasurement
+from engrams.ports.models import ModelServer as ModelServer
 from engrams.ports.models import RankRequest as RankRequest
 from engrams.ports.models import Reranker as Reranker
 from engrams.ports.models import TokenCounter as TokenCounter

@@ -151,3 +151,14 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def rank(self, rank: RankRequest) -> tuple[float | None, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """Server that answers chats.
+    ``url``: as in ``chat.url``; ``models``: names of those that may chat."""
+
+    name: str
+    provider: Literal["openai", "ollama"]
+    url: str
+    models: tuple[str, ...] = ()

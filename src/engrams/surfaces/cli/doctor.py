@@ -173,7 +173,7 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
     yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
-    yield _check_chat(engine, offline=offline)
+    yield check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
 
 
@@ -202,7 +202,8 @@ def _check_embedder(engine: MemoryEngine) -> CheckResult:
     return CheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def _check_chat(engine: MemoryEngine, *, offline: bool) -> CheckResult:
+def check_chat(engine: MemoryEngine, *, offline: bool) -> CheckResult:
+    """Ask the language model, and measure it."""
     model = engine.chat_model
     if model is None:
         return CheckResult(

@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 from engrams.errors import BudgetError, EncryptionError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Set memory up: find a language model, try it, write config.toml."),
     "add": ("write", "Remember something."),
     "search": ("read", "Find memories that answer a question."),
     "context": ("read", "Print memory as prompt text within a token budget."),
@@ -89,7 +90,7 @@ _SYNONYMS: dict[str, str] = {
     **dict.fromkeys(("settings", "set"), "config"),
     **dict.fromkeys(("erase", "wipe", "reset"), "purge"),
     **dict.fromkeys(("info", "count"), "stats"),
-    **dict.fromkeys(("init", "setup", "configure"), "config"),
+    **dict.fromkeys(("setup", "configure"), "init"),
     "undo": "restore",
     "load": "import",
     "dump": "export",

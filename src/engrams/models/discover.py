@@ -1,0 +1,58 @@
+"""Find language model servers, and the models that they serve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from engrams.errors import EngramsError, ModelError
+from engrams.models.http import HttpClient, parse_address
+from engrams.ports import ModelServer
+
+_EMBEDDERS = ("embed", "bge-", "minilm", "rerank", "whisper", "tts-")
+
+
+LOCAL_SERVERS = (
+    ModelServer("Ollama", "ollama", "http://localhost:11434"),
+    ModelServer("LM Studio", "openai", "http://localhost:1234/v1"),
+    ModelServer("llama.cpp", "openai", "http://localhost:8080/v1"),
+    ModelServer("vLLM", "openai", "http://localhost:8000/v1"),
+)
+"""Where the usual servers listen on the machine itself."""
+
+
+def find_model_servers(places: Sequence[ModelServer] = LOCAL_SERVERS, seconds: float = 2.0) -> tuple[ModelServer, ...]:
+    """Ask the usual places at once; return those that list models."""
+    with ThreadPoolExecutor(len(places) or 1) as threads:
+        listed = list(threads.map(lambda place: list_models(place, "", seconds), places))
+    return tuple(replace(place, models=names) for place, names in zip(places, listed, strict=True) if names)
+
+
+def list_models(server: ModelServer, key: str, seconds: float) -> tuple[str, ...]:
+    """Names of the models that may chat; empty where none answers in time."""
+    try:
+        client = HttpClient(server.url, {"authorization": f"Bearer {key}"} if key else {})
+    except EngramsError:
+        return ()
+    try:
+        found = client.get("/api/tags" if server.provider == "ollama" else "/models", seconds).json()
+    except EngramsError:
+        return ()
+    finally:
+        client.close()
+    rows = found.get("models" if server.provider == "ollama" else "data") if isinstance(found, dict) else None
+    names = [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return tuple(name for name in names if isinstance(name, str) and not any(part in name.lower() for part in _EMBEDDERS))
+
+
+def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> ModelServer:
+    """Find out which protocol a server speaks, and its models.
+
+    SettingsError: no address. ModelError: it lists no models."""
+    address = parse_address(url)
+    openai = ModelServer(address, "openai", address)
+    for place in (replace(openai, url=f"{address}/v1"), openai, ModelServer(address, "ollama", address)):
+        if names := list_models(place, key, seconds):
+            return replace(place, models=names)
+    raise ModelError(f"{address} lists no models.", hint="Check that it runs, its address (often …/v1) and --api-key.")

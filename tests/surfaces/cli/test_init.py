@@ -1,0 +1,101 @@
+"""engrams init: three answers to a working memory, or the rules."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engrams.models import discover
+from engrams.ports import ModelServer
+from engrams.surfaces.cli import init
+from engrams.surfaces.cli.main import main
+from engrams.testing import ScriptedModel
+
+
+def setup(home: Path, *arguments: str) -> int:
+    return main(["init", "--home", str(home), *arguments])
+
+
+def test_a_server_by_its_address_is_tried_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The protocol and the model are found out; the settings load and the model answers."""
+    with ScriptedModel(models=("nomic-embed-text", "scripted")) as model:
+        assert setup(tmp_path, "--url", model.url, "--json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["model"] == "scripted"
+        assert "JSON" in told["tested"]
+        written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
+        assert written == {"chat": {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted"}}
+        assert main(["config", "chat.model", "--home", str(tmp_path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["chat.model"]["value"] == "scripted"
+
+
+def test_the_rest_of_the_file_stays(tmp_path: Path) -> None:
+    """Comments, other tables and other settings of the table are kept; running it again changes nothing."""
+    file = tmp_path / "config.toml"
+    file.write_text('# mine\nuser = "ann"\n\n[chat]\nmodel = "old" # why\nretries = 5\n\n[read]\nlimit = 7\n', "utf-8")
+    assert setup(tmp_path, "--no-model") == 0
+    text = file.read_text("utf-8")
+    assert text.startswith('# mine\nuser = "ann"\n')
+    assert tomllib.loads(text) == {"user": "ann", "chat": {"provider": "none", "model": "old", "retries": 5}, "read": {"limit": 7}}
+    assert setup(tmp_path, "--no-model") == 0
+    assert file.read_text("utf-8") == text
+
+
+def test_three_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which server, which model, write it: then a message is learned from by that model."""
+    answers = iter(["1", "scripted"])
+    with ScriptedModel() as model:
+        places = (ModelServer("llama.cpp", "openai", f"{model.url}/v1"), ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"))
+        monkeypatch.setattr(discover.find_model_servers, "__defaults__", (places, 2.0))
+        monkeypatch.setattr("sys.stdin", _Terminal())
+        monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
+        monkeypatch.setattr(init.typer, "confirm", lambda *_, **__: True)
+        assert setup(tmp_path) == 0
+        told = capsys.readouterr().out
+        assert "1. llama.cpp" in told
+        assert "vLLM" not in told
+        assert main(["doctor", "--home", str(tmp_path), "--json"]) == 0
+    assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["url"].endswith("/v1")
+
+
+def test_without_a_server_the_rules_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No model, no failure: it says what the rules do."""
+    monkeypatch.setattr(discover.find_model_servers, "__defaults__", ((ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0))
+    assert setup(tmp_path, "--yes") == 0
+    assert "by rules" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--url", "nonsense"), "not usable"),
+        (("--url", "http://127.0.0.1:9"), "lists no models"),
+    ],
+)
+def test_a_wrong_address_writes_nothing(tmp_path: Path, arguments: Any, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error says what to check."""
+    assert setup(tmp_path, *arguments) != 0
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_a_model_that_does_not_exist_and_one_without_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong name lists the right ones; a server that breaks is not written."""
+    with ScriptedModel() as model:
+        assert setup(tmp_path, "--url", model.url, "--model", "gpt-9") != 0
+        assert "scripted" in capsys.readouterr().err
+    assert not (tmp_path / "config.toml").exists()
+
+
+class _Terminal:
+    def isatty(self) -> bool:
+        return True
+
+    def read(self) -> str:
+        return ""

@@ -50,7 +50,7 @@ docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py
 
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
-	$(COMPILE) pyproject.toml --all-extras requirements/build.in requirements/test.in --override requirements/one-driver.txt -o requirements/test.txt
+	$(COMPILE) pyproject.toml --all-extras requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
 

@@ -104,7 +104,7 @@ def test_every_error_has_its_exit_code() -> None:
     """Each error class ends with its documented code."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramsError)]
     found = {kind.__name__: exit_code(kind("x")) for kind in kinds}
-    special = {"NotFoundError": 3, "RefusedError": 4, "StoreError": 5, "ModelError": 6, "BudgetError": 6}
+    special = {"NotFoundError": 3, "RefusedError": 4, "StoreError": 5, "EncryptionError": 5, "ModelError": 6, "BudgetError": 6}
     assert found == {kind.__name__: special.get(kind.__name__, 1) for kind in kinds}
 
 

@@ -30,7 +30,7 @@ def find_model_servers(places: Sequence[ModelServer] = LOCAL_SERVERS, seconds: f
 
 
 def list_models(server: ModelServer, key: str, seconds: float) -> tuple[str, ...]:
-    """Names of the models that may chat; empty where none answers in time."""
+    """List the models that may chat; empty without an answer in time."""
     try:
         client = HttpClient(server.url, {"authorization": f"Bearer {key}"} if key else {})
     except EngramsError:

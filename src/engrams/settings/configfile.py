@@ -1,4 +1,4 @@
-"""Change values in ``config.toml``; the rest of the file stays as it is."""
+"""Change values in ``config.toml``, and nothing else in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engrams.errors import SettingsError
 
 
 def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
-    """Set texts of one table, atomically; the file is then its owner's alone.
+    """Set texts of one table, atomically and readable by the owner alone.
 
     SettingsError: the file cannot be parsed, or holds these settings in a form that is not understood here."""
     old = file.read_text("utf-8") if file.exists() else ""

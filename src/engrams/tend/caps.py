@@ -1,4 +1,4 @@
-"""Limits on the number of memories by kind; excess is archived or moved."""
+"""Limits on memories by kind; excess is archived or moved."""
 
 from __future__ import annotations
 

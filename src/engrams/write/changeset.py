@@ -84,8 +84,10 @@ class ChangeSet:
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
         if outcome.verdict in ("replace", "refine", "remove") and (begins := self._find_future_start(candidate)) is not None:
-            # Until then what is known stays true.
+            # Until then what is known stays true; what was only to come gives way at once, and never was.
+            plans = tuple(one for one in outcome.targets if one.valid_from is not None and one.valid_from > self.now)
             outcome = Reconciliation("add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}")
+            outcome = replace(outcome, verdict="replace", targets=plans, retract=True) if plans else outcome
         new = self._build_record(outcome, decision, source)
         held = new.status is Status.CANDIDATE
         if held and outcome.verdict in ("replace", "refine", "remove"):

@@ -19,7 +19,7 @@ from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.deps import WriteDeps as WriteDeps
 from engrams.write.echo import remove_echoes
-from engrams.write.gate import gate_text
+from engrams.write.gate import BRIEF, gate_text
 from engrams.write.llm.reconcile import NO_COST
 from engrams.write.neighbours import (
     NEAR,
@@ -31,6 +31,7 @@ from engrams.write.neighbours import (
     find_nearest,
     find_neighbours,
     find_past,
+    find_replies,
     find_rivals,
     find_statements,
     known_speakers,
@@ -95,7 +96,8 @@ def extract_candidates(records: Sequence[Record], deps: WriteDeps, *, echoes: Co
         return Extraction()
     decisions: list[Decision] = []
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
-    open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, decisions)) is not None]
+    replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
+    open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
@@ -136,8 +138,11 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
 # --------------------------------------------------------------------------------------------------------------- steps
 
 
-def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str], decisions: list[Decision]) -> Record | None:
-    """Strip echoes from a record; None if nothing is to be learned."""
+def _gate_record(
+    record: Record, settings: WriteSettings, echoes: Collection[str], replies: Collection[str], decisions: list[Decision]
+) -> Record | None:
+    """Strip echoes from a record; None if nothing is to be learned.
+    ``replies``: records that are understood by the question before them, however brief."""
     # A turn is learned from even if it left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
     if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
@@ -152,6 +157,8 @@ def _gate_record(record: Record, settings: WriteSettings, echoes: Collection[str
     known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
     own = remove_echoes(record.text, known)
     refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
+    if refused is not None and refused.reason in BRIEF and record.id in replies:
+        refused = None
     if refused is not None or not own:
         decisions.append(replace(refused or Decision("gate", "skip", "echo", record.text[:80]), record=record.id))
         return None
@@ -298,11 +305,17 @@ def _find_met(candidate: Candidate, record: Record, deps: WriteDeps, changes: Ch
     if deps.settings.contradiction_cosine:
         return _open_versions(find_rivals(candidate, record, deps), changes)[:NEAR]
     nearest = find_nearest(candidate, record, deps)
-    predicate, things = canonical_predicate(candidate.predicate), set(object_terms(candidate.object))
+    predicate, things = canonical_predicate(candidate.predicate), _named_things(candidate)
     close = _known_statements(candidate, record, nearest, deps, changes)
     slot = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == predicate]
-    near = [one for one in _open_versions(nearest, changes) if one.subject == candidate.subject or things & set(object_terms(one.object))]
+    near = [one for one in _open_versions(nearest, changes) if one.subject == candidate.subject or things & _named_things(one)]
     return list({one.id: one for one in (*slot[:NEAR], *near)}.values())
+
+
+def _named_things(statement: Candidate | Record) -> set[str]:
+    """Terms of the object, and of a subject that others may have as theirs: a dog that somebody has."""
+    subject = statement.subject if statement.subject != "user" else ""
+    return {*object_terms(statement.object), *object_terms(subject)}
 
 
 def _reconcile_unasked(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:

@@ -14,6 +14,8 @@ from engrams.types import Decision
 from engrams.write.echo import fingerprint as fingerprint
 from engrams.write.wordlist import word_set
 
+BRIEF = ("small_talk", "stop_words", "short")
+"""Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _SMALL_TALK_LENGTH = 40
 _ECHO_WORDS = 4
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from engrams.errors import ModelError
 from engrams.ports import Condition, Query, Reach, Seek, Where
@@ -12,6 +13,7 @@ from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.candidate import Candidate
 from engrams.write.deps import WriteDeps
+from engrams.write.gate import BRIEF, gate_text
 from engrams.write.slots import canonical_predicate, closed_slots, is_single
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
@@ -21,6 +23,7 @@ _SLOT = 200
 _LATEST = 20
 _BEFORE, _AMONG = 4, 100
 _EDGE = 1e-6
+_ASKS = re.compile(r"[?？؟]")
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
@@ -116,6 +119,19 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
     others = [one for one in (*before[::-1], *among) if one.session == first.session and one.id not in shown]
     said = [one for one in others if one.role in ("user", "assistant", "")]
     return [one for one in said if (one.recorded_at, one.id) < (records[-1].recorded_at, records[-1].id)][-most:]
+
+
+def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
+    """Find brief turns right after a question of the assistant."""
+    brief = [record for record in records if (refused := gate_text(record.text)) is not None and refused.reason in BRIEF]
+    if not brief:
+        return frozenset()
+    said = sorted({one.id: one for one in (*find_context(records, deps), *records)}.values(), key=lambda one: (one.recorded_at, one.id))
+    return frozenset(
+        turn.id
+        for before, turn in pairwise(said)
+        if before.role == "assistant" and before.session == turn.session and _ASKS.search(before.text)
+    )
 
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:

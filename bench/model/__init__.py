@@ -1,0 +1,1 @@
+"""Learning with a chat model, measured on recorded answers."""

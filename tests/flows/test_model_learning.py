@@ -1,0 +1,97 @@
+"""What a chat model says is taken as it was meant: brief answers, plans that change, things that end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.testing import ScriptedModel, ScriptedRequest, Ticker
+from engrams.types import Kind, Status
+
+ANN = ("user", "ann")
+
+
+def open_memory(home: Path, model: ScriptedModel, clock: Ticker) -> MemoryEngine:
+    return engrams.open(home=home, clock=clock, chat__provider="openai", chat__model="m", chat__url=model.url, jobs__workers=0)
+
+
+def told(memory: MemoryEngine, clock: Ticker, *turns: Turn) -> None:
+    memory.observe(turns, scope=ANN)
+    clock.forward(minutes=2)
+    memory.drain(20)
+
+
+def facts(memory: MemoryEngine, *statuses: Status) -> list[str]:
+    return [record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,), statuses=statuses or (Status.ACTIVE,)).records]
+
+
+@pytest.mark.parametrize("words", ["Yes.", "The first one.", "no", "ja"])
+def test_a_brief_answer_is_understood_by_its_question(home: Path, words: str) -> None:
+    """A word or two after the assistant's question reach the model; the same words after no question do not."""
+    statement = {"turn": 1, "text": "Ann takes rye.", "quote": words, "subject": "user", "predicate": "takes", "object": "rye"}
+    model = ScriptedModel().when("Below are numbered messages", {"statements": [statement]})
+    clock = Ticker("2026-03-02")
+    with model, open_memory(home, model, clock) as memory:
+        told(memory, clock, Turn("That is fine.", role="assistant", session="a"), Turn(words, session="a"))
+        assert facts(memory) == []
+        told(memory, clock, Turn("Rye, then?", role="assistant", session="b"), Turn(words, session="b"))
+        assert facts(memory) == ["Ann takes rye."]
+
+
+def decide(verdict: str) -> dict[str, object]:
+    return {"decisions": [{"new": 1, "known": [1], "verdict": verdict, "confidence": "high", "reason": "changed"}]}
+
+
+def test_a_plan_that_changes_before_its_day_gives_way(home: Path) -> None:
+    """A date to come that is moved to another one is no longer current, and its time is not filled by the old plan."""
+
+    def answer(request: ScriptedRequest) -> dict[str, object]:
+        if "how it meets what is known" in request.prompt:
+            return decide("replace")
+        day = "2026-06-01" if "June" in request.prompt.split("The messages:")[-1] else "2026-05-01"
+        row = {"turn": 1, "text": f"The lease starts on {day}.", "quote": "lease", "subject": "shop", "predicate": "lease_starts"}
+        return {"statements": [{**row, "object": day, "effect": "changes", "from": day}]}
+
+    clock = Ticker("2026-03-02")
+    with ScriptedModel(answer=answer) as asked, open_memory(home, asked, clock) as memory:
+        told(memory, clock, Turn("my lease starts on 1 May"))
+        clock.forward(days=9)
+        told(memory, clock, Turn("the lease has moved to 1 June"))
+        assert facts(memory) == ["The lease starts on 2026-06-01."]
+        (old,) = memory.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.SUPERSEDED,)).records
+        assert old.retired_at is not None
+
+
+def test_the_end_of_a_thing_meets_whoever_has_it(home: Path) -> None:
+    """A statement about a bicycle is compared with one that names it as what Ann has."""
+
+    def answer(request: ScriptedRequest) -> dict[str, object]:
+        if "how it meets what is known" in request.prompt:
+            return decide("replace")
+        if "stolen" in request.prompt.split("The messages:")[-1]:
+            row = {
+                "text": "The Brompton was stolen.",
+                "quote": "the Brompton was stolen",
+                "subject": "Brompton",
+                "predicate": "was_stolen",
+                "object": "March 2026",
+            }
+        else:
+            row = {
+                "text": "Ann has an old Brompton.",
+                "quote": "an old Brompton",
+                "subject": "user",
+                "predicate": "has",
+                "object": "old Brompton",
+            }
+        return {"statements": [{"turn": 1, **row}]}
+
+    clock = Ticker("2026-03-02")
+    with ScriptedModel(answer=answer) as asked, open_memory(home, asked, clock) as memory:
+        told(memory, clock, Turn("I have an old Brompton for the station"))
+        clock.forward(days=9)
+        told(memory, clock, Turn("the Brompton was stolen last week, lock and all"))
+        assert facts(memory) == ["The Brompton was stolen."]

@@ -19,6 +19,7 @@ from engrams.text.normalize import fold
 from engrams.text.tags import remove_tagged
 from engrams.types import LAYER_OF, Cost, Decision, Evidence, Kind, Layer, Record
 from engrams.write.candidate import Candidate, canonical_subject, normalize_category
+from engrams.write.rules import is_explicit
 from engrams.write.slots import canonical_predicate, is_contrary, is_single
 
 _TURNS = 40
@@ -244,6 +245,7 @@ def _to_candidate(
 
 _ASSISTANT = frozenset(("assistant", "the assistant", "ai", "the ai", "chatbot", "the chatbot", "language model", "the language model"))
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]{0,8}>[^\n]*", re.DOTALL | re.MULTILINE)
+_CITED = re.compile(r'"[^"\n]{20,}"|“[^“”]{20,}”|„[^„“”]{20,}[“”]|«[^«»]{20,}»|「[^「」]{10,}」')
 _TAG = re.compile(r"<(\w{1,40})>")
 
 
@@ -252,6 +254,8 @@ def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: s
     if kind in (Kind.FACT, Kind.PREFERENCE) and fold(statement.subject) in _ASSISTANT:
         return "it is about the assistant"
     own = remove_tagged(_PASTED.sub(" ", text), _TAG, " ")
+    if not is_explicit(text):
+        own = _CITED.sub(" ", own)
     if LAYER_OF[kind] is Layer.PROCEDURAL and not find_literal(literal, own):
         return "it is an instruction in a pasted text"
     return None

@@ -313,7 +313,7 @@ def _find_met(candidate: Candidate, record: Record, deps: WriteDeps, changes: Ch
 
 
 def _named_things(statement: Candidate | Record) -> set[str]:
-    """Terms of the object, and of a subject that may be another's object."""
+    """Return the terms of the object, and of a named subject."""
     subject = statement.subject if statement.subject != "user" else ""
     return {*object_terms(statement.object), *object_terms(subject)}
 

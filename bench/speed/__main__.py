@@ -109,7 +109,7 @@ def format_table(report: dict[str, Any]) -> str:
         f"{label:41} {report['ack'][name]['p50']:>8.2f} {report['ack'][name]['p95']:>8.2f} {report['ack'][name]['p99']:>8.2f}"
         for name, label in names.items()
     ]
-    start = report["start"]
+    start, health = report["start"], report["proxy"]["health_ms"]
     rows += [
         "",
         f"import of a file: {report['load']['per_second']:,} turns/s, peak {report['load']['peak_mb']:.0f} MB",
@@ -122,6 +122,7 @@ def format_table(report: dict[str, Any]) -> str:
             f"{report['proxy']['overhead_ms']['p50']:.1f} ms, p95 {report['proxy']['overhead_ms']['p95']:.1f} ms, "
             f"{len(report['proxy']['faults'])} faults"
         ),
+        f"health while 20 clients search, add and read: p50 {health['p50']:.1f} ms, p95 {health['p95']:.1f} ms",
         f"core install: {report['core_install_mb']['total']:.0f} MB unpacked",
     ]
     if "ann" in report:

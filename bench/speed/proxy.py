@@ -1,4 +1,4 @@
-"""Proxy under load: overhead to the first byte of many streams.
+"""Proxy under load: overhead to the first byte of many streams, and health of a busy server.
 
 ``python -m bench.speed.proxy JSON`` prints one JSON object. Upstream and proxy are processes of their own. The upstream answers
 like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
@@ -23,6 +23,7 @@ from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles
 
 STREAMS = 50
+CLIENTS = 20
 PIECES = 100
 PACE = 0.05
 THINKING = 0.05
@@ -82,6 +83,37 @@ async def run_clients(port: int, questions: list[str], seconds: float, streams: 
     return seen
 
 
+async def run_busy(port: int, questions: list[str], seconds: float) -> list[float]:
+    """Seconds of ``GET /health`` while clients search, add and ask for context without pause."""
+    until, took = time.monotonic() + seconds, []
+
+    async def client(number: int) -> None:
+        turn = number
+        while time.monotonic() < until:
+            path, name = (("search", "query"), ("memories", "text"), ("context", "query"))[turn % 3]
+            await _call(port, f"POST /v1/{path}", json.dumps({name: f"{questions[turn % len(questions)]} {turn}"}).encode())
+            turn += CLIENTS
+
+    clients = [asyncio.create_task(client(number)) for number in range(CLIENTS)]
+    while time.monotonic() < until:
+        start = time.perf_counter()
+        await _call(port, "GET /health", b"")
+        took.append(time.perf_counter() - start)
+        await asyncio.sleep(0.05)
+    await asyncio.gather(*clients)
+    return took
+
+
+async def _call(port: int, what: str, body: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = (
+        f"{what} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {len(body)}\r\ncontent-type: application/json\r\n\r\n"
+    )
+    writer.write(head.encode() + body)
+    await reader.read()
+    writer.close()
+
+
 async def _ask(port: int, question: str, session: str, seen: LoadResult) -> None:
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-engrams-session: {session}\r\ncontent-length: {len(body)}\r\n"
@@ -132,13 +164,14 @@ def run_proxied(home: str) -> Iterator[tuple[int, int, int]]:
         "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(report_port=lambda p: print(p, flush=True)))"
     ) as (_, port):
         settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
+        settings["ENGRAMS_SERVE__RATE_LIMIT"] = "0"
         with start_process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
 
 
 def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str, Any]:
-    """Compare first bytes with and without the proxy, and its memory."""
+    """Compare first bytes with and without the proxy; its memory and health."""
     questions = Corpus(seed=5).questions(500)
     with run_proxied(home) as (straight, through, pid):
         asyncio.run(run_clients(through, questions, PIECES * PACE, streams))
@@ -146,6 +179,7 @@ def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> d
         direct = asyncio.run(run_clients(straight, questions, seconds, streams))
         seen = asyncio.run(run_clients(through, questions, seconds, streams))
         after = resident_mb(pid)
+        health = asyncio.run(run_busy(through, questions, seconds))
     beside, within = quantiles(direct.first), quantiles(seen.first)
     return {
         "streams": streams,
@@ -156,6 +190,7 @@ def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> d
         "proxy_first_ms": within,
         "overhead_ms": {name: round(within[name] - beside[name], 3) for name in ("p50", "p95", "p99")},
         "resident_mb": {"before": before, "after": after},
+        "health_ms": quantiles(health),
     }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import create_task, to_thread
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
@@ -32,6 +34,7 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = count_workers(settings)
         async with AsyncExitStack() as stack:
             logs = (app.state.safety, app.state.feedback)
             for log in (app.state.audit, *logs):
@@ -57,6 +60,14 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
     for mount in chosen:
         mount.install(app)
     return app
+
+
+def count_workers(settings: Settings) -> int:
+    """Return how many requests are worked on at once; others wait.
+
+    Few more than there are cores, so that they do not keep the event loop waiting for the interpreter; more where they wait for a model."""
+    embeds, reranks = settings.embed.provider in ("openai", "ollama"), settings.rerank.provider in ("http", "listwise")
+    return 40 if embeds or reranks or settings.chat.provider != "none" else 2 + (os.cpu_count() or 1)
 
 
 def needs_keys(settings: Settings) -> bool:

@@ -6,9 +6,11 @@ import asyncio
 import shutil
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
@@ -23,11 +25,18 @@ from engrams.surfaces.http.rest.caller import KEY
 from engrams.surfaces.http.telemetry import to_problem
 from engrams.types import Json
 
-_STORE_SECONDS = 5.0
+_FRESH_SECONDS = 0.03
+"""Wait for a reading; beyond it the last one is told, so that a busy server answers too."""
+_KEPT_SECONDS = 60.0
+"""Age beyond which a reading is told no more."""
+_STUCK_SECONDS = 5.0
+"""Length of a reading beyond which what it reads counts as stuck."""
 _MIN_FREE_BYTES = 64_000_000
 """Bytes of disk below which a write may fail any moment."""
 _CONNECT_SECONDS = 1.0
 _MAX_AGE_SECONDS = 15.0
+
+T = TypeVar("T")
 
 
 def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount], keyed: bool = False) -> APIRouter:
@@ -35,21 +44,19 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 
     ``keyed``: requests without a key see only ok or not."""
     routes = APIRouter(tags=["health"])
-    models = ModelServers(settings)
+    late = StoreError(f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.", hint="Look whether another process holds it.")
+    stuck = StoreReading(late, {}, 0.0, {"ok": True})
+    reading, models = LastReading(lambda: read_state(engine, settings)), LastReading(ModelServers(settings).check)
 
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
         """Report health: degraded where one of `checks` is not ok."""
-        found = await _read_status(engine)
-        checks = await _run_checks(found, settings, models, request)
+        found = await reading.get() or stuck
+        checks = _run_checks(found, await models.get(), request)
         report: dict[str, Any] = {"status": "ok" if all(each["ok"] for each in checks.values()) else "degraded", "version": __version__}
         if keyed and request.scope.get(KEY) is None:
             return {**report, "checks": {name: {"ok": each["ok"]} for name, each in checks.items()}}
-        report |= {
-            "checks": checks,
-            "memory_store": store_location(settings),
-            "jobs": {} if isinstance(found, EngramsError) else found.get("jobs", {}),
-        }
+        report |= {"checks": checks, "memory_store": store_location(settings), "jobs": found.jobs}
         for mount in mounts:
             report.update(mount.health())
         return report
@@ -57,15 +64,57 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
     @routes.get("/ready", responses={503: {"description": "Memory cannot be read, or not be written."}})
     async def ready() -> Response:
         """Answer 503 while memory cannot be read or the disk is full."""
-        found = await _read_status(engine)
-        if isinstance(found, EngramsError):
-            return to_problem(found)
-        disk = _check_disk(settings)
-        if not disk["ok"]:
-            return to_problem(StoreError(f"The disk is full: {disk['free_bytes']:,} bytes are left.", hint="Make room on it."))
+        found = await reading.get() or stuck
+        if found.fault is not None:
+            return to_problem(found.fault)
+        if not found.disk["ok"]:
+            return to_problem(StoreError(f"The disk is full: {found.disk['free_bytes']:,} bytes are left.", hint="Make room on it."))
         return JSONResponse({"ready": True})
 
     return routes
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReading:
+    """State of store, jobs and disk; ``fault``: why the store cannot be read.
+
+    ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
+
+    fault: EngramsError | None
+    jobs: Mapping[str, Mapping[str, int]]
+    lag_seconds: float
+    disk: dict[str, Json]
+
+
+class LastReading(Generic[T]):
+    """Newest result of a blocking reader, which runs in a thread of its own.
+
+    Requests share one run of it and none of the server's workers: neither work that takes long nor a store that hangs delays an answer."""
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self._read = read
+        self._thread = ThreadPoolExecutor(1, "engrams-health")
+        self._running: asyncio.Future[T] | None = None
+        self._begun = self._ended = 0.0
+        self._last: T | None = None
+
+    async def get(self) -> T | None:
+        """Return a fresh reading, or the last one while that takes longer.
+
+        None: it is stuck."""
+        if self._running is None:
+            self._begun = time.monotonic()
+            self._running = asyncio.get_running_loop().run_in_executor(self._thread, self._read)
+            self._running.add_done_callback(self._keep)
+        running, left = self._running, max(0.0, self._begun + _STUCK_SECONDS - time.monotonic())
+        known = self._last is not None and time.monotonic() - self._ended < _KEPT_SECONDS
+        await asyncio.wait({running}, timeout=min(left, _FRESH_SECONDS) if known else left)
+        return running.result() if running.done() else self._last if known and left else None
+
+    def _keep(self, done: asyncio.Future[T]) -> None:
+        self._running, self._ended = None, time.monotonic()
+        if not done.cancelled() and done.exception() is None:
+            self._last = done.result()
 
 
 class ModelServers:
@@ -78,7 +127,7 @@ class ModelServers:
         self._found: dict[str, bool] = {}
 
     def check(self) -> Mapping[str, bool]:
-        """Check each server by its role; blocking, a second each at most."""
+        """Check each server by its role; blocking, a second each."""
         now = time.monotonic()
         if now - self._at >= _MAX_AGE_SECONDS:
             self._found = {name: _is_reachable(url) for name, url in self._urls.items()}
@@ -97,19 +146,27 @@ def store_location(settings: Settings) -> str:
     return url or str(settings.home.expanduser() / "memory.db")
 
 
-async def _run_checks(
-    found: Mapping[str, Any] | EngramsError, settings: Settings, models: ModelServers, request: Request
-) -> dict[str, dict[str, Json]]:
+def read_state(engine: MemoryEngine, settings: Settings) -> StoreReading:
+    """Read the state of store, jobs and disk; blocking."""
+    disk = _check_disk(settings)
+    try:
+        found = engine.status()
+    except EngramsError as fault:
+        return StoreReading(fault, {}, 0.0, disk)
+    return StoreReading(None, found["jobs"], found["lag_seconds"], disk)
+
+
+def _run_checks(found: StoreReading, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
     checks: dict[str, dict[str, Json]] = {}
-    if isinstance(found, EngramsError):
-        checks["store"] = {"ok": False, "problem": found.message, "hint": found.hint}
+    if found.fault is not None:
+        checks["store"] = {"ok": False, "problem": found.fault.message, "hint": found.fault.hint}
     else:
-        dead = sum(states.get("dead", 0) for states in found["jobs"].values())
+        dead = sum(states.get("dead", 0) for states in found.jobs.values())
         checks["store"] = {"ok": True}
-        checks["jobs"] = {"ok": dead == 0, "dead": dead, "lag_seconds": round(found["lag_seconds"], 1)}
-    checks["disk"] = _check_disk(settings)
-    reached = await asyncio.to_thread(models.check)
-    checks["models"] = {"ok": all(reached.values()), **{name: "reachable" if up else "unreachable" for name, up in reached.items()}}
+        checks["jobs"] = {"ok": dead == 0, "dead": dead, "lag_seconds": round(found.lag_seconds, 1)}
+    checks["disk"] = found.disk
+    names = {name: "reachable" if up else "unreachable" for name, up in (reached or {}).items()}
+    checks["models"] = {"ok": reached is not None and all(reached.values()), **names}
     for name in ("audit", "safety", "feedback"):
         lost = getattr(request.app.state, name).lost
         checks[name] = {"ok": lost == 0, "lost": lost}
@@ -136,12 +193,3 @@ def _is_reachable(url: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
-
-
-async def _read_status(engine: MemoryEngine) -> Mapping[str, Any] | EngramsError:
-    task = asyncio.create_task(asyncio.to_thread(engine.status))
-    await asyncio.wait({task}, timeout=_STORE_SECONDS)
-    if not task.done():
-        return StoreError(f"The store did not answer in {_STORE_SECONDS:.0f} seconds.", hint="Look whether another process holds it.")
-    fault = task.exception()
-    return fault if isinstance(fault, EngramsError) else task.result()

@@ -66,7 +66,7 @@ GitParam = Annotated[bool, Query(description="Also from the git history of the f
 User = Annotated[str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")]
 
 
-def get_caller(
+async def get_caller(
     request: Request,
     project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
     conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
@@ -78,7 +78,7 @@ def get_caller(
     return Caller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
 
 
-def get_person(request: Request, x_engrams_user: User = "") -> Caller:
+async def get_person(request: Request, x_engrams_user: User = "") -> Caller:
     """Identify the caller without a part of memory (dependency)."""
     return find_caller(request, decode_header(x_engrams_user).strip())
 

@@ -76,9 +76,9 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 
 @dataclass(frozen=True, slots=True)
 class StoreReading:
-    """State of store, jobs and disk; ``fault``: why the store cannot be read.
+    """State of store, jobs and disk.
 
-    ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
+    ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
 
     fault: EngramsError | None
     jobs: Mapping[str, Mapping[str, int]]
@@ -87,9 +87,9 @@ class StoreReading:
 
 
 class LastReading(Generic[T]):
-    """Newest result of a blocking reader, which runs in a thread of its own.
+    """Newest result of a blocking reader.
 
-    Requests share one run of it and none of the server's workers: neither work that takes long nor a store that hangs delays an answer."""
+    It runs in a thread of its own. Requests share one run of it and none of the server's workers: neither work that takes long nor a store that hangs delays an answer."""
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read

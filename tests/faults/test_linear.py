@@ -22,7 +22,7 @@ from tests.surfaces.http.running import running
 
 import engrams
 from engrams import MemoryEngine
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
@@ -212,3 +212,27 @@ def test_a_long_query_is_cut_with_a_note(house: House) -> None:
     found = house.memory.search("padding " * 200_000 + "where does Ada live?", scope=OWNER)
     assert found.hits
     assert any("characters" in note for note in found.trace.notes)
+
+
+def test_ten_megabytes_in_one_line(house: House) -> None:
+    """Ten megabytes are refused with what to do, or cut with a note, and at no door take seconds of processor time."""
+    text = ("word and harbour " * 700_000)[:10_000_000]
+    id = house.memory.add("The boat is red.", scope=OWNER).id
+    writers = (
+        lambda: house.memory.add(text, scope=OWNER),
+        lambda: house.memory.observe([Turn(text)], scope=OWNER),
+        lambda: house.memory.edit(id, scope=OWNER, text=text),
+    )
+    begun = time.process_time()
+    for write in writers:
+        with pytest.raises(InputError, match="the limit is 1,000,000") as refusal:
+            write()
+        assert "limits.text_bytes" in refusal.value.hint
+    assert house.client.post("/v1/memories", json={"text": text}).status_code == 400
+    assert any("characters" in note for note in house.memory.search(text, scope=OWNER).trace.notes)
+    assert house.client.post("/v1/search", json={"query": text}).status_code == 200
+    house.memory.context(text, scope=OWNER)
+    house.memory.deliver(text, scope=OWNER, session="long")
+    assert time.process_time() - begun < 4
+    report = house.memory.load(house.path(".txt", text), scope=OWNER, skip_bad=True)
+    assert (report.stored, "limit is 1,000,000" in str(report.bad)) == (0, True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
 from engrams.read.budget import take_fitting
-from engrams.read.flow import search
+from engrams.read.flow import cut_query, search
 from engrams.read.neighbours import drop_shown, with_neighbours
 from engrams.read.profile import select_profile
 from engrams.read.render import (
@@ -52,6 +52,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -
     profile = select_profile(request, deps, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
+    request, _ = cut_query(request, deps.query_chars)
     near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
     style = deps.settings.line_format
     told = profile if style == "text" else []

@@ -86,7 +86,7 @@ class CandidateFloors:
 def search(request: ReadRequest, deps: ReadDeps) -> Found:
     """Find records that answer the request, best first; no side effects.
     Of a very long query its head and tail count."""
-    request, cut = _cut_query(request, deps.query_chars)
+    request, cut = cut_query(request, deps.query_chars)
     stages = StageTimer(deps.settings.budget_seconds)
     if request.limit <= 0 or not request.text.strip():
         return Found((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
@@ -157,7 +157,8 @@ def _choose_hits(
     return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
 
 
-def _cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
+def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
+    """Cut a long query to its head and tail, with a note that says so."""
     if len(request.text) <= most:
         return request, ()
     half = most // 2

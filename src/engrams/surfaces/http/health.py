@@ -89,7 +89,8 @@ class StoreReading:
 class LastReading(Generic[T]):
     """Newest result of a blocking reader.
 
-    It runs in a thread of its own. Requests share one run of it and none of the server's workers: neither work that takes long nor a store that hangs delays an answer."""
+    It runs in a thread of its own, and requests share one run of it: neither work that takes long nor a store that hangs delays an
+    answer."""
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read

@@ -158,7 +158,7 @@ def _choose_hits(
 
 
 def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
-    """Cut a long query to its head and tail, with a note that says so."""
+    """Cut a long query to head and tail, and note it."""
     if len(request.text) <= most:
         return request, ()
     half = most // 2

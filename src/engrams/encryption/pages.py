@@ -6,6 +6,7 @@ spoils itself, not its neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ RESERVED = 32
 MAGIC = b"SQLite format 3\0"
 _CLEAR = 24
 """First bytes of the first page that are no ciphertext."""
+_LOG_HEAD, _FRAME_HEAD = 32, 24
 _LAYOUT = bytes((RESERVED, 64, 32, 32))
 """Bytes 20 to 23 of a database with this cipher."""
 
@@ -54,6 +56,23 @@ def decrypt_page(page: bytes, number: int, key: bytes) -> tuple[bytes, bool]:
     text = _apply_stream(once[32:], nonce, counter + 1, page[start:end])
     head = MAGIC + page[len(MAGIC) : start] if start else b""
     return head + text, Poly1305.generate_tag(once[:32], page[: end + 16]) == tag
+
+
+def iter_pages(path: Path, keys: tuple[bytes, ...]) -> Iterator[bytes]:
+    """Decrypt a database, page by page."""
+    with path.open("rb") as file:
+        number = 1
+        while len(page := file.read(PAGE)) == PAGE:
+            yield decrypt_any(page, number, keys)
+            number += 1
+
+
+def iter_log(path: Path, keys: tuple[bytes, ...]) -> Iterator[bytes]:
+    """Decrypt the pages in a database's log, also those that are obsolete."""
+    with path.open("rb") as file:
+        file.seek(_LOG_HEAD)
+        while len(frame := file.read(_FRAME_HEAD + PAGE)) == _FRAME_HEAD + PAGE:
+            yield decrypt_any(frame[_FRAME_HEAD:], int.from_bytes(frame[:4], "big"), keys)
 
 
 def decrypt_any(page: bytes, number: int, keys: tuple[bytes, ...]) -> bytes:

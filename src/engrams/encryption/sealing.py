@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from engrams.encryption import pages
 from engrams.encryption.access import find_keys, prepare_home
 from engrams.encryption.header import DataKey, load_cipher
 from engrams.errors import EncryptionError
@@ -20,6 +21,23 @@ from engrams.errors import EncryptionError
 MAGIC = b"engrams file 1\n"
 _NONCE, _SIZE, _TAG = 12, 4, 16
 _FRAME = 1 << 20
+
+
+def iter_contents(home: Path, path: Path) -> Iterator[bytes]:
+    """Read what a file holds, whatever it is: sealed, a database, a database's log, or lines.
+
+    Without a key, or where none fits, the bytes are given as they are. EncryptionError: a sealed piece does not open."""
+    keys = find_keys(home)
+    raw = tuple(key for key in keys.keys if key is not None) if keys else ()
+    if raw and path.name.endswith("-wal"):
+        yield from pages.iter_log(path, raw)
+    elif raw and pages.looks_encrypted(path):
+        yield from pages.iter_pages(path, raw)
+    elif raw and path.suffix == ".jsonl" and not is_sealed(path):
+        with path.open("rb") as file:
+            yield b"\n".join(open_line(home, line.rstrip(b"\n")) for line in file)
+    else:
+        yield from iter_frames(path, keys.keys if keys else ())
 
 
 def seal_line(home: Path, line: bytes) -> bytes:

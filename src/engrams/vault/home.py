@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engrams.encryption import sealing
 from engrams.errors import EngramsError
 from engrams.ports import LiveWords, PurgeOrder, PurgePlace
 from engrams.vault.backup import BackupPlaces, is_backup, is_sealed, restore
@@ -103,27 +104,29 @@ class HomeFiles:
 
     def _find_in(self, path: Path, place: str, search: WordSearch) -> set[bytes] | None:
         """Find needles in a file or an archive; None: not readable."""
-        if place != BACKUPS:
-            return search.find_in_file(path)
-        if is_sealed(path):
-            return None
-        with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=self._deps.home) as folder:
-            below = Path(folder)
-            try:
-                restore(path, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
-            except EngramsError:
+        home = self._deps.home
+        try:
+            if place != BACKUPS:
+                return search.find_in_file(path, home)
+            if is_sealed(path):
                 return None
-            found = {needle for file in list_files(below) for needle in search.find_in_file(file)}
-            return found.union(*GitTraces(below / "vault").look(search)[1].values())
+            with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder, sealing.open_plain(home, path) as plain:
+                below = Path(folder)
+                restore(plain, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
+                found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
+                return found.union(*GitTraces(below / "vault").look(search)[1].values())
+        except EngramsError:
+            return None
 
     def _clean_file(self, path: Path, place: str, search: WordSearch, order: PurgeOrder) -> bool:
         """Clean one file; True where it held words."""
         if place == BACKUPS:
             found = self._find_in(path, place, search)
-            if found:
-                self._deps.purge_backup(path, order)
-            return bool(found)
-        if not search.find_in_file(path):
+            if not found or sealing.is_sealed(path):
+                return False
+            self._deps.purge_backup(path, order)
+            return True
+        if not self._find_in(path, place, search):
             return False
         base = path.with_name(re.sub(r"-(wal|shm)$", "", path.name))
         if place == UPLOADS:
@@ -162,7 +165,7 @@ class HomeFiles:
             return GIT if path.is_relative_to(places.vault / ".git") else FILES
         if parts[:1] in (("uploads",), ("ledgers",), ("logs",)):
             return UPLOADS if parts[0] == "uploads" else LOGS
-        return BACKUPS if is_backup(path) else OTHERS
+        return BACKUPS if is_backup(path) or sealing.is_sealed(path) else OTHERS
 
     def _show(self, path: Path) -> str:
         home = self._deps.home

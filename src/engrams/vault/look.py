@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from engrams.encryption import sealing
 from engrams.text.redact import LEAST
 from engrams.vault.path import make_slug
 
 _WIDTH = 24
-_CHUNK = 8 << 20
 _KEY = 8
 _LONGEST = 256
 _WINDOWS = 2000
@@ -51,15 +51,16 @@ class WordSearch:
                 if data.startswith(needle, place):
                     yield needle, int(place)
 
-    def find_in_file(self, path: Path) -> set[bytes]:
-        """Return the needles in a file and in its name."""
+    def find_in_file(self, path: Path, home: Path) -> set[bytes]:
+        """Return the needles in a file and in its name.
+
+        ``home``: whose key opens it. EncryptionError: it does not."""
         found = self.find(path.name.encode("utf-8", "surrogateescape"))
         before = b""
         try:
-            with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    found |= self.find(before + chunk)
-                    before = chunk[-_LONGEST:]
+            for chunk in sealing.iter_contents(home, path):
+                found |= self.find(before + chunk)
+                before = chunk[-_LONGEST:]
         except FileNotFoundError:
             pass
         return found

@@ -24,7 +24,7 @@ _FRAME = 1 << 20
 
 
 def iter_contents(home: Path, path: Path) -> Iterator[bytes]:
-    """Read what a file holds, whatever it is: sealed, a database, a database's log, or lines.
+    """Read what a file holds: sealed, a database, its log, or lines.
 
     Without a key, or where none fits, the bytes are given as they are. EncryptionError: a sealed piece does not open."""
     keys = find_keys(home)

@@ -33,7 +33,7 @@ _ADVICE = {
     LOGS: "Delete these logs.",
     OTHERS: "These files are not of engrams' making: delete them yourself.",
 }
-_STALE = re.compile(r"\.(v\d+\.bak|old|rescue|purged|corrupt-[^/]*\.rescued)(-wal|-shm)?$")
+_STALE = re.compile(r"\.(v\d+\.bak|old|rescue|purged|corrupt-[^/]*\.rescued|lost)(-wal|-shm)?$")
 _DAMAGED = re.compile(r"\.corrupt-[^/.]*$")
 _TEMPORARY = re.compile(r"^engrams-(backup|restore|rescue|purge|look)-")
 _SHOWN = 5

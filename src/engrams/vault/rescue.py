@@ -13,9 +13,9 @@ from engrams.vault.backup import BackupPlaces, is_backup, restore
 _NO_WAY = "Restore a backup into a fresh home: engrams recover FILE --home FOLDER. Nothing here was changed."
 
 
-def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> str:
+def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> tuple[str, bool]:
     """Replace the database by the newest backup or the files.
-    Returns a note.
+    Returns a note, and True where everything may have come back.
 
     ``suffix``: of the damaged file's new name. ``read_files``: opens memory anew from the vault; how many memories it has then."""
     database = places.database
@@ -30,11 +30,12 @@ def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> 
                 continue
             kept = _move_aside(places, suffix)
             adopt_database(home / "memory.db", database)
-            return f"The database was put back from the backup {source.name}; what came after it is missing. The damaged file is {kept}."
+            note = f"The database was put back from the backup {source.name}; what came after it is missing. The damaged file is {kept}."
+            return note, False
     if not places.vault.is_dir() or not any(places.vault.rglob("*.md")):
         raise StoreError(f"{database} is damaged, and there is neither a backup in {database.parent} nor a vault.", hint=_NO_WAY)
     kept = _move_aside(places, suffix)
-    return f"{read_files():,} memories were read from the files of the vault. The damaged file is {kept}."
+    return f"{read_files():,} memories were read from the files of the vault. The damaged file is {kept}.", True
 
 
 def _list_backups(home: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from threading import RLock
 from typing import Any
 
 from engrams import encryption
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, StoreError
 from engrams.types import Json, Scope
 from engrams.vault.disk import FileStat
 from engrams.vault.path import path_key
@@ -183,7 +183,7 @@ class VaultState:
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         """Open a transaction; changes within it join it."""
-        with self._lock, encryption.share_home(self._path):
+        with self._lock, self._map_errors(), encryption.share_home(self._path):
             connection = self._connection()
             if connection.in_transaction:
                 yield connection
@@ -191,10 +191,11 @@ class VaultState:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection.execute("COMMIT")
+            finally:
+                # Not where SQLite rolled back by itself, as on a full disk.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def close(self) -> None:
         with self._lock:
@@ -212,8 +213,20 @@ class VaultState:
                 yield _decode_row(row)
 
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._lock, encryption.share_home(self._path):
+        with self._lock, self._map_errors(), encryption.share_home(self._path):
             return list(self._connection().execute(statement, values))
+
+    @contextmanager
+    def _map_errors(self) -> Iterator[None]:
+        import apsw
+
+        try:
+            yield
+        except apsw.FullError as problem:
+            raise StoreError(f"The disk that holds {self._path} is full.", hint="Free some space; what waits is written then.") from problem
+        except apsw.Error as problem:
+            hint = f"Look at the disk. {self._path.name} is derived: without it, every file is compared with its memory."
+            raise StoreError(f"{self._path}: {problem}.", hint=hint) from problem
 
     def _connection(self) -> Any:
         if self._process != os.getpid():

@@ -19,7 +19,8 @@ _END = (
     r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su) memoria\b"
     r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b))"
 )
-_START = r"(?:^|[.!?:;,(\n-])\s*"
+# No line break in the blanks: it is a start itself, and a run of them must not be read from each.
+_START = r"(?:^|[.!?:;,(\n-])[^\S\n]*"
 _NO_SUBJECT = "".join(rf"(?<!\b{word} )" for word in ("i", "we", "you", "they", "he", "she", "it", "who", "why", "that"))
 _VERB = r"(?:save|store|remember|record|memori[sz]e|log)"
 _THING = (

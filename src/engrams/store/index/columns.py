@@ -57,6 +57,9 @@ _DTYPES: dict[str, Any] = {
 _ID = 75
 """Bytes of a 26-character id."""
 
+_UNIT = 0.05
+"""Most by which the square of a vector's length differs from 1."""
+
 _CHUNK = 20_000
 """Vectors quantized at a time."""
 
@@ -131,6 +134,14 @@ class IndexColumns:
                 grown[:first] = self._vectors[:first]
                 self._vectors = grown
         return first
+
+
+def find_sound(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+    """Tell which rows can be an embedder's: of length 1, or 0 for a text without words."""
+    with np.errstate(all="ignore"):
+        square = np.vecdot(vectors, vectors)
+    sound: npt.NDArray[np.bool_] = (np.abs(square - 1) < _UNIT) | (square == 0)
+    return sound
 
 
 def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:

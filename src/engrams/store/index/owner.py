@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from engrams.ports import Pool, Reach, Seek
 from engrams.store.index.ann import AnnIndex, count_proposals, top_slots, unique_sorted
-from engrams.store.index.columns import CodeBook, IndexColumns, IndexRow, RowSlots
+from engrams.store.index.columns import CodeBook, IndexColumns, IndexRow, RowSlots, find_sound
 from engrams.store.index.lexical import LexicalScores, Postings, score_terms
 from engrams.store.index.view import WINDOW, GatheredColumns, IndexView, extend_view, gather, make_view
 from engrams.types import Kind, Status
@@ -37,10 +37,12 @@ _PASSED = ("embedded", "times", "sessions", "place", "voice", "words", "question
 class OwnerIndex:
     """Columns, vectors and postings of one owner's records.
 
-    Not thread safe: the caller holds a lock. ``last_change``: number of the last change seen; ``purged_count``: purged rows seen."""
+    Not thread safe: the caller holds a lock. ``last_change``: number of the last change seen; ``purged_count``: purged rows seen;
+    ``damaged``: numbers of rows whose vector no embedder made, and was left out."""
 
     def __init__(self, dimension: int) -> None:
         self.last_change = self.purged_count = 0
+        self.damaged: list[int] = []
         self._columns = IndexColumns(dimension)
         self._postings = Postings()
         self._row_slots = RowSlots()
@@ -172,12 +174,17 @@ class OwnerIndex:
         width = columns.dimension * 4
         if not width:
             return
-        have = [number for number, blob in enumerate(blobs) if blob is not None and len(blob) == width]
-        if have:
-            data = np.frombuffer(b"".join([blobs[number] or b"" for number in have]), np.float32)
+        some = [number for number, blob in enumerate(blobs) if blob is not None]
+        have = np.array([number for number in some if len(blobs[number]) == width], np.int64)
+        data = np.frombuffer(b"".join([blobs[number] for number in have]), np.float32).reshape(len(have), columns.dimension)
+        sound = find_sound(data)
+        if not sound.all() or len(have) < len(some):
+            have, data = have[sound], data[sound]
+            self.damaged.extend(columns["rowid"][first + np.setdiff1d(some, have)].tolist())
+        if len(have):
             # A slice if possible: copying row by row takes four times as long.
-            places = slice(first, first + len(blobs)) if len(have) == len(blobs) else np.array(have) + first
-            columns.set_vectors(places, data.reshape(len(have), columns.dimension))
+            places = slice(first, first + len(blobs)) if len(have) == len(blobs) else have + first
+            columns.set_vectors(places, data)
             columns["embedded"][places] = True
         if self._ann is not None:
             self._ann.add(columns.get_vectors(slice(first, columns.size)))

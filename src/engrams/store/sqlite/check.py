@@ -9,7 +9,7 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.ports import Clock
-from engrams.store.sqlite import migrate, repair
+from engrams.store.sqlite import losses, migrate, repair, vectors
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.salvage import copy_readable
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
@@ -24,7 +24,8 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
     """Check everything; with ``mend`` also repair it.
 
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
-    files that were moved away and still hold memories; ``bytes``: size on disk; ``rows``: by table."""
+    files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until that is
+    accepted; ``bytes``: size on disk; ``rows``: by table."""
     problems = database.read(_find_problems)
     left = problems
     if problems and mend:
@@ -44,6 +45,7 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
         "schema": migrate.newest_version(),
         "rows": {} if left else database.read(_count_rows),
         "aside": aside,
+        "lost": database.read(losses.report, path) if path and not left else [],
     }
 
 
@@ -63,6 +65,7 @@ def _find_problems(connection: apsw.Connection) -> list[str]:
         _check_index,
         _check_counts,
         _check_migrations,
+        vectors.check_vectors,
     )
     for check in checks:
         try:
@@ -93,6 +96,7 @@ def _repair(database: Database, clock: Clock) -> list[str]:
     notes: list[str] = []
     try:
         notes.extend(database.write(remedy) for remedy in (repair.rebuild_index, _recount, _reindex))
+        notes.extend(filter(None, (database.write(vectors.drop_damaged, clock()),)))
         if not database.read(_find_problems):
             return notes
     except StoreError as problem:
@@ -120,9 +124,9 @@ def _replace_file(database: Database, connection: apsw.Connection, clock: Clock)
     repair.remove_with_logs(fresh)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        copied, lost = copy_readable(path, fresh, database.settings)
+        copied, loss = copy_readable(path, fresh, database.settings)
         with repair.lock_folder(path.parent):
-            return repair.replace_file(path, fresh, clock, copied, lost)
+            return repair.replace_file(path, fresh, clock, copied, loss)
     finally:
         repair.remove_with_logs(fresh)
         connection.execute("ROLLBACK")

@@ -8,19 +8,25 @@ from collections.abc import Sequence
 import apsw
 
 from engrams.clock import micros
+from engrams.errors import StoreError
 from engrams.ports import Reach
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.rows import to_datetime
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_composed, query
+from engrams.store.sqlite.sql import MEND, execute, fetch_all, fetch_composed, query
 from engrams.types import Edge, EdgeType, Scope, Topic
+
+_TYPES = {str(kind): kind for kind in EdgeType}
 
 
 def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
-    """Find edges at any of ``nodes``, each once; ``types``: empty for all."""
+    """Find edges at any of ``nodes``, each once; ``types``: empty for all.
+    StoreError: one is damaged."""
     wanted = set(types)
     rows = fetch_all(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
+    if unknown := {kind for _, _, kind, _, _ in rows if kind not in _TYPES}:
+        raise StoreError(f"A link is damaged: there is no type {min(unknown)!r}.", hint=MEND)
     return tuple(
-        Edge(owner, source, target, EdgeType(kind), weight, count)
+        Edge(owner, source, target, _TYPES[kind], weight, count)
         for source, target, kind, weight, count in sorted(rows)
         if not wanted or kind in wanted
     )

@@ -25,12 +25,11 @@ SELECT number, name, checksum FROM migrations;
 -- name: integrity
 PRAGMA integrity_check(20);
 
--- name: sorts
-SELECT DISTINCT kind, layer, tier, status FROM records;
+-- name: unknown_ids
+SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM records);
 
--- name: malformed
-SELECT 1 FROM records WHERE NOT (json_valid(tags) AND json_valid(triggers) AND json_valid(steps) AND json_valid(evidence)
-    AND json_valid(provenance) AND json_valid(meta)) LIMIT 1;
+-- name: tallied
+SELECT coalesce(sum(total), 0) FROM tallies;
 
 -- name: reindex
 REINDEX;
@@ -268,6 +267,15 @@ INSERT INTO vectors (record, model, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE record = ?;
+
+-- name: drop_vector
+DELETE FROM vectors WHERE record = ? AND model = ?;
+
+-- name: all_vectors
+SELECT vectors.record, vectors.model, models.dimension, vectors.data FROM vectors JOIN models ON models.id = vectors.model;
+
+-- name: model_name
+SELECT name FROM models WHERE id = ?;
 
 -- name: get_vectors
 SELECT records.id, vectors.data FROM records JOIN vectors ON vectors.record = records.number

@@ -134,15 +134,18 @@ def find_model(connection: apsw.Connection, name: str) -> tuple[int, int]:
 
 
 def fetch_vectors(connection: apsw.Connection, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-    """Fetch unit vectors [len(ids), dimension]; zeros for missing ones."""
+    """Fetch unit vectors [len(ids), dimension]; zeros for missing and damaged ones."""
     import numpy as np
+
+    from engrams.store.index.columns import find_sound
 
     number, dimension = find_model(connection, model)
     result = np.zeros((len(ids), dimension), np.float32)
     rows = dict(fetch_all(connection, "get_vectors", json.dumps(list(ids), ensure_ascii=False), owner.key, number))
     for place, name in enumerate(ids):
-        if name in rows:
+        if name in rows and len(rows[name]) == 4 * dimension:
             result[place] = np.frombuffer(rows[name], np.float32)
+    result[~find_sound(result)] = 0
     return result
 
 

@@ -6,7 +6,7 @@ import logging
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite import connect, lexicon, losses, migrate
 from engrams.store.sqlite.rawlog import read_log
-from engrams.store.sqlite.rows import ENUMS
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
+from engrams.store.sqlite.values import find_invalid
 
 _LOGS = ("-wal", "-shm")
 _CHECKED_WHOLE = 4 << 20
@@ -94,13 +94,9 @@ def find_problems(connection: apsw.Connection) -> list[str]:
     """Damage to tables and their indexes, the full-text index aside."""
     found = [text for (text,) in fetch_all(connection, "integrity") if text != "ok" and "postings" not in text]
     try:
-        words = {word for row in fetch_all(connection, "sorts") for word in row}
-        for _ in connection.execute("SELECT * FROM records"):
-            pass
-        found += ["A record's JSON is malformed."] * bool(fetch_all(connection, "malformed"))
+        return [*found, *find_invalid(connection)]
     except UnicodeDecodeError as problem:
         return [*found, f"A text is no UTF-8: {problem.reason}."]
-    return [*found, *sorted(words - {str(member) for kind in ENUMS.values() for member in kind})]
 
 
 def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
@@ -116,23 +112,26 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
         fresh = path.with_name(f"{path.name}.rescue")
         remove_with_logs(fresh)
         try:
-            copied, lost = copy_readable(path, fresh, settings)
+            copied, loss = copy_readable(path, fresh, settings)
             if not copied["records"]:
                 raise StoreError(f"{path} is damaged, and no memory could be read from it. It was left as it is.", hint=LOST)
-            note = replace_file(path, fresh, clock, copied, lost)
+            note = replace_file(path, fresh, clock, copied, loss)
         finally:
             remove_with_logs(fresh)
     _log.warning("%s", note)
     return note
 
 
-def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], lost: Sequence[str]) -> str:
+def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: losses.RescueLoss) -> str:
     """Put a rescued copy in a file's place.
     Under the folder's lock; returns a note of what came back."""
-    kept = rename_with_logs(path, f"{damaged_suffix(clock)}{RESCUED}")
+    suffix = f"{damaged_suffix(clock)}{RESCUED}"
+    # Before the file: whoever reads the new one must be able to tell what is missing.
+    losses.remember(path, f"{path.name}.{suffix}", loss)
+    kept = rename_with_logs(path, suffix)
     fresh.rename(path)
     summary = ", ".join(f"{total:,} {_NAMES.get(name, name)}" for name, total in copied.items() if total and name != "models")
-    missing = f" {len(lost):,} memories could not be read: {', '.join(lost[:20])}{' …' if len(lost) > 20 else ''}." if lost else ""
+    missing = f" {loss}." if loss else ""
     back = f"{path.name} was damaged. What could be read was copied to a new file ({summary})."
     return f"{back}{missing} The damaged file is kept as {kept.name}."
 
@@ -145,11 +144,12 @@ def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
     notes = []
     for name in list_damaged(path):
         held = path.with_name(name)
-        copied, lost = copy_readable(held, path, settings)
-        missing = f", {len(lost):,} memories could not be read" if lost else ""
+        copied, loss = copy_readable(held, path, settings)
+        missing = f"; {loss}" if loss else ""
         if not copied["records"] and not has_rows(held, path, settings):
             notes.append(f"Nothing could be read from {name}.")
             continue
+        losses.remember(path, f"{name}{RESCUED}", loss)
         rename_with_logs(held, RESCUED.lstrip("."))
         notes.append(f"{copied['records']:,} memories were brought back from {name}{missing}.")
     return notes

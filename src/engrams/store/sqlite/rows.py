@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
-from engrams.errors import InputError
+from engrams.errors import EngramsError, InputError, StoreError
+from engrams.store.sqlite.sql import MEND
 from engrams.text.cache import text_cache
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
@@ -95,8 +96,15 @@ def encode_field(name: str, value: Any) -> Any:
 
 def decode_record(row: Row) -> Record:
     """Decode a row in the order of FIELDS.
+    StoreError: it is damaged."""
+    try:
+        return _decode(row)
+    except (EngramsError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as problem:
+        raise StoreError(f"The memory {row[0]!r} is damaged: {type(problem).__name__}: {problem}.", hint=MEND) from problem
 
-    Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long."""
+
+def _decode(row: Row) -> Record:
+    """Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long."""
     id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
     kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
     importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import apsw
 from engrams.errors import EngramsError
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite.losses import RescueLoss
 from engrams.store.sqlite.rawpages import (
     RawPages,
     UnreadableCellError,
@@ -26,8 +27,9 @@ from engrams.store.sqlite.rawpages import (
     read_varint,
     value_size,
 )
-from engrams.store.sqlite.rows import ENUMS, FIELDS, LISTS, decode_record
-from engrams.store.sqlite.sql import query
+from engrams.store.sqlite.rows import FIELDS, decode_record
+from engrams.store.sqlite.sql import fetch_one, query
+from engrams.store.sqlite.values import EMPTY_JSON, mend_row
 
 _NUMBERED = ("models", "records", "outbox")
 _BY_RECORD = ("history", "vectors", "quotes")
@@ -37,8 +39,8 @@ _SERIALS = {0: 8, 1: 1, 2: 2, 3: 3, 4: 4, 6: 5, 8: 6}
 """Serial types of whole numbers by their bytes."""
 _SLACK = 40
 _COLUMNS = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?) ORDER BY cid'
-_EMPTY = {**dict.fromkeys((*LISTS, "evidence"), "[]"), "provenance": "{}", "meta": "{}"}
-"""JSON of a record that has none."""
+_SMALLEST = 100
+"""Bytes that a memory takes at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,10 @@ class TableShape:
 @dataclass(slots=True)
 class RescuedRows:
     """Rows of each table.
-    ``lost``: ids of records that an index names and no page holds."""
+    ``lost``: ids and owners of records that an index names and no page holds."""
 
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
-    lost: tuple[str, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
@@ -73,11 +75,11 @@ def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
     return found
 
 
-def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], tuple[str, ...]]:
+def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], RescueLoss]:
     """Copy readable rows into the database ``target``.
     It is made if missing; its own rows stay.
 
-    Counts by table, and the ids of records that are lost."""
+    Counts by table, and the memories that are lost."""
     connect.create_file(target)
     new = connect.open_writer(target, settings)
     try:
@@ -94,7 +96,16 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
         if new.in_transaction:
             new.execute("ROLLBACK")
         new.close()
-    return copied, found.lost
+    unnamed = _count_expected(source, settings) - len(found.rows["records"]) - len(found.lost)
+    return copied, RescueLoss(found.lost, max(0, unnamed))
+
+
+def _count_expected(source: Path, settings: StoreSettings) -> int:
+    """Count the records that there should be; 0 where nobody knows."""
+    with suppress(apsw.Error, UnicodeDecodeError), closing(connect.open_reader(source, settings)) as connection:
+        total = int(fetch_one(connection, "tallied")[0])
+        return total if 0 < total * _SMALLEST < sum(path.stat().st_size for path in source.parent.glob(f"{source.name}*")) else 0
+    return 0
 
 
 def read_shapes(connection: apsw.Connection) -> list[TableShape]:
@@ -133,7 +144,7 @@ def _read_pages(pages: RawPages, shapes: list[TableShape]) -> RescuedRows:
     found.rows["records"] += (row for place in sorted(suspect) for row in _carve(pages, pages.page(place), records))
     found.rows["records"] = _mend_records(found.rows["records"], records, named)
     kept = {row[0] for row in found.rows["records"]}
-    found.lost = tuple(sorted(name for number, (name, _) in named.items() if number not in kept))
+    found.lost = tuple(sorted(name for number, name in named.items() if number not in kept))
     return found
 
 
@@ -227,14 +238,12 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
         top = values[owner]
         if values[scope][: len(top)] != top:
             values[scope] = top + values[scope][len(top) :]
-        for name, kind in ENUMS.items():
-            place = columns.index(name)
-            if values[place] not in list(kind):
-                values[place] = next(iter(get_close_matches(values[place], [str(one) for one in kind], 1)), values[place])
-        if values[id] in seen:
+        mended = mend_row("records", columns, tuple(values))
+        if mended is None or values[id] in seen:
             continue
-        if decode_whole(shape, tuple(values)) is None:
-            for name, empty in _EMPTY.items():
+        values = list(mended)
+        if decode_whole(shape, mended) is None:
+            for name, empty in EMPTY_JSON.items():
                 values[columns.index(name)] = empty
             if decode_whole(shape, tuple(values)) is None:
                 continue
@@ -250,7 +259,7 @@ def decode_whole(shape: TableShape, row: tuple[Any, ...]) -> Any:
     try:
         held = dict(zip(shape.columns, row, strict=True))
         return decode_record(tuple(held[name] for name in FIELDS))
-    except (EngramsError, ValueError, KeyError, TypeError, OverflowError, AttributeError):
+    except (EngramsError, ValueError, KeyError):
         return None
 
 
@@ -266,7 +275,8 @@ def _insert_all(new: apsw.Connection, found: RescuedRows) -> dict[str, int]:
         insert = f"INSERT OR IGNORE INTO {name} ({', '.join(shape.columns)}) VALUES ({', '.join('?' * len(shape.columns))})"  # noqa: S608 - our own table's names
         copied[name] = 0
         for row in found.rows[name]:
-            values = _place_row(shape, row, offset, models, held)
+            placed = _place_row(shape, row, offset, models, held)
+            values = mend_row(name, shape.columns, placed) if placed else None
             if values is None:
                 continue
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import apsw
 
-from engrams.errors import InputError
-from engrams.ports import Pool, Seek
+from engrams.errors import InputError, StoreError
+from engrams.ports import Clock, Pool, Seek
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import filters, records
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.filters import join_clauses
 from engrams.store.sqlite.forks import register
 from engrams.store.sqlite.sql import fetch_all, fetch_one, query, stream_rows
+from engrams.store.sqlite.vectors import drop_vectors
 from engrams.text.cache import clear_caches
 from engrams.types import Scope
 
@@ -48,8 +50,9 @@ class _CachedIndex:
 class IndexCache:
     """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
-    def __init__(self, database: Database, settings: StoreSettings) -> None:
+    def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
         self._settings = settings
         self._lock = Lock()
         self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
@@ -79,11 +82,19 @@ class IndexCache:
                 # An index that missed rows would never load them.
                 self._discard(key)
                 raise
+            if cached.index.damaged:
+                self._drop_damaged(cached.index, model)
             pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
             grown = cached.index.bytes - cached.bytes
             cached.bytes += grown
         self._trim(grown)
         return pool
+
+    def _drop_damaged(self, index: OwnerIndex, model: int) -> None:
+        """Remove damaged vectors, so that they are made again; where nothing can be written, the next load tries it."""
+        with suppress(StoreError):
+            self._database.write(drop_vectors, model, index.damaged, self._clock())
+        index.damaged = []
 
     def drop(self, owner: Scope) -> None:
         """Drop an owner's indexes: purged text must not stay in memory."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from json import JSONDecodeError
 from typing import Any
 
 import apsw
@@ -109,6 +110,8 @@ def map_errors(place: str) -> Iterator[None]:
         raise to_engrams_error(problem, place) from problem
     except UnicodeEncodeError as problem:
         raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
+    except JSONDecodeError as problem:
+        raise StoreError(f"{place} is damaged: {problem}.", hint=MEND) from problem
     except UnicodeDecodeError as problem:
         raise StoreError(f"{place} is damaged: {problem.reason}.", hint=MEND) from problem
     except OverflowError as problem:

@@ -52,7 +52,7 @@ class SqliteStore:
         self._settings = settings
         self._clock = clock
         self._lexicon = TermLexicon()
-        self._index_cache = IndexCache(database, settings)
+        self._index_cache = IndexCache(database, settings, clock)
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:

@@ -28,6 +28,7 @@ app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
 _CONTEXT = 8192
+_LOST = "lost"
 _EXTRAS = {
     "server": ("fastapi", "uvicorn"),
     "local": ("onnxruntime", "tokenizers"),
@@ -53,11 +54,14 @@ def doctor(
     options: GlobalOptions,
     repair: Annotated[bool, typer.Option("--repair", help="Repair derived data that can be rebuilt.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Do not call models on other machines.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Stop failing for memories that no repair brought back.")] = False,
 ) -> None:
     """Check settings, disk, store, models and jobs.
 
-    Ends with code 1 if something fails."""
+    Ends with code 1 if something fails, or memories are lost and nobody has accepted it."""
     findings = list(run_checks(options, repair=repair, offline=offline))
+    if accept:
+        findings = list(_accept(options, findings))
     if options.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
@@ -167,6 +171,9 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
         yield CheckResult("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; repaired: {', '.join(mended)}" if mended else ""))
     else:
         yield CheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
+    if found.get("lost"):
+        hint = "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this warning."
+        yield CheckResult(_LOST, "fail", "\n      ".join(found["lost"]), hint)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
@@ -175,6 +182,15 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
     yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
     yield check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
+
+
+def _accept(options: GlobalOptions, findings: list[CheckResult]) -> Iterator[CheckResult]:
+    """Show losses a last time, as accepted."""
+    from engrams.build import accept_losses
+
+    known = accept_losses(options.load().settings) if any(one.name == _LOST for one in findings) else False
+    for one in findings:
+        yield replace(one, state="info", hint="Accepted: not shown again.") if one.name == _LOST and known else one
 
 
 def _check_vault(files: Mapping[str, Any]) -> CheckResult:

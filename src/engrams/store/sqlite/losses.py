@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 
+from engrams import encryption
 from engrams.store.sqlite.sql import fetch_all
 from engrams.types import Json
 
@@ -39,7 +40,10 @@ def remember(path: Path, file: str, loss: RescueLoss | str) -> None:
     ``file``: the damaged one's new name; a text: what is known instead."""
     if not loss:
         return
-    told = {"told": loss} if isinstance(loss, str) else {"named": loss.named, "unnamed": loss.unnamed}
+    # The list is plain text: of an encrypted home it names no owners.
+    sealed = encryption.find_keys(encryption.home_of(path)) is not None
+    named = [] if isinstance(loss, str) else [(id, "" if sealed else owner) for id, owner in loss.named]
+    told = {"told": loss} if isinstance(loss, str) else {"named": named, "unnamed": loss.unnamed}
     held = path.with_name(path.name + _END)
     fresh = held.with_name(held.name + ".new")
     with fresh.open("w", encoding="utf-8") as out:
@@ -79,7 +83,7 @@ def _describe(connection: apsw.Connection, one: Json) -> str:
         return str(one["told"])
     gone = {id for (id,) in fetch_all(connection, "unknown_ids", json.dumps([id for id, _ in one["named"]]))}
     left = tuple((id, owner) for id, owner in one["named"] if id in gone)
-    whose = ", ".join(f"{id} of {owner}" for id, owner in left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
+    whose = ", ".join(f"{id} of {owner}" if owner else id for id, owner in left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
     more = f"{one['unnamed']:,} of which no name is left" if one["unnamed"] else ""
     names = "; ".join(filter(None, (whose, more)))
     return f"{len(left) + one['unnamed']:,} memories of {one['file']} are lost: {names}" if names else ""

@@ -295,9 +295,8 @@ def unlock(settings: Settings) -> None:
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     """Replace an unreadable database by a backup or the vault's files.
-    The newest backup comes first. Returns a note of what came back.
 
-    Looks for backups in the home folder. The damaged file is kept beside it. StoreError: there is nothing to bring back."""
+    Returns a note. Looks for the newest backup in the home folder first. The damaged file is kept beside it. StoreError: there is nothing to bring back."""
     from engrams.store.sqlite import losses
     from engrams.vault.rescue import rescue as bring_back
 
@@ -311,14 +310,6 @@ def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     note, complete = bring_back(places, f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}", read_files)
     losses.remember(places.database, places.database.name, "" if complete else note)
     return note
-
-
-def accept_losses(settings: Settings) -> bool:
-    """Forget the memories that no repair brought back.
-    True: there were some."""
-    from engrams.store.sqlite import losses
-
-    return losses.accept(_places(settings).database)
 
 
 def is_backup(path: Path) -> bool:

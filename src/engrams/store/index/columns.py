@@ -137,7 +137,7 @@ class IndexColumns:
 
 
 def find_sound(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
-    """Tell which rows can be an embedder's: of length 1, or 0 for a text without words."""
+    """Find rows of length 1, or 0: a text without words."""
     with np.errstate(all="ignore"):
         square = np.vecdot(vectors, vectors)
     sound: npt.NDArray[np.bool_] = (np.abs(square - 1) < _UNIT) | (square == 0)

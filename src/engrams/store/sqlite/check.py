@@ -24,8 +24,8 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
     """Check everything; with ``mend`` also repair it.
 
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
-    files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until that is
-    accepted; ``bytes``: size on disk; ``rows``: by table."""
+    files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until the file
+    ``losses`` is removed; ``bytes``: size on disk; ``rows``: by table."""
     problems = database.read(_find_problems)
     left = problems
     if problems and mend:
@@ -45,6 +45,7 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
         "schema": migrate.newest_version(),
         "rows": {} if left else database.read(_count_rows),
         "aside": aside,
+        "losses": str(losses.list_path(path)) if path else "",
         "lost": database.read(losses.report, path) if path and not left else [],
     }
 

@@ -1,4 +1,4 @@
-"""Memories that a rescue could not bring back, remembered until a person accepts it."""
+"""Memories that no rescue brought back, remembered until accepted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def remember(path: Path, file: str, loss: RescueLoss | str) -> None:
     sealed = encryption.find_keys(encryption.home_of(path)) is not None
     named = [] if isinstance(loss, str) else [(id, "" if sealed else owner) for id, owner in loss.named]
     told = {"told": loss} if isinstance(loss, str) else {"named": named, "unnamed": loss.unnamed}
-    held = path.with_name(path.name + _END)
+    held = list_path(path)
     fresh = held.with_name(held.name + ".new")
     with fresh.open("w", encoding="utf-8") as out:
         fresh.chmod(0o600)
@@ -55,20 +55,17 @@ def remember(path: Path, file: str, loss: RescueLoss | str) -> None:
 
 
 def report(connection: apsw.Connection, path: Path) -> list[str]:
-    """Tell of each loss that was not accepted; what came back since is left out."""
+    """Describe each loss, without what came back since."""
     return list(filter(None, (_describe(connection, one) for one in _read(path))))
 
 
-def accept(path: Path) -> bool:
-    """Forget the losses; True where there were any."""
-    held = path.with_name(path.name + _END)
-    known = held.exists()
-    held.unlink(missing_ok=True)
-    return known
+def list_path(path: Path) -> Path:
+    """Return the list's place; whoever removes it accepts the losses."""
+    return path.with_name(path.name + _END)
 
 
 def _read(path: Path) -> Sequence[Json]:
-    held = path.with_name(path.name + _END)
+    held = list_path(path)
     if not held.exists():
         return []
     try:

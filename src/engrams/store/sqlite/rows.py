@@ -104,7 +104,7 @@ def decode_record(row: Row) -> Record:
 
 
 def _decode(row: Row) -> Record:
-    """Written out in the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long."""
+    # In the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long.
     id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
     kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
     importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest

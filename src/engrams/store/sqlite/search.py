@@ -91,7 +91,9 @@ class IndexCache:
         return pool
 
     def _drop_damaged(self, index: OwnerIndex, model: int) -> None:
-        """Remove damaged vectors, so that they are made again; where nothing can be written, the next load tries it."""
+        """Remove damaged vectors, so that they are made again.
+
+        Where nothing can be written, the next load tries it."""
         with suppress(StoreError):
             self._database.write(drop_vectors, model, index.damaged, self._clock())
         index.damaged = []

@@ -66,7 +66,7 @@ def find_invalid(connection: apsw.Connection) -> list[str]:
 
 
 def _find_undecodable(connection: apsw.Connection) -> list[str]:
-    """Find a record whose JSON is none of ours, such as a changed key."""
+    """Find a record whose JSON has a changed key."""
     try:
         for row in stream_rows(connection, "select_records"):
             decode_record(row)

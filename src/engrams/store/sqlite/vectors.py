@@ -13,7 +13,9 @@ from engrams.store.sqlite.sql import execute, fetch_all, stream_rows
 
 
 def find_damaged(connection: apsw.Connection) -> list[tuple[int, int]]:
-    """Find vectors of another size or length than their model makes: records and models by number."""
+    """Find vectors of another size or length than models make.
+
+    Records and models by number."""
     import numpy as np
 
     from engrams.store.index.columns import find_sound
@@ -40,7 +42,7 @@ def drop_damaged(connection: apsw.Connection, at: datetime) -> str:
 
 
 def drop_vectors(connection: apsw.Connection, model: int, numbers: Sequence[int], at: datetime) -> None:
-    """Remove vectors of a model by their records' numbers, and ask for new ones."""
+    """Remove vectors by their records' numbers; ask for new ones."""
     for number in numbers:
         execute(connection, "drop_vector", number, model)
     for (name,) in fetch_all(connection, "model_name", model):

@@ -28,7 +28,6 @@ app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
 _CONTEXT = 8192
-_LOST = "lost"
 _EXTRAS = {
     "server": ("fastapi", "uvicorn"),
     "local": ("onnxruntime", "tokenizers"),
@@ -59,9 +58,7 @@ def doctor(
     """Check settings, disk, store, models and jobs.
 
     Ends with code 1 if something fails, or memories are lost and nobody has accepted it."""
-    findings = list(run_checks(options, repair=repair, offline=offline))
-    if accept:
-        findings = list(_accept(options, findings))
+    findings = list(run_checks(options, repair=repair, offline=offline, accept=accept))
     if options.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
@@ -73,7 +70,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
+def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[CheckResult]:
     """Run every check in order; skip those that cannot run."""
     yield _check_versions()
     try:
@@ -93,7 +90,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool) -> Iterat
         if repair:
             yield from _rescue(options, settings)
         with options.open() as (engine, _):
-            yield from _check_engine(engine, settings, repair=repair, offline=offline)
+            yield from _check_engine(engine, settings, repair=repair, offline=offline, accept=accept)
     except EngramsError as problem:
         yield CheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
     yield from _check_extras()
@@ -161,7 +158,7 @@ def _check_encryption(settings: Settings) -> Iterator[CheckResult]:
         yield CheckResult("encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}")
 
 
-def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool) -> Iterator[CheckResult]:
+def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[CheckResult]:
     found = engine.check(repair)
     files = found.get("vault", {})
     problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
@@ -172,8 +169,10 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
     else:
         yield CheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
     if found.get("lost"):
+        if accept:
+            Path(found["losses"]).unlink(missing_ok=True)
         hint = "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this warning."
-        yield CheckResult(_LOST, "fail", "\n      ".join(found["lost"]), hint)
+        yield CheckResult("lost", "info" if accept else "fail", "\n      ".join(found["lost"]), "Accepted." if accept else hint)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
@@ -182,15 +181,6 @@ def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, off
     yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
     yield check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
-
-
-def _accept(options: GlobalOptions, findings: list[CheckResult]) -> Iterator[CheckResult]:
-    """Show losses a last time, as accepted."""
-    from engrams.build import accept_losses
-
-    known = accept_losses(options.load().settings) if any(one.name == _LOST for one in findings) else False
-    for one in findings:
-        yield replace(one, state="info", hint="Accepted: not shown again.") if one.name == _LOST and known else one
 
 
 def _check_vault(files: Mapping[str, Any]) -> CheckResult:

@@ -296,7 +296,7 @@ def unlock(settings: Settings) -> None:
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     """Replace an unreadable database by a backup or the vault's files.
 
-    Returns a note. Looks for the newest backup in the home folder first. The damaged file is kept beside it. StoreError: there is nothing to bring back."""
+    Returns a note. Backups are looked for in the home folder. The damaged file is kept. StoreError: there is nothing to bring back."""
     from engrams.store.sqlite import losses
     from engrams.vault.rescue import rescue as bring_back
 

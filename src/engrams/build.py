@@ -22,7 +22,7 @@ from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, Skills, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
-from engrams.store.sqlite import SqliteStore
+from engrams.store.sqlite import SqliteStore, losses
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
@@ -295,9 +295,7 @@ def unlock(settings: Settings) -> None:
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     """Replace an unreadable database by a backup or the vault's files.
-
     Returns a note. Backups are looked for in the home folder. The damaged file is kept. StoreError: there is nothing to bring back."""
-    from engrams.store.sqlite import losses
     from engrams.vault.rescue import rescue as bring_back
 
     places = _places(settings)

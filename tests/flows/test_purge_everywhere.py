@@ -43,6 +43,9 @@ def fill(engine: MemoryEngine, home: Path, number: int) -> list[str]:
     (home / f"vault/conflicts/user/ann/facts/2026-01-01T0900__the-vault-code-of-room-0-is-{secret(0)}-indeed__ab12.0123abcd.md").write_text(
         f"The vault code of room 0 is {secret(0)} indeed.\n"
     )
+    (home / f"vault/conflicts/user/ann/facts/2026-01-01T0900__and-{secret(2)}-is__cd34.0123abcd.md").write_text(
+        f"Once more: The vault code of room 2 is {secret(2)} indeed.\n"
+    )
     note = home / "vault/memory/user/ann"
     note.mkdir(parents=True, exist_ok=True)
     (note / "2026-01-02.md").write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n- Tea was had.\n")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from engrams.ports import Erased, Query, Reach
-from engrams.text.redact import LEAST
+from engrams.text.redact import LEAST, REMOVED
 from engrams.types import Scope, Status
 from engrams.vault.disk import FileWrite
 from engrams.vault.jobs import DailyJobs, Outbox
@@ -70,7 +70,11 @@ class VaultEraser:
         tails = {id[-4:] for id in ids} | {id[-8:] for id in ids}
         for path, _ in list(parts.disk.walk(CONFLICTS, every=True)):
             found = _NAME.search(path)
-            if found and (found["tail"] in tails or any(slug in found["slug"] for slug in slugs)) and found["slug"] != _REMOVED:
+            if found is None or found["slug"] == _REMOVED:
+                continue
+            # Where words were taken out, the name may hold a part of them.
+            shortened = REMOVED.encode() in (parts.disk.read(path) or b"")
+            if shortened or found["tail"] in tails or any(slug in found["slug"] for slug in slugs):
                 target = f"{path[: found.start('slug')]}{_REMOVED}{path[found.end('slug') :]}"
                 parts.state.touch([(path, {"does": "purge"}), (target, {"does": "purge"})])
                 parts.disk.write([FileWrite(target, parts.disk.read(path) or b"")])

@@ -9,7 +9,7 @@ from typing import Any
 
 from engrams.errors import ModelError
 from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, Query, Reach
-from engrams.text.redact import redact
+from engrams.text.redact import REMOVED, redact
 from engrams.types import Record, Scope, Status
 from engrams.vault.daily import DailyNotes
 from engrams.vault.dream import DREAM, PAUSE, DreamRunner
@@ -62,11 +62,14 @@ class DailyJobs:
             if data is None:
                 continue
             told = data.decode("utf-8", "replace")
-            if path.startswith(f"{CONFLICTS}/") and any(name in told for name in ids):
+            aside = path.startswith(f"{CONFLICTS}/")
+            if aside and any(name in told for name in ids):
                 parts.state.touch([(path, {"does": "purge"})])
                 parts.disk.remove(path)
             else:
-                kept = [line for line in told.split("\n") if not any(text in " ".join(line.split()).casefold() for text in texts)]
+                said = [(line, any(text in " ".join(line.split()).casefold() for text in texts)) for line in told.split("\n")]
+                # The mark in a conflict file tells that its name has to go too.
+                kept = [REMOVED if gone else line for line, gone in said if aside or not gone]
                 rest = redact("\n".join(kept), words)
                 if rest == told:
                     continue

@@ -92,10 +92,12 @@ class HistoryFilter:
     _ids: set[bytes] = field(init=False)
     _tails: set[bytes] = field(init=False)
     _words: Sequence[str] = field(init=False)
+    _head_names: frozenset[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         order = self.order
         self._search = WordSearch(order.words)
+        self._head_names = frozenset(found[0] for path in self.head_paths if (found := _NAME.search(path)))
         self._ids = {id.encode() for id in order.ids}
         self._tails = {id[-size:].encode() for id in (*order.ids, *order.quotes) for size in (4, 8, len(id))}
         self._words = sorted({*order.words, *(word for some in order.quotes.values() for word in some)}, key=len, reverse=True)
@@ -134,7 +136,9 @@ class HistoryFilter:
         """Replace the words in names of files that are about purged memories."""
 
         def rename(found: re.Match[bytes]) -> bytes:
-            known = found[2] in self._tails or self._search.find(found[1])
+            # Conflict files, whose names end in a hash, are kept only where they still are.
+            old = found[3].count(b".") == 2 and found[0] not in self._head_names
+            known = old or found[2] in self._tails or self._search.find(found[1])
             return b"__removed__%s%s" % (found[2], found[3]) if known else found[0]
 
         return _NAME.sub(rename, text)

@@ -1,0 +1,214 @@
+"""A hundred memories of every kind enter by every door while a server runs; of those that are purged no byte is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from tests.flows.traces import holders, secret
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.testing import ScriptedModel, ScriptedRequest
+from engrams.types import Kind, Record, Status
+
+ANN = ("user", "ann")
+ENGRAMS = (sys.executable, "-m", "engrams.surfaces.cli.entry")
+KINDS = (Kind.NOTE, Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.RULE)
+LIVE = tuple(status for status in Status if status is not Status.PURGED)
+WORD = re.compile(r"quuxword(\d{3})")
+
+
+def said(number: int) -> str:
+    """A sentence of its own for each number."""
+    rooms = ("cellar", "attic", "garage", "garden shed", "kitchen", "library", "workshop")
+    return f"The {rooms[number % 7]} door of house {number} opens with {secret(number)} and nothing else."
+
+
+@dataclass(frozen=True)
+class Doors:
+    """A home with a running server before a scripted model."""
+
+    home: Path
+    env: dict[str, str]
+    api: httpx2.Client
+
+    def open(self) -> MemoryEngine:
+        return engrams.open(home=str(self.home), vault__enabled=True, vault__git=True, vault__watch="off", jobs__workers=0)
+
+    def command(self, *words: str) -> Any:
+        done = subprocess.run([*ENGRAMS, *words, "--json"], env=self.env, capture_output=True, text=True, timeout=300, check=False)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+    def post(self, path: str, **body: Any) -> Any:
+        answer = self.api.post(path, json=body)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+
+def answer(asked: ScriptedRequest) -> Any:
+    """Say the question's number again, as a model would; learn nothing."""
+    found = WORD.findall(asked.text)
+    if found and asked.text == said(int(found[0])):
+        return f"Noted: {secret(int(found[0]))} belongs to that door."
+    return {"statements": [], "decisions": []}
+
+
+@pytest.fixture
+def doors(home: Path) -> Iterator[Doors]:
+    """The server, from its start to its end."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_VAULT__ENABLED": "true", "ENGRAMS_VAULT__GIT": "true", "ENGRAMS_USER": "ann"}
+    with ScriptedModel(answer=answer) as model, started(env, port, model.url), httpx2.Client(timeout=120) as api:
+        api.base_url = f"http://127.0.0.1:{port}"
+        until(lambda: up(api))
+        yield Doors(home, env, api)
+
+
+@contextmanager
+def started(env: dict[str, str], port: int, upstream: str) -> Iterator[None]:
+    server = subprocess.Popen([*ENGRAMS, "serve", "--port", str(port), "--upstream", upstream], env=env)
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def up(api: httpx2.Client) -> bool:
+    try:
+        return api.get("/health").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def until(done: Any, seconds: float = 120) -> None:
+    """Wait until something holds."""
+    limit = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < limit, "It took too long."
+        time.sleep(0.3)
+
+
+def fill(doors: Doors, folder: Path) -> None:
+    """Say a hundred things, number by number, each by one of the doors."""
+    with doors.open() as engine:
+        for n in range(15):
+            engine.add(said(n), scope=ANN, kind=KINDS[n % 5])
+        for n in range(15, 25):
+            engine.observe([Turn(said(n), session="s1"), Turn(f"Good, {secret(n)} then.", role="assistant", session="s1")], scope=ANN)
+        engine.sessions.end("s1", scope=ANN)
+        for n in range(25, 30):
+            first = engine.add(f"I'm allergic to {secret(n)}, and house {n} is far away from here.", scope=ANN)
+            engine.edit(first.id, scope=ANN, text=f"The house {n} is near, and {secret(n)} is harmless.", reason=f"not {secret(n)}")
+            engine.edit(first.id, scope=ANN, text=f"A third wording about house {n}; see {secret(n)}.")
+    doors.command("add", *(said(n) for n in range(30, 40)))
+    (folder / "talk.jsonl").write_text("".join(json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(40, 50)))
+    doors.command("import", str(folder / "talk.jsonl"))
+    for n in range(50, 58):
+        doors.post("/v1/memories", text=said(n))
+    doors.post("/v1/memories", messages=[{"role": "user", "content": said(n)} for n in range(58, 65)], session="s2")
+    asyncio.run(tell_tools(doors))
+    for n in range(75, 85):
+        doors.post("/v1/chat/completions", model="m", messages=[{"role": "user", "content": said(n)}])
+    waiting = "".join(json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(50, 65)).encode()
+    sent = doors.api.post("/v1/imports", content=waiting, headers={"upload-length": str(len(waiting) + 100)})
+    assert sent.status_code == 202, sent.text
+    write_files(doors.home / "vault")
+    until(lambda: not missing(doors))
+    doors.command("sync", "--local")
+    doors.command("status", "--wait")
+
+
+async def tell_tools(doors: Doors) -> None:
+    """Ten memories by the client of the tools."""
+    start = StdioServerParameters(command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp"], env=doors.env)
+    async with Client(start, read_timeout_seconds=120) as tools:
+        for n in range(65, 75):
+            done = await tools.call_tool("memory_add", {"text": said(n), "kind": KINDS[n % 5].value})
+            assert not done.is_error
+
+
+def write_files(vault: Path) -> None:
+    """Memories as files, a daily note, and words that could not be merged."""
+    entries, notes, conflicts = vault / "entries/user/ann/facts", vault / "memory/users/ann", vault / "conflicts/user/ann/facts"
+    for folder in (entries, notes, conflicts):
+        folder.mkdir(parents=True, exist_ok=True)
+    for n in range(85, 95):
+        (entries / f"written-{n}.md").write_text(said(n) + "\n")
+    for n in range(95, 100):
+        (notes / f"2026-01-{n - 90:02}.md").write_text(f"# Day\n\n- {said(n)}\n- Tea was had.\n")
+    (conflicts / f"2026-01-01T0900__the-cellar-door-of-house-0-opens-with-{secret(0)}-and__ab12.0123abcd.md").write_text(said(0) + "\n")
+    (conflicts / f"2026-01-01T0900__and-{secret(1)}-is__cd34.0123abcd.md").write_text(f"Once more: {said(1)}\n")
+
+
+def missing(doors: Doors) -> set[int]:
+    """Numbers that no memory says yet."""
+    with doors.open() as engine:
+        return set(range(100)) - {n for one in everything(engine) for n in numbers_of(one)}
+
+
+def everything(engine: MemoryEngine) -> list[Record]:
+    """Memories of every status and kind, pieces of notes among them."""
+    found, after = list[Record](), ""
+    while True:
+        page = engine.list(scope=ANN, statuses=LIVE, kinds=tuple(Kind), limit=200, after=after)
+        found += page.records
+        if not (after := page.next):
+            return found
+
+
+def numbers_of(record: Record) -> set[int]:
+    texts = (record.text, record.summary, record.object, *record.steps, *(item.quote for item in record.evidence))
+    return {int(number) for text in texts for number in WORD.findall(text)}
+
+
+def leave_copies(doors: Doors) -> None:
+    """A backup, and what a migration and a repair leave beside the database."""
+    doors.command("backup", str(doors.home / "mine.backup"))
+    for name in ("memory.db.v3.bak", "memory.db.corrupt-20260101T000000000000Z"):
+        with closing(sqlite3.connect(doors.home / "memory.db")) as database:
+            database.execute("VACUUM INTO ?", (str(doors.home / name),))
+    torn = doors.home / "memory.db.corrupt-20260101T000000000000Z"
+    data = bytearray(torn.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 4096] = os.urandom(4096)
+    torn.write_bytes(data)
+
+
+@pytest.mark.slow
+def test_what_entered_by_every_door_leaves_no_byte(doors: Doors, tmp_path: Path) -> None:
+    """A fourth of what was said is purged while the server runs: with git it is proven, and bytes and answers hold nothing of it."""
+    fill(doors, tmp_path)
+    leave_copies(doors)
+    words = [secret(n) for n in range(100)]
+    before = holders(doors.home, words)
+    assert {"memory.db", "mine.backup", "memory.db.v3.bak", "memory.db.corrupt-20260101T000000000000Z", "git objects"} <= before.keys()
+    assert any(name.startswith("uploads/") for name in before)
+    assert {word for some in before.values() for word in some} == set(words)
+    with doors.open() as engine:
+        ids = [one.id for one in everything(engine) if numbers_of(one) and min(numbers_of(one)) % 4 == 0]
+        kept = engine.purge(ids, scope=ANN)
+        assert not kept.proven and "git history" in {place.name for place in kept.places if place.left}
+        done = engine.purge(ids, scope=ANN, git=True)
+        assert done.proven, [place for place in done.places if place.left]
+    assert holders(doors.home, words[::4]) == {}
+    for n in range(0, 100, 24):
+        told = "".join(doors.api.post(f"/v1/{read}", json={"query": said(n)}).text for read in ("search", "context"))
+        assert secret(n) not in told.replace(json.dumps(said(n))[1:-1], "")
